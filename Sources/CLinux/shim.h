@@ -1,0 +1,36 @@
+#pragma once
+// What the Glibc module hides from Swift: descriptors for waking, waiting and naming threads.
+// _GNU_SOURCE would change structs that the Glibc module has already declared, so it stays undefined here.
+#include <errno.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+static inline int tg_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+static inline int tg_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+/// The token comes back in `epoll_event.data.u64`, whose union Swift cannot write in one step.
+static inline int tg_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token) {
+    struct epoll_event event = {.events = events, .data = {.u64 = token}};
+    return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+static inline uint64_t tg_epoll_token(const struct epoll_event *event) { return event->data.u64; }
+
+/// Waits with nanosecond precision; a negative timeout waits for ever. Falls back to milliseconds, rounded up,
+/// on kernels before 5.11.
+static inline int tg_epoll_wait(int epoll, struct epoll_event *events, int capacity, int64_t nanoseconds) {
+    struct timespec limit = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+    int count = epoll_pwait2(epoll, events, capacity, nanoseconds < 0 ? NULL : &limit, NULL);
+    if (count < 0 && errno == ENOSYS) {
+        int64_t milliseconds = nanoseconds < 0 ? -1 : (nanoseconds + 999999) / 1000000;
+        count = epoll_wait(epoll, events, capacity, milliseconds > 86400000 ? 86400000 : (int)milliseconds);
+    }
+    return count;
+}
+
+/// Names the calling thread; the kernel keeps 15 bytes (PR_SET_NAME, prctl(2)).
+static inline void tg_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

@@ -1,0 +1,90 @@
+internal import CLinux
+internal import Glibc
+package import TidegateModel
+
+/// A thread's descriptors and timers. Belongs to the thread of a ``LoopThread`` and never leaves it.
+package final class Loop {
+    /// What a descriptor is watched for (epoll_ctl(2)). Hang-up and error are always reported.
+    package struct Interest: OptionSet, Sendable {
+        package let rawValue: UInt32
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        package static let read = Interest(rawValue: EPOLLIN.rawValue)
+        package static let write = Interest(rawValue: EPOLLOUT.rawValue)
+        package static let error = Interest(rawValue: EPOLLERR.rawValue)
+        package static let hangUp = Interest(rawValue: EPOLLHUP.rawValue)
+    }
+
+    // Descriptor tokens are descriptors; the inbox has the one token that no descriptor can have.
+    static let inboxToken = UInt64.max
+
+    let time = SystemTime()
+    private let epoll: Int32
+    private var timers = TimerHeap()
+    /// The moment the current batch of events began; cheap, and the same for everything in the batch.
+    package private(set) var now: MonotonicTime
+
+    init() throws(LoopError) {
+        let epoll = tg_epoll_create()
+        guard epoll >= 0 else { throw LoopError(operation: "epoll_create1", code: errno) }
+        self.epoll = epoll
+        self.now = self.time.monotonic()
+    }
+
+    deinit { close(self.epoll) }
+
+    /// Watches a descriptor; it must not be watched yet.
+    package func watch(_ descriptor: Int32, for interest: Interest) throws(LoopError) {
+        try self.control(EPOLL_CTL_ADD, descriptor, interest, token: UInt64(UInt32(bitPattern: descriptor)))
+    }
+
+    /// Changes what a watched descriptor is watched for.
+    package func change(_ descriptor: Int32, to interest: Interest) throws(LoopError) {
+        try self.control(EPOLL_CTL_MOD, descriptor, interest, token: UInt64(UInt32(bitPattern: descriptor)))
+    }
+
+    /// Stops watching a descriptor.
+    package func unwatch(_ descriptor: Int32) throws(LoopError) {
+        try self.control(EPOLL_CTL_DEL, descriptor, [], token: 0)
+    }
+
+    /// Schedules a timer; `token` comes back in ``LoopBody/timerFired(_:)``.
+    package func schedule(at deadline: MonotonicTime, token: UInt64) -> TimerID {
+        self.timers.schedule(at: deadline, token: token)
+    }
+
+    /// Schedules a timer that fires `delay` after the current batch began.
+    package func schedule(after delay: Duration, token: UInt64) -> TimerID {
+        self.timers.schedule(at: self.now + delay, token: token)
+    }
+
+    /// Forgets a timer.
+    package func cancel(_ timer: TimerID) { self.timers.cancel(timer) }
+
+    func watchInbox(_ descriptor: Int32) throws(LoopError) {
+        try self.control(EPOLL_CTL_ADD, descriptor, .read, token: Loop.inboxToken)
+    }
+
+    /// Waits for the next thing to do and returns the ready descriptors' tokens with what they are ready for.
+    func wait(into buffer: inout [epoll_event]) throws(LoopError) -> Int {
+        let timeout = self.timers.nextDeadline().map { max(0, ($0 - self.time.monotonic()).wholeNanoseconds) } ?? -1
+        let count = buffer.withUnsafeMutableBufferPointer {
+            tg_epoll_wait(self.epoll, $0.baseAddress, Int32($0.count), timeout)
+        }
+        self.now = self.time.monotonic()
+        if count >= 0 { return Int(count) }
+        let code = errno
+        guard code == EINTR else { throw LoopError(operation: "epoll_pwait2", code: code) }
+        return 0
+    }
+
+    func popDueTimer() -> UInt64? { self.timers.popDue(at: self.now) }
+
+    private func control(
+        _ operation: Int32, _ descriptor: Int32, _ interest: Interest, token: UInt64
+    ) throws(LoopError) {
+        guard tg_epoll_control(self.epoll, operation, descriptor, interest.rawValue, token) == 0 else {
+            throw LoopError(operation: "epoll_ctl", code: errno)
+        }
+    }
+}

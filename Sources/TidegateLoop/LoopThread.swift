@@ -1,0 +1,124 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// What a ``LoopThread`` runs: created on the thread, called only there, released there.
+package protocol LoopBody: AnyObject, SendableMetatype {
+    /// What other threads may ask of it.
+    associatedtype Command: Sendable
+
+    /// Carries out a command.
+    func receive(_ command: Command)
+    /// A watched descriptor is ready.
+    func ready(_ descriptor: Int32, for events: Loop.Interest)
+    /// A timer is due; `token` is what it was scheduled with.
+    func timerFired(_ token: UInt64)
+    /// Everything that was ready has been handled; the thread will wait next.
+    func batchEnded()
+    /// The thread ends after this call.
+    func stopping()
+}
+
+extension LoopBody {
+    package func ready(_ descriptor: Int32, for events: Loop.Interest) {}
+    package func timerFired(_ token: UInt64) {}
+    package func batchEnded() {}
+    package func stopping() {}
+}
+
+/// A named thread that carries out commands, watches descriptors and keeps timers.
+package final class LoopThread<Body: LoopBody>: Sendable {
+    private let inbox: Inbox<Body.Command>
+    private let thread: Mutex<pthread_t?>
+
+    /// Starts the thread; `make` runs on it, and its body stays there. The kernel shows 15 bytes of `name`.
+    package init(name: String, make: @escaping @Sendable (Loop) -> Body) throws(LoopError) {
+        let inbox = try Inbox<Body.Command>()
+        let loop = try Loop()
+        try loop.watchInbox(inbox.descriptor)
+        // The loop is handed over whole: nothing here touches it again.
+        let start = ThreadStart(loop: loop) { loop in
+            tg_thread_name(name)
+            LoopThread.run(make(loop), on: loop, commands: inbox)
+        }
+        self.inbox = inbox
+        self.thread = Mutex(try start.launch())
+    }
+
+    deinit { self.stop() }
+
+    /// Asks the body for something; false once the thread is stopping, and then nothing happens.
+    @discardableResult
+    package func send(_ command: Body.Command) -> Bool { self.inbox.put(command) }
+
+    /// Lets the commands sent so far be carried out, ends the thread and waits for it.
+    package func stop() {
+        self.inbox.close()
+        let thread = self.thread.withLock { $0.take() }
+        guard let thread else { return }
+        // The last reference may be dropped on the thread itself, which cannot wait for its own end.
+        if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
+    }
+
+    private static func run(_ body: Body, on loop: Loop, commands inbox: Inbox<Body.Command>) {
+        var buffer = [epoll_event](repeating: epoll_event(), count: 256)
+        var isClosed = false
+        while !isClosed {
+            // Only a broken descriptor of our own can fail here, and then nothing can be waited for any more.
+            guard let count = try? loop.wait(into: &buffer) else { break }
+            for position in 0..<count {
+                let token = tg_epoll_token(&buffer[position])
+                if token == Loop.inboxToken {
+                    let mail = inbox.takeAll()
+                    isClosed = mail.isClosed
+                    for command in mail.commands { body.receive(command) }
+                } else {
+                    body.ready(
+                        Int32(truncatingIfNeeded: token), for: Loop.Interest(rawValue: buffer[position].events))
+                }
+            }
+            while let token = loop.popDueTimer() { body.timerFired(token) }
+            body.batchEnded()
+        }
+        body.stopping()
+    }
+}
+
+/// Carries a loop over to its new thread.
+private struct ThreadStart: ~Copyable {
+    let loop: Loop
+    let run: @Sendable (Loop) -> Void
+
+    init(loop: Loop, run: @escaping @Sendable (Loop) -> Void) {
+        self.loop = loop
+        self.run = run
+    }
+
+    private final class Parcel {
+        let loop: Loop
+        let run: @Sendable (Loop) -> Void
+
+        init(loop: Loop, run: @escaping @Sendable (Loop) -> Void) {
+            self.loop = loop
+            self.run = run
+        }
+    }
+
+    consuming func launch() throws(LoopError) -> pthread_t {
+        let parcel = Unmanaged.passRetained(Parcel(loop: self.loop, run: self.run))
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { raw in
+                guard let raw else { return nil }
+                let parcel = Unmanaged<Parcel>.fromOpaque(raw).takeRetainedValue()
+                parcel.run(parcel.loop)
+                return nil
+            }, parcel.toOpaque())
+        guard code == 0 else {
+            parcel.release()
+            throw LoopError(operation: "pthread_create", code: code)
+        }
+        return thread
+    }
+}

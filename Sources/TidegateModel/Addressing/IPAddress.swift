@@ -1,0 +1,213 @@
+/// An IPv4 or IPv6 address, with the scope zone that a link-local IPv6 address needs (RFC 4007).
+///
+/// Text follows RFC 5952 for IPv6 and dotted quads for IPv4; shortened IPv4 forms (`127.1`) are refused.
+public struct IPAddress: Sendable, Hashable {
+    /// The IP version.
+    public let family: AddressFamily
+    /// The interface index of a link-local IPv6 address; 0 where it has none.
+    public let zone: UInt32
+    // IPv4 sits in the lowest 32 bits of `low`.
+    let high: UInt64
+    let low: UInt64
+
+    init(family: AddressFamily, high: UInt64, low: UInt64, zone: UInt32 = 0) {
+        self.family = family
+        self.high = high
+        self.low = low
+        self.zone = zone
+    }
+
+    /// An IPv4 address from its 32 bits, most significant octet first.
+    public init(ipv4 bits: UInt32) {
+        self.init(family: .ipv4, high: 0, low: UInt64(bits))
+    }
+
+    /// An address from 4 or 16 octets in network order; nil for any other count.
+    public init?(octets: some Collection<UInt8>, zone: UInt32 = 0) {
+        func word(_ part: some Sequence<UInt8>) -> UInt64 { part.reduce(0) { $0 << 8 | UInt64($1) } }
+        switch octets.count {
+        case 4: self.init(family: .ipv4, high: 0, low: word(octets))
+        case 16: self.init(family: .ipv6, high: word(octets.prefix(8)), low: word(octets.dropFirst(8)), zone: zone)
+        default: return nil
+        }
+    }
+
+    /// The octets in network order: 4 or 16 of them.
+    public var octets: [UInt8] {
+        func split(_ word: UInt64, _ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * (count - 1 - $0))) }
+        }
+        return switch self.family {
+        case .ipv4: split(self.low, 4)
+        case .ipv6: split(self.high, 8) + split(self.low, 8)
+        }
+    }
+
+    /// The same address without its zone.
+    public var withoutZone: IPAddress {
+        IPAddress(family: self.family, high: self.high, low: self.low)
+    }
+}
+
+// MARK: - What kind of address it is
+
+extension IPAddress {
+    /// 127.0.0.0/8 or ::1 (RFC 1122, RFC 4291).
+    public var isLoopback: Bool {
+        switch self.family {
+        case .ipv4: self.low >> 24 == 127
+        case .ipv6: self.high == 0 && self.low == 1
+        }
+    }
+
+    /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291), judged by prefix: the kernel's scope may differ.
+    public var isLinkLocal: Bool {
+        switch self.family {
+        case .ipv4: self.low >> 16 == 0xA9FE
+        case .ipv6: self.high >> 54 == 0x3FA
+        }
+    }
+
+    /// fc00::/7 (RFC 4193).
+    public var isUniqueLocal: Bool {
+        self.family == .ipv6 && self.high >> 57 == 0x7E
+    }
+
+    /// 224.0.0.0/4 or ff00::/8.
+    public var isMulticast: Bool {
+        switch self.family {
+        case .ipv4: self.low >> 28 == 0xE
+        case .ipv6: self.high >> 56 == 0xFF
+        }
+    }
+
+    /// 0.0.0.0 or ::.
+    public var isUnspecified: Bool {
+        self.high == 0 && self.low == 0
+    }
+}
+
+// MARK: - Text
+
+extension IPAddress: CustomStringConvertible {
+    /// The canonical text: a dotted quad, or RFC 5952 with `%index` where the address has a zone.
+    public var description: String {
+        switch self.family {
+        case .ipv4: self.octets.map(String.init).joined(separator: ".")
+        case .ipv6: self.zone == 0 ? self.ipv6Text : "\(self.ipv6Text)%\(self.zone)"
+        }
+    }
+
+    private var groups: [UInt16] {
+        [self.high, self.high, self.high, self.high, self.low, self.low, self.low, self.low].enumerated().map {
+            UInt16(truncatingIfNeeded: $1 >> UInt64(48 - 16 * ($0 % 4)))
+        }
+    }
+
+    private var ipv6Text: String {
+        if self.high == 0, self.low >> 32 == 0xFFFF {
+            return "::ffff:\(IPAddress(ipv4: UInt32(truncatingIfNeeded: self.low)))"
+        }
+        let groups = self.groups
+        let gap = IPAddress.longestZeroRun(in: groups)
+        func text(_ part: some Sequence<UInt16>) -> String {
+            part.map { String($0, radix: 16) }.joined(separator: ":")
+        }
+        guard let gap else { return text(groups) }
+        return "\(text(groups[..<gap.lowerBound]))::\(text(groups[gap.upperBound...]))"
+    }
+
+    // RFC 5952 4.2: the longest run of at least two zero groups, the first one where several are as long.
+    private static func longestZeroRun(in groups: [UInt16]) -> Range<Int>? {
+        var best: Range<Int>?
+        var start = 0
+        while start < groups.count {
+            guard groups[start] == 0 else {
+                start += 1
+                continue
+            }
+            let end = groups[start...].firstIndex { $0 != 0 } ?? groups.count
+            if end - start > max(1, best?.count ?? 0) { best = start..<end }
+            start = end
+        }
+        return best
+    }
+}
+
+extension IPAddress: LosslessStringConvertible {
+    /// Parses a dotted quad or an IPv6 address; a zone is accepted as a number (`fe80::1%2`).
+    public init?(_ description: String) {
+        let parts = description.split(separator: "%", omittingEmptySubsequences: false)
+        guard let text = parts.first, parts.count <= 2 else { return nil }
+        let zone: UInt32? = parts.count == 2 ? UInt32(parts[1]) : 0
+        guard let zone else { return nil }
+        if let bits = IPAddress.ipv4Bits(text) {
+            guard parts.count == 1 else { return nil }
+            self.init(ipv4: bits)
+        } else if let groups = IPAddress.ipv6Groups(text) {
+            func word(_ part: ArraySlice<UInt16>) -> UInt64 { part.reduce(0) { $0 << 16 | UInt64($1) } }
+            self.init(family: .ipv6, high: word(groups[..<4]), low: word(groups[4...]), zone: zone)
+        } else {
+            return nil
+        }
+    }
+
+    private static func ipv4Bits(_ text: some StringProtocol) -> UInt32? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var bits: UInt32 = 0
+        for part in parts {
+            // A leading zero may mean octal to other programs, so it means nothing here.
+            guard part.count <= 3, part.count == 1 || part.first != "0", part.utf8.allSatisfy({ (48...57).contains($0) }),
+                let octet = UInt8(part)
+            else { return nil }
+            bits = bits << 8 | UInt32(octet)
+        }
+        return bits
+    }
+
+    private static func ipv6Groups(_ text: some StringProtocol) -> [UInt16]? {
+        guard text.contains(":") else { return nil }
+        guard let gap = text.range(of: "::") else {
+            let groups = self.colonGroups(text)
+            return groups?.count == 8 ? groups : nil
+        }
+        let left = text[..<gap.lowerBound]
+        let right = text[gap.upperBound...]
+        guard let head = left.isEmpty ? [] : self.colonGroups(left, ending: false),
+            let tail = right.isEmpty ? [] : self.colonGroups(right), head.count + tail.count < 8
+        else { return nil }
+        return head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail
+    }
+
+    private static func colonGroups(_ text: some StringProtocol, ending: Bool = true) -> [UInt16]? {
+        var groups: [UInt16] = []
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        for (position, part) in parts.enumerated() {
+            if ending, position == parts.count - 1, let bits = self.ipv4Bits(part) {
+                groups += [UInt16(bits >> 16), UInt16(truncatingIfNeeded: bits)]
+                continue
+            }
+            guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy(self.isHexDigit),
+                let group = UInt16(part, radix: 16)
+            else { return nil }
+            groups.append(group)
+        }
+        return groups
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        (48...57).contains(byte) || (65...70).contains(byte) || (97...102).contains(byte)
+    }
+}
+
+extension StringProtocol {
+    fileprivate func range(of marker: String) -> Range<Index>? {
+        var start = self.startIndex
+        while start < self.endIndex {
+            if self[start...].hasPrefix(marker) { return start..<self.index(start, offsetBy: marker.count) }
+            start = self.index(after: start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,107 @@
+/// What somebody wants to reach: a host name or an address, perhaps with a port.
+public struct Target: Sendable, Hashable, CustomStringConvertible {
+    /// A host name in lower case without a final dot, or the canonical text of an address.
+    public let host: String
+    /// The port, 1 to 65535; nil where only the host matters.
+    public let port: UInt16?
+    /// The address, where the host is one.
+    public let address: IPAddress?
+
+    /// A target from parts already known to be good.
+    public init(address: IPAddress, port: UInt16? = nil) {
+        self.host = address.description
+        self.port = port
+        self.address = address
+    }
+
+    /// Parses `HOST`, `HOST:PORT`, `ADDRESS`, `[IPV6]` or `[IPV6]:PORT`.
+    ///
+    /// - Throws: ``TargetError``, which quotes the part that is wrong.
+    public init(_ text: String) throws(TargetError) {
+        let (host, port) = try Target.split(text)
+        let address = IPAddress(host)
+        self.port = if let port { try Target.parsePort(port, of: text) } else { nil }
+        self.address = address
+        self.host = if let address { address.description } else { try Target.normalise(host, of: text) }
+    }
+
+    /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
+    public var description: String {
+        guard let port = self.port else { return self.host }
+        return self.address?.family == .ipv6 ? "[\(self.host)]:\(port)" : "\(self.host):\(port)"
+    }
+
+    private static func split(_ text: String) throws(TargetError) -> (host: String, port: Substring?) {
+        if text.hasPrefix("[") {
+            guard let close = text.firstIndex(of: "]") else { throw .unclosedBracket(text) }
+            let host = String(text[text.index(after: text.startIndex)..<close])
+            guard let address = IPAddress(host), address.family == .ipv6 else { throw .notAnIPv6Address(host) }
+            let rest = text[text.index(after: close)...]
+            if rest.isEmpty { return (host, nil) }
+            guard rest.hasPrefix(":") else { throw .trailing(String(rest), of: text) }
+            return (host, rest.dropFirst())
+        }
+        if IPAddress(text) != nil { return (text, nil) }
+        guard let colon = text.lastIndex(of: ":") else { return (text, nil) }
+        return (String(text[..<colon]), text[text.index(after: colon)...])
+    }
+
+    private static func parsePort(_ digits: Substring, of text: String) throws(TargetError) -> UInt16 {
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }), let port = UInt16(digits), port > 0
+        else { throw .badPort(String(digits), of: text) }
+        return port
+    }
+
+    // RFC 1123 2.1, with the underscore that service names use. Names beyond ASCII have to come in their xn-- form.
+    private static func normalise(_ host: String, of text: String) throws(TargetError) -> String {
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        guard !name.isEmpty else { throw .noHost(text) }
+        guard name.utf8.count <= 253 else { throw .badName(host) }
+        for label in name.split(separator: ".", omittingEmptySubsequences: false) {
+            guard (1...63).contains(label.utf8.count), label.first != "-", label.last != "-",
+                label.utf8.allSatisfy(self.isNameByte)
+            else { throw .badName(host) }
+        }
+        guard !name.split(separator: ".").allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } })
+        else { throw .badAddress(host) }
+        return name.lowercased()
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+        default: false
+        }
+    }
+}
+
+/// What is wrong with a target's text; every case quotes the offending part.
+public enum TargetError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// There is no host in the text.
+    case noHost(String)
+    /// `[` without `]`.
+    case unclosedBracket(String)
+    /// What stands in brackets is not an IPv6 address.
+    case notAnIPv6Address(String)
+    /// Something follows the closing bracket that is not `:PORT`.
+    case trailing(String, of: String)
+    /// The port is not a number from 1 to 65535.
+    case badPort(String, of: String)
+    /// The name is not a host name.
+    case badName(String)
+    /// The host consists of numbers only and yet is no address.
+    case badAddress(String)
+
+    /// One sentence without a final full stop.
+    public var description: String {
+        switch self {
+        case .noHost(let text): "\"\(text)\" names no host"
+        case .unclosedBracket(let text): "\"\(text)\" opens a bracket and never closes it"
+        case .notAnIPv6Address(let text): "\"\(text)\" is not an IPv6 address"
+        case .trailing(let rest, let text): "\"\(rest)\" after the bracket in \"\(text)\" is not a port"
+        case .badPort(let port, let text): "\"\(port)\" in \"\(text)\" is not a port from 1 to 65535"
+        case .badName(let name): "\"\(name)\" is not a host name"
+        case .badAddress(let text): "\"\(text)\" is not an IPv4 address"
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// A change of a verdict, or of the way although the level stayed.
+public struct PathEvent: Sendable {
+    /// What the verdict is about.
+    public enum Scope: Sendable, Hashable {
+        /// The better of the families.
+        case global
+        /// One family's sentinels.
+        case family(AddressFamily)
+        /// One target.
+        case target(Target)
+    }
+
+    /// What the verdict is about.
+    public var scope: Scope
+    /// The verdict before.
+    public var from: Verdict
+    /// The verdict now.
+    public var to: Verdict
+    /// How long ``from``'s level had lasted; nil for the first verdict.
+    public var lasted: Duration?
+    /// From reading the kernel's message to the verdict; nil where no message led to it.
+    public var detection: Duration?
+
+    /// A change from its parts.
+    public init(scope: Scope, from: Verdict, to: Verdict, lasted: Duration? = nil, detection: Duration? = nil) {
+        self.scope = scope
+        self.from = from
+        self.to = to
+        self.lasted = lasted
+        self.detection = detection
+    }
+}
+
+/// A change of a link's admin state, carrier, operstate, usability or reason; or its coming or going.
+public struct LinkEvent: Sendable {
+    /// The link before; nil when it is new.
+    public var from: Link?
+    /// The link now; nil when it is gone.
+    public var to: Link?
+
+    /// A change from its parts.
+    public init(from: Link?, to: Link?) {
+        self.from = from
+        self.to = to
+    }
+}

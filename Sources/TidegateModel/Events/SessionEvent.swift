@@ -1,0 +1,19 @@
+/// Something that happened to a session as a whole.
+public enum SessionEvent: Sendable {
+    /// A new network epoch began: no pooled connection or cached name survives it.
+    case epochBegan(number: Int)
+    /// The session is over and its last task has ended.
+    case invalidated
+}
+
+/// Something the daemon did.
+public enum DaemonEvent: Sendable {
+    /// The configuration was read; false where the file was bad and the old one stays.
+    case configurationLoaded(isGood: Bool)
+    /// The endpoint answered a request.
+    case requestAnswered(handler: String, status: Int)
+    /// A scheduled task's turn was skipped because its last run is not over.
+    case turnSkipped(task: String)
+    /// The daemon is stopping.
+    case stopping
+}

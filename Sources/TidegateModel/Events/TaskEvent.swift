@@ -1,0 +1,109 @@
+/// Something that happened to a task. One task's events are published in order, by one thread.
+public struct TaskEvent: Sendable {
+    /// The task.
+    public var id: TaskID
+    /// What it does with bodies.
+    public var kind: TaskKind
+    /// What happened.
+    public var change: Change
+
+    /// An event of a task.
+    public init(id: TaskID, kind: TaskKind, change: Change) {
+        self.id = id
+        self.kind = kind
+        self.change = change
+    }
+
+    /// What can happen to a task. `completed` comes exactly once, and last.
+    public enum Change: Sendable {
+        /// The task exists, suspended; its method and its URL without user information and query.
+        case created(method: String, url: String)
+        /// The last suspension ended.
+        case resumed
+        /// The first suspension began.
+        case suspended(SuspendReason)
+        /// The system holds the task.
+        case held(HoldReason, detail: String?)
+        /// A hold ended.
+        case released(HoldReason, after: Duration)
+        /// The gate let the task through, gave up, or was left.
+        case gate(GateResult, waited: Duration)
+        /// A try on the wire began; counted from 1.
+        case attemptStarted(number: Int)
+        /// The head of a final response.
+        case responseHead(status: Int, expectedBytes: Int64?)
+        /// Bodies moved; at most ten of these a second and always a last one.
+        case progress(TransferProgress, delta: ByteDelta)
+        /// A try failed; `isCharged` is false where a lost path ended it.
+        case attemptFailed(AttemptSummary, TaskFailure, Attribution?, isCharged: Bool)
+        /// A try succeeded.
+        case attemptSucceeded(AttemptSummary)
+        /// Another try follows after `delay`.
+        case retryScheduled(RetryReason, delay: Duration)
+        /// No further try is made although the failure could be tried again.
+        case retriesExhausted(ExhaustionReason)
+        /// A continued download had to start again; the bytes thrown away.
+        case restarted(discarded: Int64)
+        /// Bytes were received again for offsets that were already held.
+        case refetched(bytes: Int64)
+        /// The download is at its final place.
+        case moved(file: String)
+        /// The download could not be moved to its final place.
+        case moveFailed(file: String, errorNumber: Int32)
+        /// The task is over.
+        case completed(TaskResult)
+    }
+
+    /// Body bytes since the last progress.
+    public struct ByteDelta: Sendable, Hashable {
+        /// Response body bytes on the wire.
+        public var received: Int64
+        /// Request body bytes.
+        public var sent: Int64
+
+        /// A step of both bodies.
+        public init(received: Int64 = 0, sent: Int64 = 0) {
+            self.received = received
+            self.sent = sent
+        }
+    }
+
+    /// Who suspended a task.
+    public enum SuspendReason: String, Sendable, MetricLabel {
+        case user, shutdown
+    }
+
+    /// How a task left its gate.
+    public enum GateResult: String, Sendable, MetricLabel {
+        /// The gate was open.
+        case immediate
+        /// The gate opened after a wait.
+        case delayed
+        /// Patience ended.
+        case timeout
+        /// The task ended meanwhile.
+        case cancelled
+    }
+
+    /// Why a try is repeated: a failure, or a class of status.
+    public enum RetryReason: Sendable, Hashable {
+        /// A failure without a status of its own.
+        case failure(TaskFailure)
+        /// A status worth another try.
+        case status(Int)
+
+        /// The `reason` label: an `error_type`, or `http_408`, `http_425`, `http_429`, `http_5xx`.
+        public var label: String {
+            switch self {
+            case .failure(let failure): failure.label
+            case .status(let status) where status >= 500: "http_5xx"
+            case .status(let status): "http_\(status)"
+            }
+        }
+    }
+
+    /// What ended the tries.
+    public enum ExhaustionReason: String, Sendable, MetricLabel {
+        case limit, budget, deadline, notIdempotent
+    }
+}

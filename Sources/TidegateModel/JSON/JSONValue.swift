@@ -1,0 +1,123 @@
+/// A JSON value whose members keep their order: the contract says that every object starts with `"schema"`.
+public enum JSONValue: Sendable, Hashable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A whole number.
+    case integer(Int64)
+    /// A number; what is not finite becomes `null`.
+    case number(Double)
+    /// A string.
+    case string(String)
+    /// An array.
+    case array([JSONValue])
+    /// An object, its members in order.
+    case object([Member])
+
+    /// A name with its value.
+    public struct Member: Sendable, Hashable {
+        /// The member's name.
+        public var name: String
+        /// The member's value.
+        public var value: JSONValue
+
+        /// A member of an object.
+        public init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// A string, or `null` for nil.
+    public static func optional(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+
+    /// A whole number, or `null` for nil.
+    public static func optional(_ number: (some BinaryInteger)?) -> JSONValue {
+        number.map { .integer(Int64(clamping: $0)) } ?? .null
+    }
+}
+
+extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral
+{
+    /// An object whose members stand in the order written.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(elements.map { Member($0.0, $0.1) })
+    }
+
+    /// An array.
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+
+    /// A string.
+    public init(stringLiteral value: String) { self = .string(value) }
+
+    /// A truth value.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// A whole number.
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+}
+
+// MARK: - Text (RFC 8259)
+
+extension JSONValue: CustomStringConvertible {
+    /// The value on one line, without spaces.
+    public var description: String {
+        var text = ""
+        self.write(to: &text)
+        return text
+    }
+
+    private func write(to text: inout String) {
+        switch self {
+        case .null: text += "null"
+        case .bool(let value): text += value ? "true" : "false"
+        case .integer(let value): text += String(value)
+        case .number(let value): text += JSONValue.text(of: value)
+        case .string(let value): JSONValue.quote(value, to: &text)
+        case .array(let values): JSONValue.write(values, between: "[", "]", to: &text) { $0.write(to: &$1) }
+        case .object(let members):
+            JSONValue.write(members, between: "{", "}", to: &text) {
+                JSONValue.quote($0.name, to: &$1)
+                $1 += ":"
+                $0.value.write(to: &$1)
+            }
+        }
+    }
+
+    private static func write<Element>(
+        _ elements: [Element], between open: String, _ close: String, to text: inout String,
+        each: (Element, inout String) -> Void
+    ) {
+        text += open
+        for (position, element) in elements.enumerated() {
+            if position > 0 { text += "," }
+            each(element, &text)
+        }
+        text += close
+    }
+
+    private static func text(of number: Double) -> String {
+        guard number.isFinite else { return "null" }
+        return number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+    }
+
+    private static func quote(_ value: String, to text: inout String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case "\u{0}"..."\u{1F}", "\u{7F}", "\u{2028}", "\u{2029}":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}

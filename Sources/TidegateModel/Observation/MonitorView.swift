@@ -1,0 +1,52 @@
+/// What the endpoint may ask a monitor: looking only, never waiting.
+public protocol MonitorView: Sendable {
+    /// Everything the monitor knows about the network now.
+    func status() -> ReachabilityStatus
+    /// The tasks that are not over, and those that ended lately; oldest first.
+    func tasks() -> [TaskInfo]
+    /// One task; nil where the id is not known.
+    func task(_ id: TaskID) -> TaskInfo?
+    /// Counts of tasks and connections now.
+    func sessionStatistics() -> SessionStatistics
+    /// True once there is a first verdict; `unknown` is a verdict.
+    var isReady: Bool { get }
+}
+
+/// Counts of a session's tasks and connections at one moment.
+public struct SessionStatistics: Sendable, Hashable {
+    /// Tasks that are not over, by state.
+    public var tasks: [TaskState.Name: Int]
+    /// Holds in force, by reason.
+    public var held: [HoldReason: Int]
+    /// Tasks waiting at the gate: held for a path or a constraint.
+    public var gateWaiting: Int
+    /// Running tasks without a byte for longer than the stall time.
+    public var stalled: Int
+    /// When the oldest task in each state started or, before its first attempt, was created.
+    public var oldestStart: [TaskState.Name: WallTime]
+    /// Body bytes expected by running tasks of known length, by kind.
+    public var expectedBytes: [TaskKind: Int64]
+    /// Body bytes those tasks have.
+    public var transferredBytes: [TaskKind: Int64]
+    /// Connections with a transfer on them.
+    public var activeConnections: Int
+    /// Connections kept for the next transfer.
+    public var idleConnections: Int
+
+    /// Statistics from their parts.
+    public init(
+        tasks: [TaskState.Name: Int] = [:], held: [HoldReason: Int] = [:], gateWaiting: Int = 0, stalled: Int = 0,
+        oldestStart: [TaskState.Name: WallTime] = [:], expectedBytes: [TaskKind: Int64] = [:],
+        transferredBytes: [TaskKind: Int64] = [:], activeConnections: Int = 0, idleConnections: Int = 0
+    ) {
+        self.tasks = tasks
+        self.held = held
+        self.gateWaiting = gateWaiting
+        self.stalled = stalled
+        self.oldestStart = oldestStart
+        self.expectedBytes = expectedBytes
+        self.transferredBytes = transferredBytes
+        self.activeConnections = activeConnections
+        self.idleConnections = idleConnections
+    }
+}

@@ -1,0 +1,66 @@
+/// A kernel interface as the verdict sees it.
+public struct Link: Sendable, Hashable {
+    /// The kind of link, in the words of the JSON contract.
+    public enum Kind: String, Sendable, CaseIterable, MetricLabel {
+        case ethernet, wifi, cellular, tunnel, bridge, bond, loopback, virtual, other
+    }
+
+    /// The operational state of RFC 2863, in the kernel's words.
+    public enum OperState: String, Sendable, CaseIterable {
+        case unknown
+        case notPresent = "notpresent"
+        case down
+        case lowerLayerDown = "lowerlayerdown"
+        case testing
+        case dormant
+        case up
+    }
+
+    /// The interface name; renames keep ``index`` and ``generation``.
+    public var name: String
+    /// The interface index, 1 and up.
+    public var index: UInt32
+    /// Counts the lives of an index within this process: a deleted and re-created index is another link.
+    public var generation: UInt32
+    /// The kind of link.
+    public var kind: Kind
+    /// True when the link is administratively up (IFF_UP).
+    public var isAdminUp: Bool
+    /// True when the lower layer has the medium (IFF_LOWER_UP).
+    public var hasCarrier: Bool
+    /// The operational state.
+    public var operState: OperState
+    /// The first reason why the link cannot carry traffic; nil when it can.
+    public var reason: Unreachable?
+    /// The index of the bridge, bond or VRF this link is a port of.
+    public var master: UInt32?
+    /// The addresses on the link, in the kernel's order.
+    public var addresses: [IPPrefix]
+    /// How often the carrier was lost since the link exists, by the kernel's own counter; nil where it has none.
+    public var carrierLosses: UInt32?
+    /// True for links that the configuration keeps out of series and `link.changed` events.
+    public var isExcluded: Bool
+
+    /// True when the link can carry traffic now.
+    public var isUsable: Bool { self.reason == nil }
+
+    /// A link from its parts.
+    public init(
+        name: String, index: UInt32, generation: UInt32 = 0, kind: Kind, isAdminUp: Bool, hasCarrier: Bool,
+        operState: OperState, reason: Unreachable?, master: UInt32? = nil, addresses: [IPPrefix] = [],
+        carrierLosses: UInt32? = nil, isExcluded: Bool = false
+    ) {
+        self.name = name
+        self.index = index
+        self.generation = generation
+        self.kind = kind
+        self.isAdminUp = isAdminUp
+        self.hasCarrier = hasCarrier
+        self.operState = operState
+        self.reason = reason
+        self.master = master
+        self.addresses = addresses
+        self.carrierLosses = carrierLosses
+        self.isExcluded = isExcluded
+    }
+}

@@ -1,0 +1,37 @@
+/// The way a packet would take: which link, which gateway, from which address.
+public struct NetworkPath: Sendable, Hashable {
+    /// The interface name.
+    public var interface: String
+    /// The interface index.
+    public var index: UInt32
+    /// The life of that index (see ``Link/generation``).
+    public var generation: UInt32
+    /// The gateway; nil on the link itself.
+    public var gateway: IPAddress?
+    /// The source address that the kernel would choose.
+    public var source: IPAddress?
+    /// The routing table of the matched route (rt_tables(5)); nil where the kernel does not say.
+    public var table: UInt32?
+    /// Whether traffic on this path costs money.
+    public var metered: Metered
+
+    /// A path from its parts.
+    public init(
+        interface: String, index: UInt32, generation: UInt32 = 0, gateway: IPAddress? = nil,
+        source: IPAddress? = nil, table: UInt32? = nil, metered: Metered = .guessNo
+    ) {
+        self.interface = interface
+        self.index = index
+        self.generation = generation
+        self.gateway = gateway
+        self.source = source
+        self.table = table
+        self.metered = metered
+    }
+
+    /// True when packets would take the same way: same link, gateway and source. A renamed interface is the same way.
+    public func isSameWay(as other: NetworkPath) -> Bool {
+        self.index == other.index && self.generation == other.generation && self.gateway == other.gateway
+            && self.source == other.source
+    }
+}

@@ -1,0 +1,31 @@
+/// Where tasks learn whether there is a path; reachability implements it, sessions ask it.
+public protocol PathSource: Sendable {
+    /// The verdict for a target as far as it is known now, without waiting.
+    ///
+    /// A target that nobody watches may be `unknown` until its name is resolved.
+    func current(_ target: Target) -> TargetVerdict
+
+    /// Calls `sink` with the target's verdict: once soon, then at every change, until the watch is cancelled.
+    ///
+    /// Calls come from one thread, in order; the sink must not block. A loss arrives at once, a gain once it is stable.
+    func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch
+
+    /// True while `address` is usable as a source address on this host; true when the source is blind.
+    func holdsAddress(_ address: IPAddress) -> Bool
+
+    /// The verdict of a family, for gates that ask for more than a route to the target.
+    func family(_ family: AddressFamily) -> Verdict
+}
+
+/// A watch on a target; ends when it is cancelled.
+public struct PathWatch: Sendable {
+    private let onCancel: @Sendable () -> Void
+
+    /// A watch that `onCancel` ends.
+    public init(onCancel: @escaping @Sendable () -> Void) {
+        self.onCancel = onCancel
+    }
+
+    /// Ends the watch; a call of the sink that is under way may still finish.
+    public func cancel() { self.onCancel() }
+}

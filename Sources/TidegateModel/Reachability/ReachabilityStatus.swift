@@ -1,0 +1,97 @@
+/// Everything the monitor knows at one moment; `status --json` and `/api/v1/status` are its projection.
+public struct ReachabilityStatus: Sendable {
+    /// How the monitor learns of changes.
+    public enum Mode: String, Sendable, CaseIterable, MetricLabel {
+        /// One look, no watching.
+        case once
+        /// Netlink events.
+        case event
+        /// Route groups left because of a storm; lookups on a timer.
+        case storm
+        /// No multicast at all; lookups on a timer.
+        case poll
+    }
+
+    /// A family's verdict.
+    public struct Family: Sendable, Hashable {
+        /// The IP version.
+        public var family: AddressFamily
+        /// Its verdict over the sentinels.
+        public var verdict: Verdict
+
+        /// A verdict of a family.
+        public init(family: AddressFamily, verdict: Verdict) {
+            self.family = family
+            self.verdict = verdict
+        }
+    }
+
+    /// How well the monitor itself is doing.
+    public struct Health: Sendable, Hashable {
+        /// How often the kernel dropped messages.
+        public var overruns: UInt64
+        /// How many full dumps were made, the first one included.
+        public var resyncs: UInt64
+        /// How many dumps the kernel interrupted.
+        public var interruptedDumps: UInt64
+        /// False while a resync is under way.
+        public var isConsistent: Bool
+        /// The receive buffer's effective size in bytes, as `getsockopt` reports it; 0 without a socket.
+        public var receiveBufferBytes: Int
+
+        /// The health of a monitor.
+        public init(
+            overruns: UInt64 = 0, resyncs: UInt64 = 0, interruptedDumps: UInt64 = 0, isConsistent: Bool = false,
+            receiveBufferBytes: Int = 0
+        ) {
+            self.overruns = overruns
+            self.resyncs = resyncs
+            self.interruptedDumps = interruptedDumps
+            self.isConsistent = isConsistent
+            self.receiveBufferBytes = receiveBufferBytes
+        }
+    }
+
+    /// The better of the families, or `unknown` where one is unknown and the other not at least routed.
+    public var global: Verdict
+    /// When the global level was reached; nil unless this process saw the change.
+    public var since: WallTime?
+    /// How the monitor learns of changes.
+    public var mode: Mode
+    /// IPv4, then IPv6.
+    public var families: [Family]
+    /// The links, by index.
+    public var links: [Link]
+    /// The targets, in the order they were asked for.
+    public var targets: [TargetVerdict]
+    /// The monitor's own health.
+    public var health: Health
+
+    /// A status from its parts.
+    public init(
+        global: Verdict, since: WallTime? = nil, mode: Mode, families: [Family], links: [Link],
+        targets: [TargetVerdict], health: Health
+    ) {
+        self.global = global
+        self.since = since
+        self.mode = mode
+        self.families = families
+        self.links = links
+        self.targets = targets
+        self.health = health
+    }
+
+    /// The status of a monitor that has not seen anything yet.
+    public static func blind(mode: Mode) -> ReachabilityStatus {
+        ReachabilityStatus(
+            global: .unknown, mode: mode, families: AddressFamily.allCases.map { Family(family: $0, verdict: .unknown) },
+            links: [], targets: [], health: Health())
+    }
+
+    /// The global verdict that follows from the families' (see ``global``).
+    public static func global(over families: [Family]) -> Verdict {
+        let best = families.max { $0.verdict.level < $1.verdict.level }?.verdict ?? .unknown
+        let isBlind = families.contains { $0.verdict.level == .unknown }
+        return isBlind && best.level < .routed ? .unknown : best
+    }
+}

@@ -1,0 +1,63 @@
+/// What the kernel would do with a packet now.
+public struct Verdict: Sendable, Hashable {
+    /// How far the packet would go.
+    public var level: Level
+    /// The first rung that fails; nil at `routed` and `online`.
+    public var reason: Unreachable?
+    /// The way the packet would take; nil where there is none.
+    public var path: NetworkPath?
+    /// What else is worth knowing.
+    public var notes: [PathNote]
+
+    /// A verdict from its parts.
+    public init(level: Level, reason: Unreachable? = nil, path: NetworkPath? = nil, notes: [PathNote] = []) {
+        self.level = level
+        self.reason = reason
+        self.path = path
+        self.notes = notes
+    }
+
+    /// The verdict of a monitor that cannot see: gates are open.
+    public static let unknown = Verdict(level: .unknown, reason: .monitorDown)
+
+    /// True when nothing that people or gates act on differs: level, reason and way are the same.
+    public func isEquivalent(to other: Verdict) -> Bool {
+        guard self.level == other.level, self.reason == other.reason else { return false }
+        switch (self.path, other.path) {
+        case (nil, nil): return true
+        case (let mine?, let theirs?): return mine.isSameWay(as: theirs)
+        case (nil, _?), (_?, nil): return false
+        }
+    }
+}
+
+/// The verdict for one address of a target.
+public struct AddressVerdict: Sendable, Hashable {
+    /// The address judged.
+    public var address: IPAddress
+    /// What the kernel would do with a packet to it.
+    public var verdict: Verdict
+
+    /// A verdict for an address.
+    public init(address: IPAddress, verdict: Verdict) {
+        self.address = address
+        self.verdict = verdict
+    }
+}
+
+/// The verdict for a target: the best one over its addresses.
+public struct TargetVerdict: Sendable, Hashable {
+    /// The target as it was asked for.
+    public var target: Target
+    /// The best verdict over ``addresses``, or that of the resolvers while the name has no address.
+    public var verdict: Verdict
+    /// Every address with its own verdict; empty while the name is not resolved.
+    public var addresses: [AddressVerdict]
+
+    /// A target's verdict from its parts.
+    public init(target: Target, verdict: Verdict, addresses: [AddressVerdict] = []) {
+        self.target = target
+        self.verdict = verdict
+        self.addresses = addresses
+    }
+}

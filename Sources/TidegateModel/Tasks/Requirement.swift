@@ -1,0 +1,40 @@
+/// What a task's gate asks of the path.
+public enum Requirement: Sendable, Hashable {
+    /// Nothing: the gate is always open.
+    case none
+    /// The target itself is routed.
+    case routed
+    /// The internet check of the family in use succeeded.
+    case online
+    /// The path does not cost money.
+    case unmetered
+    /// The path leaves by this interface.
+    case interface(String)
+}
+
+extension Requirement: LosslessStringConvertible {
+    /// The word on the command line and in YAML: `none`, `routed`, `online`, `unmetered`, `interface:NAME`.
+    public var description: String {
+        switch self {
+        case .none: "none"
+        case .routed: "routed"
+        case .online: "online"
+        case .unmetered: "unmetered"
+        case .interface(let name): "interface:\(name)"
+        }
+    }
+
+    /// Parses what ``description`` gives; nil for any other word.
+    public init?(_ description: String) {
+        switch description {
+        case "none": self = .none
+        case "routed": self = .routed
+        case "online": self = .online
+        case "unmetered": self = .unmetered
+        default:
+            let prefix = "interface:"
+            guard description.hasPrefix(prefix), description.count > prefix.count else { return nil }
+            self = .interface(String(description.dropFirst(prefix.count)))
+        }
+    }
+}

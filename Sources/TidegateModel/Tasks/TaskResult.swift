@@ -1,0 +1,96 @@
+/// How a task ended, with everything that `fetch --write-out json` tells about it.
+public struct TaskResult: Sendable {
+    /// The task.
+    public var id: TaskID
+    /// The name it was given in the configuration; nil for others.
+    public var name: String?
+    /// What it did with bodies.
+    public var kind: TaskKind
+    /// The request method.
+    public var method: String
+    /// The URL asked for, as it was given.
+    public var url: String
+    /// How it ended.
+    public var outcome: TaskOutcome
+    /// The last response status; nil where none came.
+    public var status: Int?
+    /// The final file of a download that succeeded.
+    public var file: String?
+    /// Body bytes delivered.
+    public var bytes: Int64
+    /// Body bytes before decoding, over all attempts.
+    public var wireBytes: Int64
+    /// Bytes received again for offsets that were already held.
+    public var refetchedBytes: Int64
+    /// How many attempts were charged against the policy; an attempt ended by a lost path is not.
+    public var attempts: Int
+    /// How long each kind of hold lasted in all.
+    public var held: [HoldReason: Duration]
+    /// From the first resume to the end.
+    public var duration: Duration
+    /// The phases of the last attempt.
+    public var phases: PhaseDurations
+    /// Why it failed; nil on success.
+    public var failure: TaskFailure?
+    /// Whose failure it was; nil on success.
+    public var attribution: Attribution?
+    /// What went wrong in one sentence, naming the resource; nil on success.
+    public var explanation: String?
+    /// The requirement that never held, where the gate gave up.
+    public var requireUnmet: Requirement?
+    /// The SHA-256 of the file in hexadecimal, where one was asked for.
+    public var sha256: String?
+
+    /// A result from its parts.
+    public init(
+        id: TaskID, name: String? = nil, kind: TaskKind, method: String, url: String, outcome: TaskOutcome,
+        status: Int? = nil, file: String? = nil, bytes: Int64 = 0, wireBytes: Int64 = 0, refetchedBytes: Int64 = 0,
+        attempts: Int = 0, held: [HoldReason: Duration] = [:], duration: Duration = .zero,
+        phases: PhaseDurations = .init(), failure: TaskFailure? = nil, attribution: Attribution? = nil,
+        explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil
+    ) {
+        self.id = id
+        self.name = name
+        self.kind = kind
+        self.method = method
+        self.url = url
+        self.outcome = outcome
+        self.status = status
+        self.file = file
+        self.bytes = bytes
+        self.wireBytes = wireBytes
+        self.refetchedBytes = refetchedBytes
+        self.attempts = attempts
+        self.held = held
+        self.duration = duration
+        self.phases = phases
+        self.failure = failure
+        self.attribution = attribution
+        self.explanation = explanation
+        self.requireUnmet = requireUnmet
+        self.sha256 = sha256
+    }
+}
+
+/// A task's failure as the library throws it.
+public struct TaskError: Error, Sendable, CustomStringConvertible {
+    /// Why the task failed.
+    public var reason: TaskFailure
+    /// How many attempts were charged.
+    public var attempts: Int
+    /// Whose failure it was; nil where nobody's is (a cancelled task).
+    public var attribution: Attribution?
+    /// What went wrong in one sentence, naming the resource.
+    public var underlying: String
+
+    /// An error from its parts.
+    public init(reason: TaskFailure, attempts: Int = 0, attribution: Attribution? = nil, underlying: String) {
+        self.reason = reason
+        self.attempts = attempts
+        self.attribution = attribution
+        self.underlying = underlying
+    }
+
+    /// ``underlying``.
+    public var description: String { self.underlying }
+}

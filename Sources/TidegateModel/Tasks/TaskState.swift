@@ -1,0 +1,67 @@
+/// What a task is doing, as everybody may see it.
+public enum TaskState: Sendable, Hashable {
+    /// Suspended by its user, or never resumed.
+    case suspended
+    /// Resumed, but held; the first hold's reason and, where there is more to say, what it waits for in words.
+    case waiting(HoldReason, detail: String?)
+    /// An attempt is under way; counted from 1.
+    case running(attempt: Int)
+    /// Over.
+    case completed(TaskOutcome)
+
+    /// The state without its data, as metrics and JSON name it.
+    public var name: Name {
+        switch self {
+        case .suspended: .suspended
+        case .waiting: .waiting
+        case .running: .running
+        case .completed: .completed
+        }
+    }
+
+    /// The states' names.
+    public enum Name: String, Sendable, MetricLabel {
+        case suspended, waiting, running, completed
+    }
+}
+
+/// One task as lists show it.
+public struct TaskInfo: Sendable {
+    /// The task's id.
+    public var id: TaskID
+    /// The name it was given in the configuration; nil for others.
+    public var name: String?
+    /// What it does with bodies.
+    public var kind: TaskKind
+    /// The request method.
+    public var method: String
+    /// The URL without user information and query.
+    public var url: String
+    /// What it is doing.
+    public var state: TaskState
+    /// How far its bodies have come.
+    public var progress: TransferProgress
+    /// When it was created.
+    public var created: WallTime
+    /// When its first attempt started; nil before.
+    public var started: WallTime?
+    /// The final file of a download.
+    public var file: String?
+
+    /// A task's entry from its parts.
+    public init(
+        id: TaskID, name: String? = nil, kind: TaskKind, method: String, url: String, state: TaskState,
+        progress: TransferProgress, created: WallTime, started: WallTime? = nil, file: String? = nil
+    ) {
+        self.id = id
+        self.name = name
+        self.kind = kind
+        self.method = method
+        self.url = url
+        self.state = state
+        self.progress = progress
+        self.created = created
+        self.started = started
+        self.file = file
+    }
+}

@@ -1,0 +1,38 @@
+/// How far a task's bodies have come. Counts are bytes.
+public struct TransferProgress: Sendable, Hashable {
+    /// Where this attempt's response body started: bytes held before it.
+    public var offset: Int64
+    /// Response body bytes on the wire in this attempt, before decoding.
+    public var receivedWire: Int64
+    /// Response body bytes delivered in this attempt, after decoding.
+    public var received: Int64
+    /// The whole response body on the wire, ``offset`` included; nil where it is unknown.
+    public var expected: Int64?
+    /// Request body bytes sent in this attempt.
+    public var sent: Int64
+    /// The whole request body; nil where it is unknown.
+    public var expectedSent: Int64?
+    /// The attempt, from 1; 0 before the first.
+    public var attempt: Int
+
+    /// A progress from its parts.
+    public init(
+        offset: Int64 = 0, receivedWire: Int64 = 0, received: Int64 = 0, expected: Int64? = nil, sent: Int64 = 0,
+        expectedSent: Int64? = nil, attempt: Int = 0
+    ) {
+        self.offset = offset
+        self.receivedWire = receivedWire
+        self.received = received
+        self.expected = expected
+        self.sent = sent
+        self.expectedSent = expectedSent
+        self.attempt = attempt
+    }
+
+    /// The share of the response body that is here, 0 to 1; nil while its length is unknown.
+    public var fraction: Double? {
+        guard let expected = self.expected else { return nil }
+        guard expected > 0 else { return 1 }
+        return min(1, Double(self.offset + self.receivedWire) / Double(expected))
+    }
+}

@@ -1,0 +1,69 @@
+/// A moment on a clock that never jumps; nanoseconds since some start, running on while the machine sleeps
+/// (CLOCK_BOOTTIME, clock_gettime(2)).
+public struct MonotonicTime: Sendable, Hashable, Comparable {
+    /// Nanoseconds since the clock's start.
+    public var nanoseconds: UInt64
+
+    /// A moment `nanoseconds` after the clock's start.
+    public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+    /// Orders moments.
+    public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// The moment `duration` later; saturates at both ends.
+    public static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+        let delta = duration.wholeNanoseconds
+        let moved =
+            delta >= 0
+            ? time.nanoseconds.addingReportingOverflow(UInt64(delta))
+            : time.nanoseconds.subtractingReportingOverflow(delta.magnitude)
+        guard moved.overflow else { return MonotonicTime(nanoseconds: moved.partialValue) }
+        return MonotonicTime(nanoseconds: delta >= 0 ? .max : 0)
+    }
+
+    /// How much later `end` is than `start`; negative where it is earlier.
+    public static func - (end: MonotonicTime, start: MonotonicTime) -> Duration {
+        end >= start
+            ? .nanoseconds(Int64(clamping: end.nanoseconds - start.nanoseconds))
+            : .nanoseconds(-Int64(clamping: start.nanoseconds - end.nanoseconds))
+    }
+}
+
+/// A moment on the wall clock: microseconds since 1970-01-01T00:00:00Z.
+public struct WallTime: Sendable, Hashable, Comparable {
+    /// Microseconds since the epoch.
+    public var microseconds: Int64
+
+    /// A moment `microseconds` after the epoch.
+    public init(microseconds: Int64) { self.microseconds = microseconds }
+
+    /// Seconds since the epoch, as Prometheus timestamps are written.
+    public var seconds: Double { Double(self.microseconds) / 1_000_000 }
+
+    /// Orders moments.
+    public static func < (left: WallTime, right: WallTime) -> Bool { left.microseconds < right.microseconds }
+}
+
+/// The two clocks, passed in by whoever starts a monitor; tests pass a manual one.
+public protocol TimeSource: Sendable {
+    /// The moment on the monotonic clock.
+    func monotonic() -> MonotonicTime
+    /// The moment on the wall clock.
+    func wall() -> WallTime
+}
+
+extension Duration {
+    /// The duration in nanoseconds; saturates after 292 years.
+    public var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        let scaled = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !scaled.overflow else { return seconds < 0 ? .min : .max }
+        let sum = scaled.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return sum.overflow ? (seconds < 0 ? .min : .max) : sum.partialValue
+    }
+
+    /// The duration in seconds, as metrics and JSON give it.
+    public var inSeconds: Double {
+        Double(self.components.seconds) + Double(self.components.attoseconds) / 1e18
+    }
+}

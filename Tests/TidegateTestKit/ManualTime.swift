@@ -1,0 +1,27 @@
+internal import Synchronization
+public import TidegateModel
+
+/// Clocks that move only when a test says so.
+public final class ManualTime: TimeSource {
+    private let elapsed = Mutex(Duration.zero)
+    private let start: MonotonicTime
+    private let wallStart: WallTime
+
+    public init(
+        monotonic: MonotonicTime = MonotonicTime(nanoseconds: 1_000_000_000_000),
+        wall: WallTime = WallTime(microseconds: 1_790_000_000_000_000)
+    ) {
+        self.start = monotonic
+        self.wallStart = wall
+    }
+
+    public func monotonic() -> MonotonicTime { self.start + self.elapsed.withLock { $0 } }
+
+    public func wall() -> WallTime {
+        let elapsed = self.elapsed.withLock { $0 }
+        return WallTime(microseconds: self.wallStart.microseconds + elapsed.wholeNanoseconds / 1000)
+    }
+
+    /// Moves both clocks.
+    public func advance(by duration: Duration) { self.elapsed.withLock { $0 += duration } }
+}
