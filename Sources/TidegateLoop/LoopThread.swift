@@ -60,6 +60,12 @@ package final class LoopThread<Body: LoopBody>: Sendable {
         if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
     }
 
+    /// Ends the thread once it has carried out the commands sent so far, without waiting for that.
+    package func abandon() {
+        self.inbox.close()
+        if let thread = self.thread.withLock({ $0.take() }) { pthread_detach(thread) }
+    }
+
     private static func run(_ body: Body, on loop: Loop, commands inbox: Inbox<Body.Command>) {
         var buffer = [epoll_event](repeating: epoll_event(), count: 256)
         var isClosed = false

@@ -1,0 +1,178 @@
+internal import Synchronization
+internal import TidegateLoop
+package import TidegateModel
+
+/// Resolves a name once for all who ask, at most eight names at a time, and remembers good answers.
+///
+/// libcurl and glibc would start a thread for every question; here the threads are counted and named `tg-dns-N`.
+package final class Resolver: NameResolver {
+    /// Asks the network; blocks.
+    package typealias Lookup = @Sendable (String) -> Result<[IPAddress], ResolveFailure>
+
+    private let desk: ResolverDesk
+
+    /// A resolver that trusts an answer for `freshness` and asks at most `limit` names at a time.
+    package init(
+        time: any TimeSource, freshness: Duration = .seconds(60), limit: Int = 8, lookup: Lookup? = nil
+    ) {
+        self.desk = ResolverDesk(
+            time: time, freshness: freshness, limit: max(1, limit), lookup: lookup ?? SystemLookup.resolve)
+    }
+
+    // A thread inside getaddrinfo cannot be hurried, so nobody waits for it.
+    deinit { self.desk.close() }
+
+    package func resolve(
+        _ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
+    ) {
+        if let address = IPAddress(name) { return completion(.success([address])) }
+        self.desk.ask(name, completion)
+    }
+
+    package func cached(_ name: String) -> [IPAddress]? {
+        IPAddress(name).map { [$0] } ?? self.desk.cached(name)
+    }
+
+    package func invalidate() { self.desk.invalidate() }
+}
+
+/// Who asked for what, what is known, and which threads are free.
+final class ResolverDesk: Sendable {
+    typealias Completion = @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
+
+    private struct Answer {
+        let addresses: [IPAddress]
+        let expiry: MonotonicTime
+        let epoch: UInt64
+    }
+
+    private struct State {
+        var answers: [String: Answer] = [:]
+        var epoch: UInt64 = 0
+        var asking: [String: [Completion]] = [:]
+        var queue: [String] = []
+        var threads: [LoopThread<ResolverWorker>] = []
+        var idle: [Int] = []
+        var isClosed = false
+    }
+
+    /// What to do once the lock is released.
+    private enum Step {
+        case answer([IPAddress])
+        case refuse
+        case wait
+        case wake(LoopThread<ResolverWorker>)
+    }
+
+    let lookup: Resolver.Lookup
+    private let time: any TimeSource
+    private let freshness: Duration
+    private let limit: Int
+    private let state = Mutex(State())
+
+    init(time: any TimeSource, freshness: Duration, limit: Int, lookup: @escaping Resolver.Lookup) {
+        self.time = time
+        self.freshness = freshness
+        self.limit = limit
+        self.lookup = lookup
+    }
+
+    func ask(_ name: String, _ completion: @escaping Completion) {
+        let now = self.time.monotonic()
+        let step = self.state.withLock { state -> Step in
+            if let answer = state.answers[name], answer.epoch == state.epoch, now < answer.expiry {
+                return .answer(answer.addresses)
+            }
+            guard !state.isClosed else { return .refuse }
+            if state.asking[name] != nil {
+                state.asking[name]?.append(completion)
+                return .wait
+            }
+            let worker = self.freeWorker(&state)
+            // Without a thread of its own a name waits for another's; without any thread nobody would ever look.
+            guard !state.threads.isEmpty else { return .refuse }
+            state.asking[name] = [completion]
+            state.queue.append(name)
+            return worker.map(Step.wake) ?? .wait
+        }
+        switch step {
+        case .answer(let addresses): completion(.success(addresses))
+        case .refuse: completion(.failure(.failed))
+        case .wait: break
+        case .wake(let worker): worker.send(.look)
+        }
+    }
+
+    func cached(_ name: String) -> [IPAddress]? { self.state.withLock { $0.answers[name]?.addresses } }
+
+    // Old answers stay as a last resort for gates; they are only no longer taken for fresh.
+    func invalidate() { self.state.withLock { $0.epoch += 1 } }
+
+    func close() {
+        let (threads, forgotten) = self.state.withLock { state in
+            state.isClosed = true
+            let forgotten = state.asking.values.flatMap { $0 }
+            state.asking = [:]
+            state.queue = []
+            return (state.threads, forgotten)
+        }
+        for thread in threads { thread.abandon() }
+        for completion in forgotten { completion(.failure(.failed)) }
+    }
+
+    /// The next name for a worker; nil sends it to rest.
+    func next(for worker: Int) -> String? {
+        self.state.withLock { state in
+            guard !state.queue.isEmpty else {
+                state.idle.append(worker)
+                return nil
+            }
+            return state.queue.removeFirst()
+        }
+    }
+
+    func finish(_ name: String, _ result: Result<[IPAddress], ResolveFailure>, askedIn epoch: UInt64) {
+        let expiry = self.time.monotonic() + self.freshness
+        let waiting = self.state.withLock { state in
+            if case .success(let addresses) = result {
+                state.answers[name] = Answer(addresses: addresses, expiry: expiry, epoch: epoch)
+            }
+            return state.asking.removeValue(forKey: name) ?? []
+        }
+        for completion in waiting { completion(result) }
+    }
+
+    var epoch: UInt64 { self.state.withLock { $0.epoch } }
+
+    private func freeWorker(_ state: inout State) -> LoopThread<ResolverWorker>? {
+        if let idle = state.idle.popLast() { return state.threads[idle] }
+        guard state.threads.count < self.limit else { return nil }
+        let number = state.threads.count
+        guard
+            let thread = try? LoopThread<ResolverWorker>(
+                name: "tg-dns-\(number + 1)", make: { _ in ResolverWorker(number: number, desk: self) })
+        else { return nil }
+        state.threads.append(thread)
+        return thread
+    }
+}
+
+/// One thread that looks names up until the desk has no more.
+final class ResolverWorker: LoopBody {
+    enum Command: Sendable { case look }
+
+    private let number: Int
+    private let desk: ResolverDesk
+
+    init(number: Int, desk: ResolverDesk) {
+        self.number = number
+        self.desk = desk
+    }
+
+    func receive(_ command: Command) {
+        while let name = self.desk.next(for: self.number) {
+            let epoch = self.desk.epoch
+            self.desk.finish(name, self.desk.lookup(name), askedIn: epoch)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Glibc
+import Synchronization
+import Testing
+import TidegateLoop
+import TidegateModel
+
+@Suite struct LoopThreadTests {
+    @Test("Commands of one sender are carried out in order, and all of them before the thread ends")
+    func order() throws {
+        let log = Log()
+        let thread = try LoopThread<Echo>(name: "tg-test") { loop in Echo(loop: loop, log: log) }
+        for number in 0..<10_000 { thread.send(.note(number)) }
+        thread.stop()
+        #expect(log.numbers == Array(0..<10_000))
+        #expect(thread.send(.note(1)) == false)
+    }
+
+    @Test("Timers fire on the thread once they are due, and not earlier")
+    func timers() async throws {
+        let log = Log()
+        let thread = try LoopThread<Echo>(name: "tg-test") { loop in Echo(loop: loop, log: log) }
+        let start = SystemTime().monotonic()
+        thread.send(.remind(after: .milliseconds(20), token: 7))
+        thread.send(.remind(after: .milliseconds(10), token: 6))
+        let fired = await log.waitFor(count: 2)
+        #expect(fired == [6, 7])
+        #expect(SystemTime().monotonic() - start >= .milliseconds(20))
+        thread.stop()
+    }
+
+    @Test("A watched descriptor wakes the thread, until it is no longer watched")
+    func descriptors() async throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let log = Log()
+        let thread = try LoopThread<Echo>(name: "tg-test") { loop in Echo(loop: loop, log: log) }
+        thread.send(.watch(ends[0]))
+        var byte: UInt8 = 1
+        #expect(write(ends[1], &byte, 1) == 1)
+        #expect(await log.waitFor(count: 1) == [Int(ends[0])])
+        thread.stop()
+    }
+
+    @Test("The thread carries its name")
+    func name() throws {
+        let log = Log()
+        let thread = try LoopThread<Echo>(name: "tg-named") { loop in Echo(loop: loop, log: log) }
+        thread.send(.name)
+        thread.stop()
+        #expect(log.name == "tg-named")
+    }
+}
+
+private final class Log: Sendable {
+    private let state = Mutex<(numbers: [Int], name: String)>(([], ""))
+
+    var numbers: [Int] { self.state.withLock { $0.numbers } }
+    var name: String { self.state.withLock { $0.name } }
+    func note(_ number: Int) { self.state.withLock { $0.numbers.append(number) } }
+    func name(_ name: String) { self.state.withLock { $0.name = name } }
+
+    /// Waits at most five seconds for `count` notes.
+    func waitFor(count: Int) async -> [Int] {
+        let deadline = ContinuousClock.now + .seconds(5)
+        while self.numbers.count < count, ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+        return self.numbers
+    }
+}
+
+private final class Echo: LoopBody {
+    enum Command: Sendable {
+        case note(Int)
+        case remind(after: Duration, token: UInt64)
+        case watch(Int32)
+        case name
+    }
+
+    private let loop: Loop
+    private let log: Log
+
+    init(loop: Loop, log: Log) {
+        self.loop = loop
+        self.log = log
+    }
+
+    func receive(_ command: Command) {
+        switch command {
+        case .note(let number): self.log.note(number)
+        case .remind(let delay, let token): _ = self.loop.schedule(after: delay, token: token)
+        case .watch(let descriptor):
+            do { try self.loop.watch(descriptor, for: .read) } catch { Issue.record(error) }
+        case .name:
+            var buffer = [UInt8](repeating: 0, count: 16)
+            let file = open("/proc/thread-self/comm", O_RDONLY)
+            let count = read(file, &buffer, buffer.count)
+            close(file)
+            self.log.name(String(decoding: buffer.prefix(max(0, count - 1)), as: UTF8.self))
+        }
+    }
+
+    func ready(_ descriptor: Int32, for events: Loop.Interest) {
+        self.log.note(Int(descriptor))
+        do { try self.loop.unwatch(descriptor) } catch { Issue.record(error) }
+    }
+
+    func timerFired(_ token: UInt64) { self.log.note(Int(token)) }
+}
