@@ -1,0 +1,31 @@
+public import TidegateModel
+
+/// What an attempt waits for, and how long.
+public struct GatePolicy: Sendable, Hashable {
+    /// What must hold, all of it; an empty list asks for nothing.
+    public let require: [Requirement]
+    /// How long a task waits at the gate in all, suspensions not counted; nil is for ever.
+    public let patience: Duration?
+
+    /// The target's own route, for ever.
+    public static let standard = GatePolicy(unchecked: [.routed], patience: nil)
+
+    /// A gate that is always open.
+    public static let open = GatePolicy(unchecked: [.none], patience: nil)
+
+    /// A gate; what is left out is as in ``standard``.
+    ///
+    /// - Throws: ``PolicyError`` where the patience is negative.
+    public init(require: [Requirement] = [.routed], patience: Duration? = nil) throws(PolicyError) {
+        try PolicyError.check(patience.map { $0 >= .zero } ?? true, "gate.patience", "the time must not be negative")
+        self.init(unchecked: require, patience: patience)
+    }
+
+    private init(unchecked require: [Requirement], patience: Duration?) {
+        self.require = require
+        self.patience = patience
+    }
+
+    /// True where nothing is asked for.
+    var isOpen: Bool { self.require.allSatisfy { $0 == .none } }
+}

@@ -1,0 +1,116 @@
+/// Everything a session is told once.
+public struct SessionConfiguration: Sendable, Hashable {
+    /// How many attempts run to one origin at a time; 1 and up.
+    public let maxConnectionsPerHost: Int
+    /// How many attempts run in all; 1 and up.
+    public let maxConnections: Int
+    /// The proxy's URL, `http://HOST:PORT`; nil goes straight. The environment is never read.
+    public let proxy: String?
+    /// Whom the session trusts.
+    public let tls: TLSPolicy
+    /// How tasks are tried again, where they do not say otherwise.
+    public let retry: RetryPolicy
+    /// How many retries an origin is good for.
+    public let budget: RetryBudgetPolicy
+    /// What tasks wait for, where they do not say otherwise.
+    public let gate: GatePolicy
+    /// The `User-Agent` header, where a task has none of its own.
+    public let userAgent: String
+    /// How long an attempt survives a lost path while its source address is still there; 0 s to 30 s.
+    public let lossGrace: Duration
+    /// How long an attempt may stay silent after its path came back within the grace.
+    public let silenceAfterReturn: Duration
+    /// How long a suspended attempt keeps its connection before it is given back.
+    public let pauseLimit: Duration
+    /// How many ended tasks ``Session/tasks()`` still shows; 0 and up.
+    public let endedTasksKept: Int
+
+    /// The configuration without a word of the user's.
+    public static let standard = SessionConfiguration(
+        unchecked: Limits(), proxy: nil, tls: .system, retry: .standard, budget: .standard, gate: .standard,
+        userAgent: "tidegate")
+
+    /// The bounds of a configuration; each has its default.
+    public struct Limits: Sendable, Hashable {
+        /// See ``SessionConfiguration/maxConnectionsPerHost``.
+        public var maxConnectionsPerHost = 6
+        /// See ``SessionConfiguration/maxConnections``.
+        public var maxConnections = 100
+        /// See ``SessionConfiguration/lossGrace``.
+        public var lossGrace: Duration = .seconds(2)
+        /// See ``SessionConfiguration/silenceAfterReturn``.
+        public var silenceAfterReturn: Duration = .seconds(1)
+        /// See ``SessionConfiguration/pauseLimit``.
+        public var pauseLimit: Duration = .seconds(5)
+        /// See ``SessionConfiguration/endedTasksKept``.
+        public var endedTasksKept = 256
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// A configuration; what is left out is as in ``standard``.
+    ///
+    /// - Throws: ``PolicyError`` naming the field, as the configuration file spells it.
+    public init(
+        maxConnectionsPerHost: Int = 6, maxConnections: Int = 100, proxy: String? = nil, tls: TLSPolicy = .system,
+        retry: RetryPolicy = .standard, budget: RetryBudgetPolicy = .standard, gate: GatePolicy = .standard,
+        userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
+        silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256
+    ) throws(PolicyError) {
+        var limits = Limits()
+        limits.maxConnectionsPerHost = maxConnectionsPerHost
+        limits.maxConnections = maxConnections
+        limits.lossGrace = lossGrace
+        limits.silenceAfterReturn = silenceAfterReturn
+        limits.pauseLimit = pauseLimit
+        limits.endedTasksKept = endedTasksKept
+        try SessionConfiguration.check(limits)
+        if let proxy { try SessionConfiguration.check(proxy: proxy) }
+        try PolicyError.check(HeaderField.isValue(userAgent), "user_agent", "a header cannot carry it")
+        self.init(
+            unchecked: limits, proxy: proxy, tls: tls, retry: retry, budget: budget, gate: gate, userAgent: userAgent)
+    }
+
+    private init(
+        unchecked limits: Limits, proxy: String?, tls: TLSPolicy, retry: RetryPolicy, budget: RetryBudgetPolicy,
+        gate: GatePolicy, userAgent: String
+    ) {
+        self.maxConnectionsPerHost = limits.maxConnectionsPerHost
+        self.maxConnections = limits.maxConnections
+        self.lossGrace = limits.lossGrace
+        self.silenceAfterReturn = limits.silenceAfterReturn
+        self.pauseLimit = limits.pauseLimit
+        self.endedTasksKept = limits.endedTasksKept
+        self.proxy = proxy
+        self.tls = tls
+        self.retry = retry
+        self.budget = budget
+        self.gate = gate
+        self.userAgent = userAgent
+    }
+
+    private static func check(_ limits: Limits) throws(PolicyError) {
+        let (host, all) = (limits.maxConnectionsPerHost, limits.maxConnections)
+        try PolicyError.check((1...10_000).contains(host), "max_connections_per_host", "\(host) is not 1 to 10000")
+        try PolicyError.check((1...10_000).contains(all), "max_connections", "\(all) is not 1 to 10000")
+        try PolicyError.check(
+            limits.lossGrace >= .zero && limits.lossGrace <= .seconds(30), "loss_grace", "the time is not 0 s to 30 s")
+        try PolicyError.check(limits.silenceAfterReturn > .zero, "silence_after_return", "the time is not above 0")
+        try PolicyError.check(limits.pauseLimit >= .zero, "pause_limit", "the time must not be negative")
+        try PolicyError.check(limits.endedTasksKept >= 0, "ended_tasks_kept", "the number must not be negative")
+    }
+
+    private static func check(proxy: String) throws(PolicyError) {
+        do {
+            let url = try RequestURL(proxy)
+            try PolicyError.check(url.scheme == .http, "proxy", "\"\(proxy)\" is not an http:// URL")
+        } catch let error as RequestURL.Problem {
+            throw PolicyError(field: "proxy", problem: error.description)
+        } catch let error as PolicyError {
+            throw error
+        } catch {
+            throw PolicyError(field: "proxy", problem: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/// What a request's body is made of.
+public enum RequestBody: Sendable, Hashable {
+    /// No body.
+    case none
+    /// These bytes.
+    case data([UInt8])
+    /// The bytes of the file at this path; it must not change meanwhile.
+    case file(String)
+}
+
+/// Where a response's body goes.
+public enum Destination: Sendable, Hashable {
+    /// Into memory, `limit` bytes at most; a longer body fails as `tooLarge`.
+    case memory(limit: Int)
+    /// Into a file that appears at `path` only when it is whole.
+    ///
+    /// Without `permissions` the file gets 0666 less the umask. With `continues` a part left by an earlier process is
+    /// continued, and kept when this task fails.
+    case file(String, permissions: UInt16? = nil, continues: Bool = false)
+    /// Into an open descriptor, in order. The caller keeps it open until the task has ended.
+    case descriptor(Int32)
+    /// Nowhere: read and counted.
+    case discard
+}
+
+/// A name and a password for HTTP's Basic scheme (RFC 7617); sent only to the origin they were given for.
+public struct Credentials: Sendable, Hashable {
+    /// The user's name, without a colon.
+    public let user: String
+    /// The password.
+    public let password: String
+
+    /// Credentials from their parts.
+    public init(user: String, password: String) {
+        self.user = user
+        self.password = password
+    }
+
+    /// The value of an `Authorization` header.
+    var header: String { "Basic " + Credentials.base64(Array("\(self.user):\(self.password)".utf8)) }
+
+    private static func base64(_ bytes: [UInt8]) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let word = (0..<3).reduce(UInt32(0)) { $0 << 8 | UInt32(start + $1 < bytes.count ? bytes[start + $1] : 0) }
+            for position in 0..<4 {
+                let letter = alphabet[Int(word >> UInt32(18 - 6 * position)) & 63]
+                text.append(position <= group.count ? letter : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,81 @@
+internal import Synchronization
+internal import TidegateModel
+
+/// What everybody may see of a task: written by the transfer thread, read by anybody.
+final class TaskBoard: Sendable {
+    struct State {
+        var info: TaskInfo
+        var held: [HoldReason] = []
+        var lastByte: MonotonicTime?
+        var result: TaskResult?
+        var body: [UInt8] = []
+        var waiting: [CheckedContinuation<TaskResult, Never>] = []
+        var watchers: [UpdateSlot] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ info: TaskInfo) { self.state = Mutex(State(info: info)) }
+
+    var info: TaskInfo { self.state.withLock { $0.info } }
+
+    var body: [UInt8] { self.state.withLock { $0.body } }
+
+    /// Lends the state for looking.
+    func look<Value: Sendable>(_ read: (borrowing State) -> Value) -> Value { self.state.withLock { read($0) } }
+
+    /// Changes what is seen and tells the watchers.
+    func update(_ change: (inout State) -> Void) {
+        let (watchers, info) = self.state.withLock { state in
+            change(&state)
+            return (state.watchers, state.info)
+        }
+        for watcher in watchers { watcher.offer(info) }
+    }
+
+    /// Writes the result down; whoever waits goes on. Nothing changes afterwards.
+    func finish(_ result: TaskResult, body: [UInt8]) {
+        let (waiting, watchers, info) = self.state.withLock { state in
+            state.info.state = .completed(result.outcome)
+            state.info.file = result.file ?? state.info.file
+            state.held = []
+            state.result = result
+            state.body = body
+            return (state.waiting.takeAll(), state.watchers.takeAll(), state.info)
+        }
+        for watcher in watchers { watcher.end(with: info) }
+        for continuation in waiting { continuation.resume(returning: result) }
+    }
+
+    func result() async -> TaskResult {
+        await withCheckedContinuation { continuation in
+            let result = self.state.withLock { state in
+                if state.result == nil { state.waiting.append(continuation) }
+                return state.result
+            }
+            if let result { continuation.resume(returning: result) }
+        }
+    }
+
+    func watch() -> UpdateSlot {
+        let slot = UpdateSlot()
+        let (info, isOver) = self.state.withLock { state in
+            if state.result == nil { state.watchers.append(slot) }
+            return (state.info, state.result != nil)
+        }
+        if isOver { slot.end(with: info) } else { slot.offer(info) }
+        return slot
+    }
+
+    func unwatch(_ slot: UpdateSlot) {
+        self.state.withLock { state in state.watchers.removeAll { $0 === slot } }
+    }
+}
+
+extension Array {
+    fileprivate mutating func takeAll() -> [Element] {
+        let all = self
+        self = []
+        return all
+    }
+}

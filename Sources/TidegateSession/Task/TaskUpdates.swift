@@ -1,0 +1,81 @@
+internal import Synchronization
+public import TidegateModel
+
+/// A task's state and progress as they change, read by one reader; ends after the entry that says completed.
+///
+/// Only the newest entry is kept: a slow reader skips what has been overtaken, and never the last one.
+public final class TaskUpdates: AsyncSequence, Sendable {
+    /// One entry of the task.
+    public typealias Element = TaskInfo
+
+    private let slot: UpdateSlot
+    private let board: TaskBoard
+
+    init(board: TaskBoard) {
+        self.board = board
+        self.slot = board.watch()
+    }
+
+    deinit { self.board.unwatch(self.slot) }
+
+    /// Reads the updates.
+    public func makeAsyncIterator() -> Iterator { Iterator(updates: self) }
+
+    /// Reads updates; keeps them coming meanwhile.
+    public struct Iterator: AsyncIteratorProtocol {
+        let updates: TaskUpdates
+
+        /// The newest entry that was not read yet; nil after the last one, or when the reading task is cancelled.
+        public mutating func next() async -> TaskInfo? { await self.updates.slot.next() }
+    }
+}
+
+/// Room for one entry.
+final class UpdateSlot: Sendable {
+    private struct State {
+        var newest: TaskInfo?
+        var isEnded = false
+        var reader: CheckedContinuation<TaskInfo?, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func offer(_ info: TaskInfo) { self.put(info, isLast: false) }
+
+    func end(with info: TaskInfo) { self.put(info, isLast: true) }
+
+    func next() async -> TaskInfo? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { reader in
+                let answer = self.state.withLock { state -> TaskInfo?? in
+                    if let info = state.newest.take() { return .some(info) }
+                    if state.isEnded || state.reader != nil { return .some(nil) }
+                    state.reader = reader
+                    return nil
+                }
+                if let answer { reader.resume(returning: answer) }
+            }
+        } onCancel: {
+            self.leave()
+        }
+    }
+
+    private func put(_ info: TaskInfo, isLast: Bool) {
+        let reader = self.state.withLock { state -> CheckedContinuation<TaskInfo?, Never>? in
+            guard !state.isEnded else { return nil }
+            state.isEnded = isLast
+            if let reader = state.reader.take() { return reader }
+            state.newest = info
+            return nil
+        }
+        reader?.resume(returning: info)
+    }
+
+    private func leave() {
+        let reader = self.state.withLock { state in
+            state.isEnded = true
+            return state.reader.take()
+        }
+        reader?.resume(returning: nil)
+    }
+}

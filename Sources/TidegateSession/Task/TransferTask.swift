@@ -1,0 +1,48 @@
+public import TidegateModel
+
+/// A task as its user holds it. Every call returns at once; what comes of it is told by events, ``info`` and results.
+///
+/// A task goes on to its end although nobody holds it.
+public final class TransferTask: Sendable {
+    /// The task's id.
+    public let id: TaskID
+    /// What was asked for.
+    public let request: TaskRequest
+
+    let board: TaskBoard
+    private let line: SessionLine
+
+    init(id: TaskID, request: TaskRequest, board: TaskBoard, line: SessionLine) {
+        self.id = id
+        self.request = request
+        self.board = board
+        self.line = line
+    }
+
+    /// Takes one suspension back; a task starts with one. More calls than suspensions do no harm.
+    public func resume() { self.line.send(.resume(self.id)) }
+
+    /// Suspends the task once more; it goes on after as many calls of ``resume()``.
+    public func suspend() { self.line.send(.suspend(self.id)) }
+
+    /// Ends the task; does nothing once it has ended.
+    public func cancel() { self.line.send(.cancel(self.id)) }
+
+    /// The task as lists show it, now.
+    public var info: TaskInfo { self.board.info }
+
+    /// What the task is doing now.
+    public var state: TaskState { self.board.info.state }
+
+    /// How far the task's bodies have come.
+    public var progress: TransferProgress { self.board.info.progress }
+
+    /// Waits for the end and says how it was. Any number of readers; cancelling a reader does not end the task.
+    public func result() async -> TaskResult { await self.board.result() }
+
+    /// The response's body, once the task with the destination `.memory` has ended; empty before.
+    public func body() -> [UInt8] { self.board.body }
+
+    /// The task's state and progress from now on, for one reader: the newest entry wins.
+    public func updates() -> TaskUpdates { TaskUpdates(board: self.board) }
+}
