@@ -1,0 +1,60 @@
+package import TidegateModel
+
+/// How an attempt ended, with all that is needed to classify and to account for it.
+package struct AttemptOutcome: Sendable {
+    /// What libcurl's code, the answer and the sink amount to; nil for a usable 2xx answer, complete as far as can be
+    /// known. Any other status is `httpStatus` (redirects too), a useless range `rangeMismatch`, a stopped silent
+    /// repetition `outcomeUnknown`. Never a decision about trying again.
+    package var failure: TaskFailure?
+    /// The `CURLcode` (libcurl-errors(3)); 0 is success.
+    package var curlCode: Int32 = 0
+    /// The connection's error number (errno(3)); 0 where there is none.
+    package var osError: Int32 = 0
+    /// What the socket error tells; nil where there is none.
+    package var socketError: FailureEvidence.SocketError?
+    /// What went wrong, in libcurl's or the file system's words; empty on success.
+    package var text: String = ""
+    /// Whether the request, or a part of it, may have been sent.
+    package var reachedWire = false
+    /// How far the attempt came.
+    package var stage: Stage = .connecting
+    /// How often the request was started on the wire, libcurl's own repetitions included.
+    package var wireTries = 0
+    /// The final answer's head; nil where none came whole.
+    package var head: ResponseHead?
+    /// Whether the body's end was proved: by its length, the last chunk or an answer that has no body. A good answer
+    /// that merely stopped (closed connection, HTTP/2 without a length) is not.
+    package var isLengthVerified = false
+    /// The body, for the memory sink and good answers.
+    package var body: [UInt8] = []
+    /// The first 64 KiB of the body of an answer that was not good.
+    package var diagnosticBody: [UInt8] = []
+    /// The counters at the end.
+    package var progress: AttemptProgress
+    /// When the attempt started.
+    package var started: MonotonicTime
+    /// When it ended.
+    package var ended: MonotonicTime
+    /// The phases that were run, by our own stamps; `resolve` belongs to the resolver and is always nil.
+    package var phases = PhaseDurations()
+    /// Connections opened for it; 0 when one was reused.
+    package var connectionsOpened = 0
+    /// The connection used; nil where none came about.
+    package var contact: WireContact?
+
+    package init(progress: AttemptProgress, started: MonotonicTime, ended: MonotonicTime) {
+        self.progress = progress
+        self.started = started
+        self.ended = ended
+    }
+
+    /// How far an attempt came.
+    package enum Stage: Sendable, Hashable, CaseIterable {
+        /// No connection yet; TLS belongs to it.
+        case connecting
+        /// The request is being sent, or an answer is awaited.
+        case waiting
+        /// The answer's head is here.
+        case receiving
+    }
+}

@@ -1,0 +1,58 @@
+package import TidegateModel
+
+/// What becomes of an attempt. In this order; `progress` any number of times; `finished` always, once and last,
+/// unless the attempt is detached. Never delivered from inside a call of the engine's or of libcurl's.
+package enum AttemptReport: Sendable {
+    /// A connection stands and the request is about to be sent: from here on the server may act on it.
+    case wireReached(WireContact)
+    /// The head of the final answer (never 1xx).
+    case head(ResponseHead)
+    /// Body bytes moved; at most ten times a second.
+    case progress(AttemptProgress)
+    /// The attempt is over.
+    case finished(AttemptOutcome)
+}
+
+/// The connection an attempt uses.
+package struct WireContact: Sendable, Hashable {
+    /// Our address.
+    package var local: IPAddress?
+    /// The server's address, or the proxy's.
+    package var remote: IPAddress?
+    /// Whether the connection was there before.
+    package var isReused: Bool
+
+    package init(local: IPAddress? = nil, remote: IPAddress? = nil, isReused: Bool = false) {
+        self.local = local
+        self.remote = remote
+        self.isReused = isReused
+    }
+}
+
+/// How far an attempt's bodies have come. Counts are bytes of this attempt alone.
+package struct AttemptProgress: Sendable, Hashable {
+    /// Where the body being received starts: the resume point's offset where the server continues there, else 0.
+    package var offset: Int64
+    /// Response body bytes on the wire, before decoding.
+    package var receivedWire: Int64
+    /// Response body bytes given to the sink, after decoding.
+    package var received: Int64
+    /// The whole body on the wire, ``offset`` included; nil while or where unknown.
+    package var expected: Int64?
+    /// Request body bytes sent.
+    package var sent: Int64
+    /// When the last byte moved, either way; the attempt's start before that.
+    package var lastActivity: MonotonicTime
+
+    package init(
+        offset: Int64 = 0, receivedWire: Int64 = 0, received: Int64 = 0, expected: Int64? = nil, sent: Int64 = 0,
+        lastActivity: MonotonicTime
+    ) {
+        self.offset = offset
+        self.receivedWire = receivedWire
+        self.received = received
+        self.expected = expected
+        self.sent = sent
+        self.lastActivity = lastActivity
+    }
+}

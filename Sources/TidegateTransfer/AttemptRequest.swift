@@ -1,0 +1,123 @@
+package import TidegateModel
+
+/// Names one attempt on the transfer thread. Whoever starts attempts picks the numbers and never uses one twice.
+package struct AttemptID: Hashable, Sendable {
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Everything about one try on the wire.
+package struct AttemptRequest: Sendable {
+    /// The attempt's name in reports.
+    package var id: AttemptID
+    /// An absolute http or https URL; its host and port say what ``addresses`` belong to.
+    package var url: String
+    /// The request method in capitals.
+    package var method: String
+    /// Request fields in order; one with an empty value suppresses a field that libcurl would send.
+    package var headers: [HTTPField]
+    /// What is sent.
+    package var body: AttemptBody
+    /// The addresses of the URL's host, tried in order (CURLOPT_RESOLVE); not needed for a literal address.
+    package var addresses: [IPAddress]
+    /// Where a good answer's body goes.
+    package var sink: BodySink
+    /// What is held already, for a Range request.
+    package var resume: ResumePoint?
+    /// How long a connection, TLS included, may take.
+    package var connectTimeout: Duration
+    /// Whether HTTP/2 may be negotiated over TLS; never multiplexed.
+    package var allowsHTTP2: Bool
+    /// Whom to trust.
+    package var tls: TLSOptions
+    /// `http://host:port` or `socks5h://host:port`; nil goes direct whatever the environment says.
+    package var proxy: String?
+    /// User and password for Basic authentication (RFC 7617), sent without being asked for.
+    package var credentials: Credentials?
+    /// The User-Agent field; nil sends none.
+    package var userAgent: String?
+    /// Whether the answer may be compressed; never with ``resume``.
+    package var acceptsCompression: Bool
+    /// The rate limit in each direction; nil is none.
+    package var bytesPerSecondLimit: Int64?
+    /// Whether libcurl may send the request again by itself when a reused connection turns out dead. Where not, the
+    /// second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
+    package var isRepeatable: Bool
+
+    package init(
+        id: AttemptID, url: String, method: String = "GET", headers: [HTTPField] = [], body: AttemptBody = .none,
+        addresses: [IPAddress] = [], sink: BodySink, resume: ResumePoint? = nil,
+        connectTimeout: Duration = .seconds(10), allowsHTTP2: Bool = false, tls: TLSOptions = .init(),
+        proxy: String? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
+        acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, isRepeatable: Bool = true
+    ) {
+        self.id = id
+        self.url = url
+        self.method = method
+        self.headers = headers
+        self.body = body
+        self.addresses = addresses
+        self.sink = sink
+        self.resume = resume
+        self.connectTimeout = connectTimeout
+        self.allowsHTTP2 = allowsHTTP2
+        self.tls = tls
+        self.proxy = proxy
+        self.credentials = credentials
+        self.userAgent = userAgent
+        self.acceptsCompression = acceptsCompression
+        self.bytesPerSecondLimit = bytesPerSecondLimit
+        self.isRepeatable = isRepeatable
+    }
+}
+
+/// What a request carries.
+package enum AttemptBody: Sendable {
+    case none
+    /// Bytes in memory.
+    case bytes([UInt8])
+    /// The first `length` bytes of a file, opened when the attempt starts. A file that turns out shorter ends the
+    /// attempt with `bodyChanged`.
+    case file(path: String, length: Int64)
+}
+
+/// Where the body of a good answer (2xx, and the range asked for) goes. Other bodies never reach it: their first
+/// 64 KiB are in ``AttemptOutcome/diagnosticBody``.
+package enum BodySink: Sendable {
+    /// Into ``AttemptOutcome/body``; more than `limit` bytes end the attempt with `tooLarge`.
+    case memory(limit: Int)
+    /// Into a file, from the resume point's offset or from 0.
+    case file(DownloadFile)
+    /// Into an open descriptor (stdout); a full pipe pauses the transfer and never blocks the thread.
+    case descriptor(Int32)
+    /// Nowhere; the bytes are counted.
+    case discard
+}
+
+/// Whom to trust.
+package struct TLSOptions: Sendable, Hashable {
+    /// A PEM file of authorities used instead of the system's; nil uses the system's.
+    package var caFile: String?
+    /// Whether any certificate is accepted for any name.
+    package var isInsecure: Bool
+    /// Public-key pins, `sha256//BASE64` each (CURLOPT_PINNEDPUBLICKEY); checked even when ``isInsecure``. Empty
+    /// accepts every key.
+    package var pins: [String]
+
+    package init(caFile: String? = nil, isInsecure: Bool = false, pins: [String] = []) {
+        self.caFile = caFile
+        self.isInsecure = isInsecure
+        self.pins = pins
+    }
+}
+
+/// A user and a password.
+package struct Credentials: Sendable, Hashable {
+    package var user: String
+    package var password: String
+
+    package init(user: String, password: String) {
+        self.user = user
+        self.password = password
+    }
+}

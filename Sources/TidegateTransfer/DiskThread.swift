@@ -1,0 +1,29 @@
+package import TidegateLoop
+
+/// The thread that waits for the disk, so that no other one does.
+package final class DiskThread: Sendable {
+    private let thread: LoopThread<DiskBody>
+
+    /// Starts the thread; the kernel shows 15 bytes of `name`.
+    package init(name: String = "tg-disk") throws(LoopError) {
+        self.thread = try LoopThread(name: name) { _ in DiskBody() }
+    }
+
+    /// Runs `work` on the thread, in the order asked, and then `completion`, there too; it usually sends a command to
+    /// the transfer thread. False once the thread is stopping, and then neither runs.
+    @discardableResult
+    package func perform<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(FileError) -> Value,
+        completion: @escaping @Sendable (Result<Value, FileError>) -> Void
+    ) -> Bool {
+        self.thread.send { completion(Result(catching: work)) }
+    }
+
+    /// Lets the work asked for so far be done, ends the thread and waits for it.
+    package func stop() { self.thread.stop() }
+}
+
+/// Does one piece of work after the other.
+private final class DiskBody: LoopBody {
+    func receive(_ work: @Sendable () -> Void) { work() }
+}

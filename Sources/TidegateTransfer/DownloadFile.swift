@@ -1,0 +1,101 @@
+internal import Glibc
+
+/// The temporary file of a download, beside its destination: `.NAME.tidegate`.
+///
+/// Written by the transfer thread, made durable and moved by the disk thread; there is never a partial file at the
+/// destination. Locked (flock(2)), so that two downloads to one destination cannot mix.
+package final class DownloadFile: Sendable {
+    /// The paths of this download.
+    package let paths: DownloadPaths
+    private let descriptor: Int32
+
+    private init(paths: DownloadPaths, descriptor: Int32) {
+        self.paths = paths
+        self.descriptor = descriptor
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// Creates the temporary file, or opens the one that is there.
+    ///
+    /// `offset` bytes of an existing file are kept and the rest is cut off; nil starts anew. Where fewer are there,
+    /// all of them are kept: ask ``size()``.
+    /// - Throws: ``FileError``; `flock` with EWOULDBLOCK means that another download is writing this file.
+    package static func open(_ paths: DownloadPaths, keeping offset: Int64? = nil) throws(FileError) -> DownloadFile {
+        let descriptor = Glibc.open(paths.temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw FileError(operation: "open", path: paths.temporary, code: errno) }
+        let file = DownloadFile(paths: paths, descriptor: descriptor)
+        try file.check(flock(descriptor, LOCK_EX | LOCK_NB), "flock")
+        let size = try file.size()
+        if size > offset ?? 0 { try file.truncate(to: offset ?? 0) }
+        return file
+    }
+
+    /// How many bytes are there.
+    package func size() throws(FileError) -> Int64 {
+        var status = stat()
+        try self.check(fstat(self.descriptor, &status), "fstat")
+        return Int64(status.st_size)
+    }
+
+    /// Cuts the file to a length.
+    package func truncate(to length: Int64) throws(FileError) {
+        try self.check(ftruncate(self.descriptor, off_t(length)), "ftruncate")
+    }
+
+    /// Up to `count` bytes from `offset`; fewer at the end of the file.
+    package func read(at offset: Int64, upTo count: Int) throws(FileError) -> [UInt8] {
+        var result: Int = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            result = pread(self.descriptor, buffer.baseAddress, count, off_t(offset))
+            initialized = max(0, result)
+        }
+        guard result >= 0 else { throw FileError(operation: "pread", path: self.paths.temporary, code: errno) }
+        return bytes
+    }
+
+    /// Makes the bytes written so far durable (fdatasync(2)). Blocks: for the disk thread.
+    package func synchronize() throws(FileError) {
+        try self.check(fdatasync(self.descriptor), "fdatasync")
+    }
+
+    /// Makes the file durable, moves it to the destination, makes that durable, and removes the continuation record.
+    /// Blocks: for the disk thread.
+    package func commit() throws(FileError) {
+        try self.check(fsync(self.descriptor), "fsync")
+        guard rename(self.paths.temporary, self.paths.destination) == 0 else {
+            throw FileError(operation: "rename", path: self.paths.destination, code: errno)
+        }
+        try ContinuationRecord.remove(self.paths)
+        try self.paths.synchronizeDirectory()
+    }
+
+    /// Removes the temporary file and its record. Blocks: for the disk thread.
+    package func discard() throws(FileError) {
+        guard unlink(self.paths.temporary) == 0 || errno == ENOENT else {
+            throw FileError(operation: "unlink", path: self.paths.temporary, code: errno)
+        }
+        try ContinuationRecord.remove(self.paths)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(
+                self.descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + off_t(done))
+            if count < 0 {
+                guard errno == EINTR else {
+                    throw FileError(operation: "pwrite", path: self.paths.temporary, code: errno)
+                }
+            } else {
+                done += count
+            }
+        }
+    }
+
+    private func check(_ result: Int32, _ operation: String) throws(FileError) {
+        guard result == 0 else { throw FileError(operation: operation, path: self.paths.temporary, code: errno) }
+    }
+
+    private func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
+}

@@ -1,0 +1,26 @@
+internal import Glibc
+package import TidegateModel
+
+/// A system call on a file failed.
+package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The call, as its man page names it.
+    package let operation: String
+    /// The file.
+    package let path: String
+    /// The error number (errno(3)).
+    package let code: Int32
+
+    package init(operation: String, path: String, code: Int32) {
+        self.operation = operation
+        self.path = path
+        self.code = code
+    }
+
+    /// The reason as a task gives it: a full disk or quota can be waited for, other errors cannot.
+    package var failure: TaskFailure { [ENOSPC, EDQUOT].contains(self.code) ? .diskFull : .fileError }
+
+    package var description: String {
+        guard let text = strerror(self.code) else { return "\(self.path): \(self.operation): error \(self.code)" }
+        return "\(self.path): \(self.operation): \(String(cString: text))"
+    }
+}

@@ -1,0 +1,156 @@
+package import TidegateModel
+
+/// Field lines as they stand on the wire, searched on demand: most heads are asked for two or three fields.
+package struct HeaderBlock: Sendable {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Lines from text, for tables in tests.
+    package init(_ text: String) { self.bytes = Array(text.utf8) }
+
+    /// The first field of that name, case ignored.
+    package func first(_ name: StaticString) -> String? {
+        var result: String?
+        self.forEach(name) { range in
+            result = String(decoding: self.bytes[range], as: UTF8.self)
+            return false
+        }
+        return result
+    }
+
+    /// All fields of that name.
+    package func all(_ name: StaticString) -> [String] {
+        var result: [String] = []
+        self.forEach(name) { range in
+            result.append(String(decoding: self.bytes[range], as: UTF8.self))
+            return true
+        }
+        return result
+    }
+
+    /// Every field line.
+    package var fields: [HTTPField] {
+        var result: [HTTPField] = []
+        var start = 0
+        while let line = self.line(from: start) {
+            start = line.next
+            guard let colon = self.bytes[line.range].firstIndex(of: UInt8(ascii: ":")) else { continue }
+            let value = self.trimmed(colon + 1..<line.range.upperBound)
+            result.append(
+                HTTPField(
+                    String(decoding: self.bytes[line.range.lowerBound..<colon], as: UTF8.self),
+                    String(decoding: self.bytes[value], as: UTF8.self)))
+        }
+        return result
+    }
+
+    /// The status in a status line at the start; nil where there is none.
+    static func status(in bytes: [UInt8]) -> Int? {
+        guard let space = bytes.prefix(12).firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4 else { return nil }
+        var status = 0
+        for byte in bytes[space + 1...space + 3] {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            status = status * 10 + Int(byte - 0x30)
+        }
+        return (100...599).contains(status) ? status : nil
+    }
+
+    private func forEach(_ name: StaticString, _ visit: (Range<Int>) -> Bool) {
+        let length = name.utf8CodeUnitCount
+        var start = 0
+        while let line = self.line(from: start) {
+            start = line.next
+            let colon = line.range.lowerBound + length
+            guard colon < line.range.upperBound, self.bytes[colon] == UInt8(ascii: ":"),
+                self.matches(name, at: line.range.lowerBound)
+            else { continue }
+            if !visit(self.trimmed(colon + 1..<line.range.upperBound)) { return }
+        }
+    }
+
+    private func matches(_ name: StaticString, at start: Int) -> Bool {
+        name.withUTF8Buffer { wanted in
+            for (offset, byte) in wanted.enumerated()
+            where HeaderBlock.lowered(self.bytes[start + offset]) != HeaderBlock.lowered(byte) { return false }
+            return true
+        }
+    }
+
+    private static func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+
+    private func line(from start: Int) -> (range: Range<Int>, next: Int)? {
+        guard start < self.bytes.count else { return nil }
+        let end = self.bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? self.bytes.count
+        let hasReturn = end > start && self.bytes[end - 1] == UInt8(ascii: "\r")
+        return (start..<(hasReturn ? end - 1 : end), end + 1)
+    }
+
+    private func trimmed(_ range: Range<Int>) -> Range<Int> {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, isSpace(self.bytes[start]) { start += 1 }
+        while end > start, isSpace(self.bytes[end - 1]) { end -= 1 }
+        return start..<end
+    }
+}
+
+// MARK: - Fields with a meaning here
+
+extension HeaderBlock {
+    /// The Content-Length; nil where it is absent, no number, or given twice with different values (RFC 9112 6.3).
+    package var contentLength: Int64? {
+        let values = self.all("content-length")
+        guard let first = values.first, values.allSatisfy({ $0 == first }) else { return nil }
+        return HeaderBlock.count(first[...])
+    }
+
+    /// The entity tag where it is a strong one.
+    package var strongETag: String? {
+        guard let tag = self.first("etag"), tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }
+        return tag
+    }
+
+    /// The whole body's length: the total of Content-Range for 206 and 416, else Content-Length.
+    func totalLength(status: Int) -> Int64? {
+        status == 206 || status == 416 ? self.contentRange?.total : self.contentLength
+    }
+
+    /// Content-Range: `bytes 5-9/10`, `bytes 5-9/*` or `bytes */10` (RFC 9110 section 14.4); nil where it is absent
+    /// or malformed.
+    var contentRange: ContentRange? { self.first("content-range").flatMap(ContentRange.init) }
+
+    /// Digits only: a sign or a space would mean something else to somebody else.
+    static func count(_ text: Substring) -> Int64? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int64(text)
+    }
+}
+
+/// The value of a Content-Range field.
+struct ContentRange: Hashable {
+    /// The first and last byte of the body sent; nil in the answer to a range that cannot be satisfied.
+    let bounds: ClosedRange<Int64>?
+    /// The length of the whole body; nil where the server does not know it.
+    let total: Int64?
+
+    init?(_ text: String) {
+        let words = text.split(separator: " ", omittingEmptySubsequences: true)
+        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let total = parts[1] == "*" ? nil : HeaderBlock.count(parts[1])
+        guard total != nil || parts[1] == "*" else { return nil }
+        self.total = total
+        if parts[0] == "*" {
+            guard total != nil else { return nil }
+            self.bounds = nil
+            return
+        }
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = HeaderBlock.count(ends[0]), let last = HeaderBlock.count(ends[1]),
+            first <= last, last < (total ?? .max)
+        else { return nil }
+        self.bounds = first...last
+    }
+}

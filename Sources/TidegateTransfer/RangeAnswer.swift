@@ -1,0 +1,61 @@
+package import TidegateModel
+
+/// What an answer's body is, in the light of what was asked for and of what is held.
+package enum RangeAnswer: Sendable, Hashable {
+    /// The body goes on where the resume point ends; from 0 where none was given.
+    case append
+    /// The body is the whole thing: what is held is thrown away (done by the engine before the first byte).
+    case restartFromZero
+    /// Nothing is missing.
+    case alreadyComplete
+    /// The body is of no use. `rangeMismatch`: what is held cannot be continued, ask once more from 0; `httpStatus`:
+    /// the status says what to do; `protocolError`: the answer makes no sense.
+    case reject(TaskFailure)
+}
+
+extension RangeAnswer {
+    /// Judges an answer by its status and fields, before the first byte of its body is used.
+    ///
+    /// `resume` is what was asked for with Range and If-Range; nil where the whole was asked for.
+    package static func judge(status: Int, fields: HeaderBlock, resume: ResumePoint?) -> RangeAnswer {
+        guard let resume else { return (200...299).contains(status) ? .append : .reject(.httpStatus) }
+        return switch status {
+        case 206: self.partial(fields, resume)
+        // 203 is a 200 that a proxy transformed (RFC 9110 section 15.3.4).
+        case 200, 203: .restartFromZero
+        case 416: self.unsatisfied(fields, resume)
+        case 412: .reject(.rangeMismatch)
+        case 200...299: .reject(.protocolError)
+        default: .reject(.httpStatus)
+        }
+    }
+
+    private static func partial(_ fields: HeaderBlock, _ resume: ResumePoint) -> RangeAnswer {
+        // multipart/byteranges has no Content-Range of its own, and libcurl would hand its boundaries to the file.
+        guard let range = fields.contentRange, let bounds = range.bounds, bounds.lowerBound == resume.offset
+        else { return .reject(.rangeMismatch) }
+        if let known = resume.total, let total = range.total, known != total { return .reject(.rangeMismatch) }
+        // The range was open at the end: an answer that stops earlier leaves the body incomplete.
+        if let total = range.total ?? resume.total, bounds.upperBound != total - 1 { return .reject(.rangeMismatch) }
+        if let length = fields.contentLength, length != bounds.upperBound - bounds.lowerBound + 1 {
+            return .reject(.protocolError)
+        }
+        return self.isSameBody(fields, resume.validator) ? .append : .reject(.rangeMismatch)
+    }
+
+    // A 206 must repeat the validator where a 200 would have had it (RFC 9110 section 15.3.7); absence proves nothing.
+    private static func isSameBody(_ fields: HeaderBlock, _ validator: ResumeValidator) -> Bool {
+        switch validator {
+        case .etag(let tag): fields.first("etag").map { $0 == tag } ?? true
+        case .lastModified(let date): fields.first("last-modified").map { $0 == date } ?? true
+        case .digest: true
+        }
+    }
+
+    private static func unsatisfied(_ fields: HeaderBlock, _ resume: ResumePoint) -> RangeAnswer {
+        guard let range = fields.contentRange, range.bounds == nil, range.total == resume.offset,
+            self.isSameBody(fields, resume.validator)
+        else { return .reject(.rangeMismatch) }
+        return .alreadyComplete
+    }
+}

@@ -1,0 +1,43 @@
+package import TidegateModel
+
+/// The head of a final answer: kept as it came and read only when somebody asks.
+package struct ResponseHead: Sendable {
+    /// The status, 100 to 599.
+    package let status: Int
+    /// What the body is in the light of the range asked for.
+    package let range: RangeAnswer
+    // The status line and the field lines with their line ends, without the empty line.
+    let block: [UInt8]
+
+    init(status: Int, range: RangeAnswer, block: [UInt8]) {
+        self.status = status
+        self.range = range
+        self.block = block
+    }
+
+    /// Parses a head as it stands on the wire; nil where its status line makes no sense.
+    package init?(block: [UInt8], asking resume: ResumePoint? = nil) {
+        guard let status = HeaderBlock.status(in: block) else { return nil }
+        self.status = status
+        self.block = block
+        self.range = RangeAnswer.judge(status: status, fields: HeaderBlock(block), resume: resume)
+    }
+
+    /// The first field of that name, case ignored, without surrounding white space; nil where there is none.
+    package func field(_ name: StaticString) -> String? { HeaderBlock(self.block).first(name) }
+
+    /// All fields of that name, in order.
+    package func fields(_ name: StaticString) -> [String] { HeaderBlock(self.block).all(name) }
+
+    /// Every field, in order.
+    package var fields: [HTTPField] { HeaderBlock(self.block).fields }
+
+    /// The Content-Length; nil where it is absent, contradicts itself or is no number.
+    package var contentLength: Int64? { HeaderBlock(self.block).contentLength }
+
+    /// The entity tag, quotes included, where it is a strong one (RFC 9110 section 8.8.3).
+    package var strongETag: String? { HeaderBlock(self.block).strongETag }
+
+    /// The whole body's length on the wire as this answer gives it: the total of Content-Range, or Content-Length.
+    package var totalLength: Int64? { HeaderBlock(self.block).totalLength(status: self.status) }
+}

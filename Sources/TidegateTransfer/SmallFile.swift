@@ -1,0 +1,38 @@
+internal import Glibc
+
+/// Reads and replaces files that fit in one piece of memory.
+enum SmallFile {
+    private static let limit = 64 * 1024
+
+    /// The file's first 64 KiB; nil where there is no such file.
+    static func read(_ path: String) throws(FileError) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw FileError(operation: "open", path: path, code: errno) }
+            return nil
+        }
+        defer { close(descriptor) }
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: self.limit) { buffer, initialized in
+            count = Glibc.read(descriptor, buffer.baseAddress, self.limit)
+            initialized = max(0, count)
+        }
+        guard count >= 0 else { throw FileError(operation: "read", path: path, code: errno) }
+        return bytes
+    }
+
+    /// Writes a new file durably and puts it in the old one's place.
+    static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
+        let fresh = "\(path).new"
+        let descriptor = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw FileError(operation: "open", path: fresh, code: errno) }
+        let count = write(descriptor, bytes, bytes.count)
+        let code = count == bytes.count && fdatasync(descriptor) == 0 ? 0 : errno
+        close(descriptor)
+        guard code == 0, count == bytes.count else {
+            unlink(fresh)
+            throw FileError(operation: "write", path: fresh, code: code == 0 ? ENOSPC : code)
+        }
+        guard rename(fresh, path) == 0 else { throw FileError(operation: "rename", path: path, code: errno) }
+    }
+}

@@ -1,0 +1,18 @@
+/// What the transfer thread works for: created on the thread, called only there, released there.
+///
+/// Every method may call every method of the engine's.
+package protocol TransferClient: AnyObject, SendableMetatype {
+    /// What other threads may ask of it.
+    associatedtype Command: Sendable
+
+    /// Carries out a command.
+    func receive(_ command: Command)
+    /// Hears what became of an attempt.
+    func attempt(_ id: AttemptID, reported report: AttemptReport)
+    /// A timer is due; `token` is what it was scheduled with.
+    func timerFired(_ token: UInt64)
+    /// Everything that was ready has been handled and reported; the thread will wait next.
+    func batchEnded()
+    /// The thread ends after this call; attempts still running are dropped without a report.
+    func stopping()
+}
