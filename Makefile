@@ -1,0 +1,63 @@
+# Two commands matter: `make run` starts the monitor, `make test` proves it.
+# Everything installed is a Debian or Ubuntu package, named here and printed before it is installed.
+
+SHELL := /bin/bash
+SWIFT ?= swift
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+ARGS ?=
+
+BUILD_PACKAGES := libcurl4-openssl-dev libnl-3-dev libnl-route-3-dev pkg-config
+TEST_PACKAGES := iproute2 nginx-light prometheus curl openssl python3 python3-venv
+BENCH_PACKAGES := aria2 gcc
+
+.PHONY: run build test lint format bench setup setup-test setup-bench check-swift
+
+run: setup ## build a release and start the monitor with the built-in defaults
+	$(SWIFT) build -c release --product tidegate
+	.build/release/tidegate serve $(ARGS)
+
+build: setup ## build a release with the Swift runtime inside
+	$(SWIFT) build -c release --product tidegate --static-swift-stdlib
+
+test: setup-test ## run every check: style, house rules, pure, kernel, wire, end to end, peers
+	$(MAKE) lint
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build
+
+lint: check-swift ## fail where a file is not formatted or breaks a style rule
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
+
+format: check-swift ## format every file in place
+	$(SWIFT) format --in-place --recursive Package.swift Sources Tests
+
+bench: setup-test setup-bench ## measure beside the peers and print ratios
+	$(SWIFT) build -c release --product tidegate
+	Tests/Benchmarks/run
+
+setup: check-swift
+	@$(call install,$(BUILD_PACKAGES))
+
+setup-test: setup
+	@$(call install,$(TEST_PACKAGES))
+
+setup-bench:
+	@$(call install,$(BENCH_PACKAGES))
+
+check-swift:
+	@command -v $(SWIFT) > /dev/null || { \
+	  echo "Swift 6.2 or later is missing: install it from https://www.swift.org/install/linux" >&2; exit 1; }
+
+# Says what is missing, installs it, and fails with the package manager's own words where that is not possible.
+# Services that a package starts are stopped from starting: nothing may listen because of a test.
+define install
+missing=$$(dpkg-query --show --showformat='$${Package} $${db:Status-Status}\n' $(1) 2>/dev/null \
+  | awk '$$2 == "installed" {print $$1}' | sort | comm -13 - <(printf '%s\n' $(1) | sort)); \
+if [ -n "$$missing" ]; then \
+  echo "Installing with apt-get: $$(echo $$missing)"; \
+  policy=/usr/sbin/policy-rc.d; made=; \
+  [ -e $$policy ] || { printf '#!/bin/sh\nexit 101\n' | $(SUDO) tee $$policy > /dev/null; $(SUDO) chmod +x $$policy; made=yes; }; \
+  $(SUDO) apt-get update --quiet --quiet && \
+    $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet --no-install-recommends $$missing > /dev/null; \
+  status=$$?; [ -z "$$made" ] || $(SUDO) rm -f $$policy; exit $$status; \
+fi
+endef

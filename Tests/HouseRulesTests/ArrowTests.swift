@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// The table of targets in the README is the law; the imports have to keep it.
+@Suite struct ArrowTests {
+    private struct Row {
+        let ours: Set<String>
+        let outside: Set<String>
+    }
+
+    private let tree = SourceTree()
+
+    // What comes with the toolchain may be imported anywhere that the kind of target allows.
+    private static let language: Set<String> = ["Synchronization", "Glibc", "FoundationEssentials", "Foundation"]
+
+    /// Rows look like `| \`Target\` | sentence | Model, Loop | Hummingbird | kind |`.
+    private func table() throws -> [String: Row] {
+        let readme = try self.tree.read("README.md")
+        var rows: [String: Row] = [:]
+        for line in readme.split(separator: "\n") where line.hasPrefix("| `") {
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false).map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+            guard cells.count == 7 else { continue }
+            func names(_ cell: String) -> [String] {
+                cell.split(separator: ",").map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " `")) }
+            }
+            let ours = names(cells[3]).map { $0.hasPrefix("C") || $0 == "Tidegate" ? $0 : "Tidegate\($0)" }
+            for target in names(cells[1]) {
+                rows[target] = Row(ours: Set(ours), outside: Set(names(cells[4])))
+            }
+        }
+        return rows
+    }
+
+    private func imports(of file: SourceTree.File) -> [String] {
+        file.lines.compactMap { line in
+            let words = code(line).split(separator: " ")
+            guard let position = words.firstIndex(of: "import"), position <= 2, words.count > position + 1 else {
+                return nil
+            }
+            return words[(position + 1)...].last.map { String($0.split(separator: ".")[0]) }
+        }
+    }
+
+    @Test("An arrow that is not in the table does not exist")
+    func arrows() throws {
+        let table = try self.table()
+        #expect(table.count > 10)
+        for file in try self.tree.files(below: "Sources") {
+            let row = try #require(table[file.target], "\(file.target) has no row in the README's table")
+            for name in self.imports(of: file) where !Self.language.contains(name) {
+                #expect(
+                    row.ours.contains(name) || row.outside.contains(name), "\(file.path) imports \(name)")
+            }
+        }
+    }
+
+    @Test("Every row of the table has its target, and every target its row")
+    func rows() throws {
+        let targets = try FileManager.default.contentsOfDirectory(
+            atPath: self.tree.root.appendingPathComponent("Sources").path)
+        #expect(Set(try self.table().keys) == Set(targets))
+    }
+
+    @Test("Every import says who may see it")
+    func importAccess() throws {
+        for file in try self.tree.files(below: "Sources") {
+            for (number, line) in file.lines.enumerated() where line.contains("import ") {
+                let words = code(line).split(separator: " ")
+                guard let position = words.firstIndex(of: "import"), position <= 1 else { continue }
+                #expect(
+                    position == 1 && ["public", "package", "internal"].contains(words[0])
+                        || words.first?.hasPrefix("@") == true,
+                    "\(file.path):\(number + 1)")
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@Suite struct ReadmeTests {
+    private let tree = SourceTree()
+
+    /// The lines of the README's `sh` blocks.
+    private func commands() throws -> [Substring] {
+        var isShell = false
+        return try self.tree.read("README.md").split(separator: "\n").filter { line in
+            if line.hasPrefix("```") {
+                isShell = line == "```sh"
+                return false
+            }
+            return isShell
+        }
+    }
+
+    @Test("Every make target that the README names is in the Makefile")
+    func makeTargets() throws {
+        let makefile = try self.tree.read("Makefile")
+        let named = try self.commands().compactMap { line -> Substring? in
+            let words = line.split(separator: " ")
+            return words.first == "make" && words.count > 1 ? words[1] : nil
+        }
+        #expect(Set(named).isSuperset(of: ["run", "test"]))
+        for target in named { #expect(makefile.contains("\n\(target):"), "make \(target)") }
+    }
+
+    @Test("Every command that the README shows exists, with the flags that it shows")
+    func commandsExist() throws {
+        let sources = try self.tree.files(below: "Sources/TidegateCLI").map(\.text).joined()
+        let shown = try self.commands().filter { $0.contains("tidegate ") }
+        #expect(!shown.isEmpty)
+        for line in shown {
+            let words = line.split(separator: " ").drop { !$0.hasSuffix("tidegate") }.dropFirst()
+            guard let command = words.first, !command.hasPrefix("-") else { continue }
+            #expect(sources.contains("commandName: \"\(command)\""), "\(line)")
+            for flag in words.prefix(while: { $0 != "--" }) where flag.hasPrefix("--") {
+                #expect(sources.contains(flag.dropFirst(2).split(separator: "=")[0]), "\(line)")
+            }
+        }
+    }
+
+    @Test("Runbook links of the alerts lead to headings of the README")
+    func runbooks() throws {
+        let headings = try self.tree.read("README.md").split(separator: "\n").filter { $0.hasPrefix("#") }.map {
+            $0.drop { $0 == "#" || $0 == " " }.lowercased().replacingOccurrences(of: " ", with: "-")
+        }
+        let alerts = try self.tree.read("dashboards/alerts.yml").split(separator: "\n")
+        let links = alerts.filter { $0.contains("runbook_url:") }
+        #expect(!links.isEmpty)
+        for link in links {
+            let anchor = link.split(separator: "#").last.map { $0.filter { $0 != "\"" } } ?? ""
+            #expect(headings.contains(anchor), "\(link)")
+        }
+    }
+}
