@@ -78,7 +78,8 @@ import Testing
     @Test("The top level holds what belongs there and nothing else")
     func topLevel() throws {
         let expected: Set = [
-            "Package.swift", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "Sources", "Tests", "dashboards", ".ci",
+            "Package.swift", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "Sources", "Tests", "dashboards",
+            ".ci",
             ".swift-format", ".editorconfig", ".gitignore",
         ]
         let ignored: Set = [".git", ".build", "Package.resolved", ".swiftpm"]

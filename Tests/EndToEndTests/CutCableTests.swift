@@ -1,0 +1,156 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// The main job: two downloads, a cable that is pulled for five seconds, and what everybody says afterwards.
+@Suite(.serialized) struct CutCableTests {
+    private static let size = 64 << 20
+    private static let outage = Duration.seconds(5)
+    // A link that is down with its address still there is given this long before the attempt is detached.
+    private static let grace = 2.0
+
+    @Test("A cable pulled for five seconds costs five seconds, no byte twice and no failed attempt")
+    func cutCable() async throws {
+        let bench = try Workbench()
+        let hosts = try await TwoHosts()
+        do {
+            try await self.run(bench, hosts)
+        } catch {
+            Issue.record(error)
+        }
+        await bench.tidyUp()
+        try await hosts.tearDown()
+    }
+
+    private func run(_ bench: Workbench, _ hosts: TwoHosts) async throws {
+        try await Program.expect(["dd", "if=/dev/urandom", "of=\(bench.path("image.bin"))", "bs=1M", "count=64"])
+        let digest = try await self.digest(bench.path("image.bin"))
+        try await bench.startNginx(on: hosts, rate: "5m")
+        let serve = try self.startServe(bench, hosts)
+        let prometheus = try bench.startPrometheus(on: hosts)
+        try #require(
+            await eventually(within: .seconds(20)) {
+                try await self.metrics(hosts)["tidegate_tasks{state=\"running\"}"] == 1
+            },
+            "the scheduled task does not run: \(serve.errorsSoFar)")
+        let fetch = try bench.start(
+            hosts.onThisSide([
+                BuiltProduct.path(of: "tidegate"), "fetch", "http://\(TwoHosts.peer)/image.bin", "-o",
+                bench.path("fetched.bin"), "--write-out", "json", "--progress", "plain",
+            ]))
+        try #require(
+            await eventually { self.bytes(of: bench.path(".fetched.bin.tidegate")) > 8 << 20 },
+            "fetch does not move: \(fetch.errorsSoFar)")
+
+        try await hosts.pullCable()
+        try await Task.sleep(for: Self.outage)
+        try await hosts.plugCable()
+
+        let output = await fetch.finish(within: .seconds(120))
+        #expect(output.status == 0, "\(output.errors)")
+        try self.judge(fetchObject: output.output)
+        let isDone = try await eventually(within: .seconds(120)) {
+            try await self.metrics(hosts)["tidegate_task_completions_total{kind=\"download\",outcome=\"success\"}"] == 1
+        }
+        #expect(isDone, "\(serve.errorsSoFar)")
+        for file in ["fetched.bin", "scheduled.bin"] {
+            #expect(try await self.digest(bench.path(file)) == digest, "\(file) differs")
+        }
+        try self.judge(accessLog: bench.read("access.log"))
+        let samples = try await self.metrics(hosts)
+        self.judge(samples)
+        try await self.judgePrometheus(hosts, prometheus, samples)
+        serve.signal(SIGTERM)
+        #expect(await serve.finish(within: .seconds(12)).status == 0)
+    }
+
+    private func startServe(_ bench: Workbench, _ hosts: TwoHosts) throws -> Program {
+        try bench.write(
+            """
+            reachability:
+              targets: [{name: origin, host: \(TwoHosts.peer), port: 80}]
+            tasks:
+              - name: image
+                url: http://\(TwoHosts.peer)/image.bin
+                every: 1h
+                jitter: 0%
+                download: \(bench.path("scheduled.bin"))
+            """, to: "tidegate.yml")
+        return try bench.start(
+            hosts.onThisSide([
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", bench.path("tidegate.yml"),
+            ]))
+    }
+
+    private func judge(fetchObject text: String) throws {
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
+        #expect(text.hasPrefix("{\"schema\":1,"))
+        #expect(object["outcome"] as? String == "success")
+        #expect(object["bytes"] as? Int == Self.size)
+        #expect(object["wireBytes"] as? Int == Self.size)
+        #expect(object["refetchedBytes"] as? Int == 0)
+        #expect(object["attempts"] as? Int == 1)
+        let held = try #require((object["heldSeconds"] as? [String: Double])?["path"])
+        #expect(abs(held - (5 - Self.grace)) < 1, "held for \(held) s")
+    }
+
+    // Two requests each: the first is cut, the second continues where it was cut.
+    private func judge(accessLog: String) throws {
+        let lines = accessLog.split(separator: "\n").filter { $0.contains("/image.bin") }
+        #expect(lines.count == 4, "\(lines)")
+        #expect(lines.filter { $0.contains(" 206 ") && $0.contains("bytes=") }.count == 2)
+        // What the server had sent and the cut swallowed is sent again; what had arrived is not.
+        let served = lines.compactMap { Int($0.split(separator: " ")[3]) }.reduce(0, +)
+        #expect(served >= 2 * Self.size)
+    }
+
+    private func judge(_ samples: Samples) {
+        #expect(samples["tidegate_task_holds_total{reason=\"path\"}"] == 1)
+        let held = samples["tidegate_task_held_seconds_total{reason=\"path\"}"] ?? 0
+        #expect(abs(held - (5 - Self.grace)) < 1, "held for \(held) s")
+        #expect(samples.sum("tidegate_task_failures_total") == 0)
+        #expect(samples.sum("tidegate_task_retries_total") == 0)
+        #expect(samples.sum("tidegate_refetched_bytes_total") == 0)
+        #expect(samples["tidegate_received_bytes_total{kind=\"download\"}"] == Double(Self.size))
+        #expect(samples["tidegate_reachability_level{level=\"routed\"}"] == 1)
+    }
+
+    private func judgePrometheus(_ hosts: TwoHosts, _ prometheus: Program, _ samples: Samples) async throws {
+        let series = [
+            "tidegate_task_holds_total{reason=\"path\"}", "tidegate_received_bytes_total{kind=\"download\"}",
+            "tidegate_task_held_seconds_total{reason=\"path\"}",
+            "tidegate_task_completions_total{kind=\"download\",outcome=\"success\"}",
+        ]
+        let isUp = await eventually(within: .seconds(20)) { await self.query(hosts, "up{job=\"tidegate\"}") == 1 }
+        #expect(isUp, "\(prometheus.errorsSoFar)")
+        for name in series {
+            let isSame = await eventually { await self.query(hosts, name) == samples[name] }
+            #expect(isSame, "\(name): \(String(describing: samples[name])) here")
+        }
+    }
+
+    private func query(_ hosts: TwoHosts, _ expression: String) async -> Double? {
+        let answer = try? await Program.expect(
+            hosts.onThisSide([
+                "curl", "-s", "-G", "http://127.0.0.1:9090/api/v1/query", "--data-urlencode", "query=\(expression)",
+            ]))
+        let object = try? JSONSerialization.jsonObject(with: Data((answer ?? "").utf8)) as? [String: Any]
+        let result = (object?["data"] as? [String: Any])?["result"] as? [[String: Any]]
+        return ((result?.first?["value"] as? [Any])?.last as? String).flatMap(Double.init)
+    }
+
+    private func metrics(_ hosts: TwoHosts) async throws -> Samples {
+        let answer = try await Program.run(
+            hosts.onThisSide(["curl", "-s", "--max-time", "5", "http://127.0.0.1:9843/metrics"]))
+        return Samples(answer.output)
+    }
+
+    private func digest(_ file: String) async throws -> Substring? {
+        try await Program.expect(["sha256sum", file]).split(separator: " ").first
+    }
+
+    private func bytes(of file: String) -> Int {
+        (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? 0
+    }
+}

@@ -1,0 +1,10 @@
+internal import Foundation
+
+/// The executables that were built together with the running tests.
+public enum BuiltProduct {
+    /// The path of an executable product, `tidegate` for one.
+    public static func path(of name: String) -> String {
+        let runner = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: runner).deletingLastPathComponent().appendingPathComponent(name).path
+    }
+}

@@ -1,0 +1,113 @@
+public import Foundation
+
+/// A program that a test started; its output goes to files, so that no full pipe can stop it.
+public final class Program: Sendable {
+    /// What a program left behind.
+    public struct Output: Sendable {
+        /// The exit code; 128 + n where a signal ended it.
+        public let status: Int32
+        /// What it wrote to standard output.
+        public let output: String
+        /// What it wrote to standard error.
+        public let errors: String
+    }
+
+    /// The words were refused before anything ran.
+    public struct NotStarted: Error, CustomStringConvertible {
+        /// Why, naming the program.
+        public let description: String
+    }
+
+    /// The program's process id.
+    public let id: Int32
+    private let exit: Task<Int32, Never>
+    private let outputFile: URL
+    private let errorFile: URL
+
+    /// Starts a program found on PATH, with nothing on standard input.
+    public init(_ words: [String], environment: [String: String] = [:]) throws {
+        let folder = FileManager.default.temporaryDirectory
+        let name = UUID().uuidString
+        self.outputFile = folder.appendingPathComponent("\(name).out")
+        self.errorFile = folder.appendingPathComponent("\(name).err")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = words
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try Program.create(self.outputFile)
+        process.standardError = try Program.create(self.errorFile)
+        let (ended, sayEnded) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(1))
+        process.terminationHandler = { process in
+            let isSignal = process.terminationReason == .uncaughtSignal
+            sayEnded.yield(isSignal ? 128 + process.terminationStatus : process.terminationStatus)
+            sayEnded.finish()
+        }
+        do { try process.run() } catch {
+            throw NotStarted(description: "\(words.first ?? ""): \(error)")
+        }
+        self.id = process.processIdentifier
+        self.exit = Task { await ended.first { _ in true } ?? -1 }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: self.outputFile)
+        try? FileManager.default.removeItem(at: self.errorFile)
+    }
+
+    /// Runs a program to its end; kills it after `limit`.
+    @discardableResult
+    public static func run(
+        _ words: [String], environment: [String: String] = [:], limit: Duration = .seconds(60)
+    ) async throws -> Output {
+        try await Program(words, environment: environment).finish(within: limit)
+    }
+
+    /// Runs a program that has to succeed, and gives its standard output.
+    @discardableResult
+    public static func expect(_ words: [String], limit: Duration = .seconds(60)) async throws -> String {
+        let output = try await self.run(words, limit: limit)
+        guard output.status == 0 else {
+            throw NotStarted(description: "\(words.joined(separator: " ")): \(output.status) \(output.errors)")
+        }
+        return output.output
+    }
+
+    /// What it has written to standard output so far.
+    public var outputSoFar: String { (try? String(contentsOf: self.outputFile, encoding: .utf8)) ?? "" }
+
+    /// What it has written to standard error so far.
+    public var errorsSoFar: String { (try? String(contentsOf: self.errorFile, encoding: .utf8)) ?? "" }
+
+    /// Sends it a signal.
+    public func signal(_ number: Int32) { kill(self.id, number) }
+
+    /// Waits for its end; kills it after `limit`.
+    public func finish(within limit: Duration = .seconds(60)) async -> Output {
+        let killer = Task {
+            try await Task.sleep(for: limit)
+            self.signal(SIGKILL)
+        }
+        let status = await self.exit.value
+        killer.cancel()
+        return Output(status: status, output: self.outputSoFar, errors: self.errorsSoFar)
+    }
+
+    private static func create(_ file: URL) throws -> FileHandle {
+        guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
+            throw NotStarted(description: "\(file.path) cannot be created")
+        }
+        return try FileHandle(forWritingTo: file)
+    }
+}
+
+/// Asks again and again until the answer is yes or `limit` has passed; gives the last answer.
+public func eventually(within limit: Duration = .seconds(10), _ isTrue: () async throws -> Bool) async rethrows -> Bool
+{
+    let deadline = ContinuousClock.now + limit
+    while ContinuousClock.now < deadline {
+        if try await isTrue() { return true }
+        try? await Task.sleep(for: .milliseconds(20))
+    }
+    return try await isTrue()
+}
