@@ -1,0 +1,183 @@
+/// Every metric there is, once.
+package enum Catalogue {
+    // MARK: Tasks
+
+    static let tasks = MetricDefinition.gauge("tidegate_tasks", by: ["state"], "Tasks that are not over.")
+    static let heldTasks = MetricDefinition.gauge("tidegate_held_tasks", by: ["reason"], "Holds in force on tasks.")
+    static let taskHeldSeconds = MetricDefinition.counter(
+        "tidegate_task_held_seconds_total", in: .seconds, by: ["reason"],
+        "Time tasks were held, counted when a hold ends.")
+    static let taskSubmissions = MetricDefinition.counter(
+        "tidegate_task_submissions_total", by: ["kind"], "Tasks created.")
+    static let taskResumes = MetricDefinition.counter(
+        "tidegate_task_resumes_total", "Times the last suspension of a task ended.")
+    static let taskSuspends = MetricDefinition.counter(
+        "tidegate_task_suspends_total", by: ["reason"], "Times the first suspension of a task began.")
+    static let taskHolds = MetricDefinition.counter("tidegate_task_holds_total", by: ["reason"], "Holds put on tasks.")
+    static let taskCompletions = MetricDefinition.counter(
+        "tidegate_task_completions_total", by: ["kind", "outcome"], "Tasks that are over.")
+    static let taskFailures = MetricDefinition.counter(
+        "tidegate_task_failures_total", by: ["error_type", "party"],
+        "Tasks that failed, by cause and whose failure it was.")
+    static let taskDuration = MetricDefinition.histogram(
+        "tidegate_task_duration_seconds", in: .seconds, by: ["kind", "outcome"], bounds: Buckets.tasks,
+        "Time from a task's first resume to its end, waits included.")
+    static let stalledTasks = MetricDefinition.gauge(
+        "tidegate_stalled_tasks", "Running tasks without a byte for longer than the stall time.")
+    static let oldestTaskStart = MetricDefinition.gauge(
+        "tidegate_oldest_task_start_timestamp_seconds", in: .seconds, by: ["state"],
+        "When the oldest task in the state started or, before its first attempt, was created.")
+
+    // MARK: Attempts
+
+    static let requestAttempts = MetricDefinition.counter(
+        "tidegate_request_attempts_total", by: ["method", "code"], "Tries on the wire, by status or none.")
+    static let requestDuration = MetricDefinition.histogram(
+        "tidegate_request_duration_seconds", in: .seconds, by: ["method", "code_class"], bounds: Buckets.requests,
+        "Time of one try on the wire, to its last byte or its failure.")
+    static let requestPhaseDuration = MetricDefinition.histogram(
+        "tidegate_request_phase_duration_seconds", in: .seconds, by: ["phase"], bounds: Buckets.phases,
+        "Time of the phases that a try went through; a reused connection has no resolve, connect and tls.")
+    static let taskRetries = MetricDefinition.counter(
+        "tidegate_task_retries_total", by: ["reason"], "Further tries scheduled.")
+    static let taskRetrySuccesses = MetricDefinition.counter(
+        "tidegate_task_retry_successes_total", "Tasks that succeeded after a charged failure.")
+    static let taskRetriesExhausted = MetricDefinition.counter(
+        "tidegate_task_retries_exhausted_total", by: ["reason"], "Tasks for which no further try was allowed.")
+    static let taskRetryBackoff = MetricDefinition.histogram(
+        "tidegate_task_retry_backoff_seconds", in: .seconds, bounds: Buckets.waits, "Waits chosen before further tries."
+    )
+    static let sentBytes = MetricDefinition.counter(
+        "tidegate_sent_bytes_total", in: .bytes, by: ["kind"], "Request body bytes sent.")
+    static let receivedBytes = MetricDefinition.counter(
+        "tidegate_received_bytes_total", in: .bytes, by: ["kind"], "Response body bytes received, before decoding.")
+    static let requestBodySize = MetricDefinition.histogram(
+        "tidegate_request_body_size_bytes", in: .bytes, bounds: Buckets.sizes, "Request bodies of tries that succeeded."
+    )
+    static let responseBodySize = MetricDefinition.histogram(
+        "tidegate_response_body_size_bytes", in: .bytes, bounds: Buckets.sizes,
+        "Response bodies of tasks that succeeded.")
+    static let inflightExpectedBytes = MetricDefinition.gauge(
+        "tidegate_inflight_expected_bytes", in: .bytes, by: ["kind"],
+        "Body bytes that running tasks of known length expect.")
+    static let inflightTransferredBytes = MetricDefinition.gauge(
+        "tidegate_inflight_transferred_bytes", in: .bytes, by: ["kind"], "Body bytes that those tasks have.")
+    static let connections = MetricDefinition.gauge("tidegate_connections", by: ["state"], "Connections to servers.")
+    static let connectionsOpened = MetricDefinition.counter(
+        "tidegate_connections_opened_total", "Connections opened for tries.")
+    static let connectionReuses = MetricDefinition.counter(
+        "tidegate_connection_reuses_total", "Tries made on a connection that was already open.")
+    static let networkEpochs = MetricDefinition.counter(
+        "tidegate_network_epochs_total", "Times pooled connections and cached names were given up for a new path.")
+    static let refetchedBytes = MetricDefinition.counter(
+        "tidegate_refetched_bytes_total", in: .bytes, "Bytes received again for offsets already held.")
+    static let resumeRestarts = MetricDefinition.counter(
+        "tidegate_resume_restarts_total", "Continued downloads that had to start again.")
+
+    // MARK: Gate
+
+    static let gateState = MetricDefinition.gauge(
+        "tidegate_gate_state", by: ["state"], "Whether the gate that asks for a route is open: exactly one state is 1.")
+    static let gateWaitingTasks = MetricDefinition.gauge("tidegate_gate_waiting_tasks", "Tasks waiting at the gate.")
+    static let gateWait = MetricDefinition.histogram(
+        "tidegate_gate_wait_seconds", in: .seconds, by: ["result"], bounds: Buckets.waits,
+        "Waits at a gate that was shut; tasks let through at once are not observed.")
+    static let gateAdmissions = MetricDefinition.counter(
+        "tidegate_gate_admissions_total", by: ["result"], "Tasks that the gate let through, or that it gave up.")
+
+    // MARK: Reachability
+
+    static let level = MetricDefinition.gauge(
+        "tidegate_reachability_level", by: ["level"], "The global verdict's level: exactly one is 1.")
+    static let familyLevel = MetricDefinition.gauge(
+        "tidegate_reachability_family_level", by: ["family", "level"], "The families' levels: exactly one each is 1.")
+    static let levelSeconds = MetricDefinition.counter(
+        "tidegate_reachability_level_seconds_total", in: .seconds, by: ["level"], "Time spent at each global level.")
+    static let transitions = MetricDefinition.counter(
+        "tidegate_reachability_transitions_total", by: ["from", "to"], "Changes of the global level.")
+    static let lastTransition = MetricDefinition.gauge(
+        "tidegate_reachability_last_transition_timestamp_seconds", in: .seconds, origin: .recorded,
+        "When the global level last changed.")
+    static let reasonInfo = MetricDefinition.gauge(
+        "tidegate_reachability_reason_info", by: ["family", "reason"], "Why a family is not reachable, where it is not."
+    )
+    static let defaultPath = MetricDefinition.gauge(
+        "tidegate_default_path", by: ["family"], "Whether the family's sentinels are routed.")
+    static let interfaceUp = MetricDefinition.gauge(
+        "tidegate_interface_up", by: ["device"], "Whether the link can carry traffic.")
+    static let interfaceCarrier = MetricDefinition.gauge(
+        "tidegate_interface_carrier", by: ["device"], "Whether the link's lower layer has the medium.")
+    static let interfaceInfo = MetricDefinition.gauge(
+        "tidegate_interface_info", by: ["device", "type"], "The links and what they are; always 1.")
+    static let interfaceCarrierLosses = MetricDefinition.counter(
+        "tidegate_interface_carrier_losses_total", by: ["device"], origin: .collected,
+        "Times the carrier was lost, by the kernel's own counter.")
+    static let targetReachable = MetricDefinition.gauge(
+        "tidegate_target_reachable", by: ["target"], "Whether the kernel would send a packet to the configured target.")
+    static let targetLevel = MetricDefinition.gauge(
+        "tidegate_target_level", by: ["target", "level"], "The configured targets' levels: exactly one each is 1.")
+    static let detection = MetricDefinition.histogram(
+        "tidegate_reachability_detection_seconds", in: .seconds, bounds: Buckets.detection,
+        "Time from reading the kernel's message to the verdict that follows from it.")
+
+    // MARK: Netlink
+
+    static let netlinkMessages = MetricDefinition.counter(
+        "tidegate_netlink_messages_total", by: ["type"], "Multicast messages read from the kernel.")
+    static let netlinkOverruns = MetricDefinition.counter(
+        "tidegate_netlink_overruns_total", "Times the kernel dropped messages; a resync follows each.")
+    static let netlinkResyncs = MetricDefinition.counter(
+        "tidegate_netlink_resyncs_total", by: ["reason"], "Full dumps completed.")
+    static let netlinkResyncDuration = MetricDefinition.histogram(
+        "tidegate_netlink_resync_duration_seconds", in: .seconds, bounds: Buckets.phases, "Time of full dumps.")
+    static let netlinkMalformed = MetricDefinition.counter(
+        "tidegate_netlink_malformed_total", "Messages that made no sense.")
+    static let netlinkLookups = MetricDefinition.counter("tidegate_netlink_lookups_total", "Route lookups made.")
+    static let netlinkMode = MetricDefinition.gauge(
+        "tidegate_netlink_mode", by: ["mode"], "How changes are learnt: exactly one mode is 1.")
+    static let netlinkReceiveBuffer = MetricDefinition.gauge(
+        "tidegate_netlink_receive_buffer_bytes", in: .bytes, "Effective size of the netlink receive buffer.")
+
+    // MARK: Bus and self
+
+    static let busPublished = MetricDefinition.counter(
+        "tidegate_bus_events_published_total", by: ["topic"], "Events published.")
+    static let busDropped = MetricDefinition.counter(
+        "tidegate_bus_events_dropped_total", by: ["subscriber"], origin: .collected,
+        "Events that subscribers lost for newer ones.")
+    static let busQueueLength = MetricDefinition.gauge(
+        "tidegate_bus_queue_length", by: ["subscriber"], "Events waiting for their subscriber.")
+    static let busQueueCapacity = MetricDefinition.gauge(
+        "tidegate_bus_queue_capacity", by: ["subscriber"], "Events that could wait for their subscriber.")
+    static let httpRequests = MetricDefinition.counter(
+        "tidegate_http_requests_total", by: ["handler", "code"], "Requests that the endpoint answered.")
+    static let httpRequestsInFlight = MetricDefinition.gauge(
+        "tidegate_http_requests_in_flight", "Requests that the endpoint is answering now, this one included.")
+    static let configReloadSuccessful = MetricDefinition.gauge(
+        "tidegate_config_last_reload_successful", origin: .recorded, "Whether the configuration was last read well.")
+    static let configReloadTime = MetricDefinition.gauge(
+        "tidegate_config_last_reload_success_timestamp_seconds", in: .seconds, origin: .recorded,
+        "When the configuration was last read well.")
+    static let buildInfo = MetricDefinition.gauge(
+        "tidegate_build_info", by: ["version", "revision", "swiftversion", "arch"], "What is running; always 1.")
+
+    // MARK: Process (names and sentences as every Prometheus client has them)
+
+    static let processCPU = MetricDefinition.counter(
+        "process_cpu_seconds_total", in: .seconds, origin: .collected,
+        "Total user and system CPU time spent in seconds.")
+    static let processOpenDescriptors = MetricDefinition.gauge("process_open_fds", "Number of open file descriptors.")
+    static let processMaxDescriptors = MetricDefinition.gauge(
+        "process_max_fds", "Maximum number of open file descriptors.")
+    static let processVirtualMemory = MetricDefinition.gauge(
+        "process_virtual_memory_bytes", in: .bytes, "Virtual memory size in bytes.")
+    static let processVirtualMemoryMax = MetricDefinition.gauge(
+        "process_virtual_memory_max_bytes", in: .bytes, "Maximum amount of virtual memory available in bytes.")
+    static let processResidentMemory = MetricDefinition.gauge(
+        "process_resident_memory_bytes", in: .bytes, "Resident memory size in bytes.")
+    static let processStartTime = MetricDefinition.gauge(
+        "process_start_time_seconds", in: .seconds, "Start time of the process since unix epoch in seconds.")
+    static let processThreads = MetricDefinition.gauge("process_threads", "Number of OS threads in the process.")
+    static let metricSeries = MetricDefinition.gauge(
+        "tidegate_metric_series", "Samples in this exposition, without this one.")
+}

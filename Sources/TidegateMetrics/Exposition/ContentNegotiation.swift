@@ -1,0 +1,51 @@
+/// Chooses the exposition's format as Prometheus's own libraries do: the best acceptable one, and never a refusal.
+package enum ContentNegotiation {
+    /// The format for an `Accept` header (RFC 9110 12.5.1); nil and what nobody understands give the text format.
+    package static func format(accept header: String?) -> ExpositionFormat {
+        let clauses = (header ?? "").split(separator: ",").compactMap(Clause.init)
+        var best: (quality: Double, format: ExpositionFormat)?
+        for clause in clauses {
+            guard clause.quality > best?.quality ?? 0, let format = clause.format else { continue }
+            best = (clause.quality, format)
+        }
+        return best?.format ?? .text
+    }
+
+    private struct Clause {
+        let type: String
+        var version: String?
+        var quality = 1.0
+
+        init?(_ text: Substring) {
+            let parts = text.split(separator: ";", omittingEmptySubsequences: false).map(Clause.trimmed)
+            guard let type = parts.first, type.contains("/") else { return nil }
+            self.type = type.lowercased()
+            for parameter in parts.dropFirst() {
+                let pair = parameter.split(separator: "=", maxSplits: 1).map(Clause.trimmed)
+                guard pair.count == 2 else { continue }
+                switch pair[0].lowercased() {
+                case "version": self.version = pair[1]
+                case "q":
+                    guard let quality = Double(pair[1]), (0...1).contains(quality) else { return nil }
+                    self.quality = quality
+                default: break
+                }
+            }
+        }
+
+        // A missing version means the oldest one.
+        var format: ExpositionFormat? {
+            switch (self.type, self.version) {
+            case ("application/openmetrics-text", "1.0.0"), ("application/*", nil): .openMetrics
+            case ("application/openmetrics-text", "0.0.1"), ("application/openmetrics-text", nil): .openMetricsDraft
+            case ("text/plain", "0.0.4"), ("text/plain", nil), ("text/*", nil), ("*/*", nil): .text
+            default: nil
+            }
+        }
+
+        private static func trimmed(_ text: some StringProtocol) -> String {
+            let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\"" }
+            return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+        }
+    }
+}

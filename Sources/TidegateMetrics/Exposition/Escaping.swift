@@ -1,0 +1,37 @@
+/// What has to be written differently inside quotes and behind `# HELP`.
+enum Escaping {
+    /// A label value between its quotes, in every format. Invalid UTF-8 became U+FFFD when the string was made.
+    static func labelValue(_ value: String) -> [UInt8] { self.escaped(value, quotes: true) }
+
+    /// A help text; only OpenMetrics escapes its quotes.
+    static func help(_ text: String, for format: ExpositionFormat) -> [UInt8] {
+        self.escaped(text, quotes: format.isOpenMetrics)
+    }
+
+    /// `name{first="…",second="…"} `, or `name ` without labels.
+    static func samplePrefix(_ name: String, _ labels: [String], _ values: [String]) -> [UInt8] {
+        var bytes = Array(name.utf8)
+        for (position, (label, value)) in zip(labels, values).enumerated() {
+            bytes.append(UInt8(ascii: position == 0 ? "{" : ","))
+            bytes += label.utf8
+            bytes += Array("=\"".utf8) + self.labelValue(value)
+            bytes.append(UInt8(ascii: "\""))
+        }
+        bytes += Array((labels.isEmpty ? " " : "} ").utf8)
+        return bytes
+    }
+
+    private static func escaped(_ text: String, quotes: Bool) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\\"): bytes += [byte, byte]
+            case UInt8(ascii: "\n"): bytes += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+            case UInt8(ascii: "\"") where quotes: bytes += [UInt8(ascii: "\\"), byte]
+            default: bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,20 @@
+/// The ways to write the metrics down.
+package enum ExpositionFormat: Sendable, CaseIterable {
+    /// OpenMetrics 1.0.0.
+    case openMetrics
+    /// OpenMetrics 0.0.1; the body is the same for everything in use here.
+    case openMetricsDraft
+    /// The Prometheus text format 0.0.4.
+    case text
+
+    /// The `Content-Type` that goes with the body.
+    package var contentType: String {
+        switch self {
+        case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        case .openMetricsDraft: "application/openmetrics-text; version=0.0.1; charset=utf-8"
+        case .text: "text/plain; version=0.0.4; charset=utf-8"
+        }
+    }
+
+    var isOpenMetrics: Bool { self != .text }
+}

@@ -1,0 +1,85 @@
+internal import TidegateModel
+
+/// The `method` label: what is not a method of RFC 9110 or PATCH is `_OTHER`.
+enum RequestMethod: String, MetricLabel {
+    case get = "GET"
+    case head = "HEAD"
+    case post = "POST"
+    case put = "PUT"
+    case patch = "PATCH"
+    case delete = "DELETE"
+    case options = "OPTIONS"
+    case trace = "TRACE"
+    case connect = "CONNECT"
+    case other = "_OTHER"
+
+    init(_ method: String) {
+        self = RequestMethod(rawValue: method) ?? .other
+    }
+
+    var label: String { self.rawValue }
+}
+
+/// The `code_class` label: the status's first digit.
+enum CodeClass: String, MetricLabel {
+    case informational = "1xx"
+    case success = "2xx"
+    case redirection = "3xx"
+    case clientError = "4xx"
+    case serverError = "5xx"
+    case none
+
+    init(status: Int?) {
+        switch status ?? 0 {
+        case 100...199: self = .informational
+        case 200...299: self = .success
+        case 300...399: self = .redirection
+        case 400...499: self = .clientError
+        case 500...599: self = .serverError
+        default: self = .none
+        }
+    }
+
+    var label: String { self.rawValue }
+}
+
+/// The labels of attempts: a method, and three digits or `none`.
+struct AttemptKey: LabelKey {
+    let method: RequestMethod
+    let status: Int?
+
+    init(method: RequestMethod, status: Int?) {
+        self.method = method
+        self.status = CodeClass(status: status) == .none ? nil : status
+    }
+
+    var values: [String] { [self.method.label, self.status.map(String.init) ?? "none"] }
+}
+
+/// The labels of answered requests: which part of the endpoint answered, and its status.
+struct AnswerKey: LabelKey {
+    let handler: String
+    let status: Int
+
+    var values: [String] { [self.handler, String(self.status)] }
+}
+
+/// Whether the gate lets tasks through.
+enum GateState: String, MetricLabel {
+    case open, shut
+}
+
+/// What a connection is doing.
+enum ConnectionState: String, MetricLabel {
+    case active, idle
+}
+
+/// How a wait at the gate ended.
+enum GateWaitResult: String, MetricLabel {
+    case admitted, timeout, cancelled
+}
+
+/// What the gate decided about a task.
+enum AdmissionResult: String, MetricLabel {
+    case immediate, delayed, timeout
+}

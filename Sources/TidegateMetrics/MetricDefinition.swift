@@ -1,0 +1,77 @@
+/// What the exposition says about a metric, and where its values come from.
+package struct MetricDefinition: Sendable {
+    /// The kinds of metrics in use.
+    package enum Kind: Sendable, Equatable {
+        case counter, gauge
+        /// Upper bounds in ascending order; the bucket for everything beyond them is implied.
+        case histogram([Double])
+    }
+
+    /// Base units only; the unit is the last word of the family's name.
+    package enum Unit: String, Sendable {
+        case none = ""
+        case seconds, bytes
+    }
+
+    /// Where the values come from.
+    package enum Origin: Sendable {
+        /// Events move it.
+        case recorded
+        /// It is read when somebody scrapes.
+        case collected
+    }
+
+    /// The name as queries use it: counters end in `_total`.
+    package let name: String
+    /// One sentence for people.
+    package let help: String
+    /// The kind of metric.
+    package let kind: Kind
+    /// The unit of its values.
+    package let unit: Unit
+    /// The label names, in the order in which they are written.
+    package let labels: [String]
+    /// Where the values come from.
+    package let origin: Origin
+
+    /// The family's name, which OpenMetrics writes without `_total`.
+    package var family: String {
+        self.kind == .counter && self.name.hasSuffix("_total") ? String(self.name.dropLast(6)) : self.name
+    }
+
+    var typeName: String {
+        switch self.kind {
+        case .counter: "counter"
+        case .gauge: "gauge"
+        case .histogram: "histogram"
+        }
+    }
+
+    var bounds: [Double] {
+        switch self.kind {
+        case .counter, .gauge: []
+        case .histogram(let bounds): bounds
+        }
+    }
+}
+
+extension MetricDefinition {
+    static func counter(
+        _ name: String, in unit: Unit = .none, by labels: [String] = [], origin: Origin = .recorded, _ help: String
+    ) -> MetricDefinition {
+        MetricDefinition(name: name, help: help, kind: .counter, unit: unit, labels: labels, origin: origin)
+    }
+
+    static func gauge(
+        _ name: String, in unit: Unit = .none, by labels: [String] = [], origin: Origin = .collected, _ help: String
+    ) -> MetricDefinition {
+        MetricDefinition(name: name, help: help, kind: .gauge, unit: unit, labels: labels, origin: origin)
+    }
+
+    static func histogram(
+        _ name: String, in unit: Unit, by labels: [String] = [], bounds: [Double], _ help: String
+    ) -> MetricDefinition {
+        MetricDefinition(
+            name: name, help: help, kind: .histogram(bounds), unit: unit, labels: labels, origin: .recorded)
+    }
+}

@@ -1,0 +1,76 @@
+package import TidegateModel
+
+/// Moves the metrics as events say, and writes them down.
+///
+/// Recording takes no lock for a series that exists and allocates nothing; whoever owns the bus attaches a sink that
+/// passes every event on.
+package final class MetricsRecorder: Sendable {
+    private let registry: Registry
+    private let tasks: TaskRecorder
+    private let attempts: AttemptRecorder
+    private let gate: GateRecorder
+    private let reachability: ReachabilityRecorder
+    private let netlink: NetlinkRecorder
+    private let bus: BusRecorder
+    private let daemon: DaemonRecorder
+
+    /// A recorder of a monitor that started at `start`; its level is unknown from then to the first verdict.
+    package init(build: BuildInfo, start: MonotonicTime) {
+        let registry = Registry()
+        self.registry = registry
+        self.tasks = TaskRecorder(registry)
+        self.attempts = AttemptRecorder(registry)
+        self.gate = GateRecorder(registry)
+        self.reachability = ReachabilityRecorder(registry, start: start)
+        self.netlink = NetlinkRecorder(registry)
+        self.bus = BusRecorder(registry)
+        self.daemon = DaemonRecorder(registry, build: build)
+        ProcessCollector.register(in: registry)
+    }
+
+    /// Every metric of the exposition, in its order.
+    package var definitions: [MetricDefinition] { self.registry.definitions + [Catalogue.metricSeries] }
+
+    /// Takes an event; never blocks.
+    package func record(_ event: Event) {
+        self.bus.record(event.occurrence.topic)
+        switch event.occurrence {
+        case .path(let path): self.reachability.record(path, at: event)
+        case .link: break
+        case .netlink(let netlink): self.netlink.record(netlink)
+        case .task(let task): self.record(task)
+        case .session(let session): self.attempts.record(session)
+        case .daemon(let daemon): self.daemon.record(daemon, at: event.time)
+        }
+    }
+
+    /// The whole exposition.
+    package func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat) -> [UInt8] {
+        self.registry.exposition(of: inputs, in: format)
+    }
+
+    private func record(_ event: TaskEvent) {
+        switch event.change {
+        case .created: self.tasks.created(event.kind)
+        case .resumed: self.tasks.resumed()
+        case .suspended(let reason): self.tasks.suspended(reason)
+        case .held(let reason, detail: _): self.tasks.held(reason)
+        case .released(let reason, let duration): self.tasks.released(reason, after: duration)
+        case .gate(let result, let waited): self.gate.record(result, waited: waited)
+        case .progress(_, let delta): self.attempts.moved(delta, kind: event.kind)
+        case .attemptFailed(let summary, _, _, isCharged: _): self.attempts.ended(summary, isSuccess: false)
+        case .attemptSucceeded(let summary): self.attempts.ended(summary, isSuccess: true)
+        case .retryScheduled(let reason, let delay): self.attempts.retried(reason, delay: delay)
+        case .retriesExhausted(let reason): self.attempts.exhausted(reason)
+        case .restarted: self.attempts.restarted()
+        case .refetched(let bytes): self.attempts.refetched(bytes)
+        case .completed(let result): self.completed(result)
+        case .attemptStarted, .responseHead, .moved, .moveFailed: break
+        }
+    }
+
+    private func completed(_ result: TaskResult) {
+        self.tasks.completed(result)
+        self.attempts.completed(result)
+    }
+}

@@ -1,0 +1,118 @@
+internal import TidegateModel
+
+/// What happens on the wire, try by try.
+struct AttemptRecorder: Sendable {
+    private let attempts: TableFamily<AttemptKey, Counter>
+    private let durations: TableFamily<Two<RequestMethod, CodeClass>, Histogram>
+    private let phases: DenseFamily<PhaseDurations.Phase, Histogram>
+    private let retries: RetryMetrics
+    private let bodies: BodyMetrics
+    private let connectionsOpened: Counter
+    private let connectionReuses: Counter
+    private let epochs: Counter
+
+    init(_ registry: Registry) {
+        self.attempts = registry.adding(TableFamily(Catalogue.requestAttempts))
+        self.durations = registry.adding(TableFamily(Catalogue.requestDuration))
+        self.phases = registry.adding(DenseFamily(Catalogue.requestPhaseDuration))
+        self.retries = RetryMetrics(registry)
+        self.bodies = BodyMetrics(registry)
+        registry.collect(Catalogue.connections) { inputs, samples in
+            samples.add(ConnectionState.active.label, value: inputs.session.activeConnections)
+            samples.add(ConnectionState.idle.label, value: inputs.session.idleConnections)
+        }
+        self.connectionsOpened = registry.counter(Catalogue.connectionsOpened)
+        self.connectionReuses = registry.counter(Catalogue.connectionReuses)
+        self.epochs = registry.counter(Catalogue.networkEpochs)
+    }
+
+    func ended(_ summary: AttemptSummary, isSuccess: Bool) {
+        let method = RequestMethod(summary.method)
+        self.attempts[AttemptKey(method: method, status: summary.status)].add()
+        self.durations[Two(method, CodeClass(status: summary.status))].observe(summary.duration)
+        for phase in PhaseDurations.Phase.allCases {
+            if let duration = summary.phases[phase] { self.phases[phase].observe(duration) }
+        }
+        self.connectionsOpened.add(summary.connectionsOpened)
+        if summary.connectionsOpened == 0, summary.usedTheWire { self.connectionReuses.add() }
+        if isSuccess, summary.sent > 0 { self.bodies.requestSize.observe(Double(summary.sent)) }
+    }
+
+    func moved(_ delta: TaskEvent.ByteDelta, kind: TaskKind) {
+        if delta.received > 0 { self.bodies.received[kind].add(delta.received) }
+        if delta.sent > 0 { self.bodies.sent[kind].add(delta.sent) }
+    }
+
+    func retried(_ reason: TaskEvent.RetryReason, delay: Duration) {
+        self.retries.retries[Word(reason.label)].add()
+        self.retries.backoff.observe(delay)
+    }
+
+    func exhausted(_ reason: TaskEvent.ExhaustionReason) { self.retries.exhausted[One(reason)].add() }
+
+    func restarted() { self.bodies.restarts.add() }
+
+    func refetched(_ bytes: Int64) { self.bodies.refetched.add(bytes) }
+
+    func completed(_ result: TaskResult) {
+        guard result.outcome == .success else { return }
+        self.bodies.responseSize.observe(Double(result.bytes))
+        if result.attempts > 1 { self.retries.successes.add() }
+    }
+
+    func record(_ event: SessionEvent) {
+        switch event {
+        case .epochBegan: self.epochs.add()
+        case .invalidated: break
+        }
+    }
+}
+
+/// Trying again, and not trying any more.
+struct RetryMetrics: Sendable {
+    let retries: TableFamily<Word, Counter>
+    let successes: Counter
+    let exhausted: TableFamily<One<TaskEvent.ExhaustionReason>, Counter>
+    let backoff: Histogram
+
+    init(_ registry: Registry) {
+        let reasons =
+            TaskFailure.allCases.map { TaskEvent.RetryReason.failure($0) }
+            + [408, 425, 429, 500].map { TaskEvent.RetryReason.status($0) }
+        self.retries = registry.adding(TableFamily(Catalogue.taskRetries, from: reasons.map { Word($0.label) }))
+        self.successes = registry.counter(Catalogue.taskRetrySuccesses)
+        self.exhausted = registry.adding(
+            TableFamily(Catalogue.taskRetriesExhausted, from: TaskEvent.ExhaustionReason.allCases.map(One.init)))
+        self.backoff = registry.histogram(Catalogue.taskRetryBackoff)
+    }
+}
+
+/// How much is moved.
+struct BodyMetrics: Sendable {
+    let sent: DenseFamily<TaskKind, Counter>
+    let received: DenseFamily<TaskKind, Counter>
+    let requestSize: Histogram
+    let responseSize: Histogram
+    let refetched: Counter
+    let restarts: Counter
+
+    init(_ registry: Registry) {
+        self.sent = registry.adding(DenseFamily(Catalogue.sentBytes))
+        self.received = registry.adding(DenseFamily(Catalogue.receivedBytes))
+        self.requestSize = registry.histogram(Catalogue.requestBodySize)
+        self.responseSize = registry.histogram(Catalogue.responseBodySize)
+        registry.collect(Catalogue.inflightExpectedBytes) { inputs, samples in
+            for kind in TaskKind.allCases { samples.add(kind.label, value: inputs.session.expectedBytes[kind] ?? 0) }
+        }
+        registry.collect(Catalogue.inflightTransferredBytes) { inputs, samples in
+            for kind in TaskKind.allCases { samples.add(kind.label, value: inputs.session.transferredBytes[kind] ?? 0) }
+        }
+        self.refetched = registry.counter(Catalogue.refetchedBytes)
+        self.restarts = registry.counter(Catalogue.resumeRestarts)
+    }
+}
+
+extension AttemptSummary {
+    // A refused connection is neither opened nor reused.
+    fileprivate var usedTheWire: Bool { self.status != nil || self.receivedWire > 0 || self.sent > 0 }
+}

@@ -1,0 +1,21 @@
+internal import TidegateModel
+
+/// What the bus carries, and what its subscribers lose.
+struct BusRecorder: Sendable {
+    private let published: DenseFamily<Occurrence.Topic, Counter>
+
+    init(_ registry: Registry) {
+        self.published = registry.adding(DenseFamily(Catalogue.busPublished))
+        registry.collect(Catalogue.busDropped) { inputs, samples in
+            for subscriber in inputs.subscribers { samples.add(subscriber.label, value: subscriber.dropped) }
+        }
+        registry.collect(Catalogue.busQueueLength) { inputs, samples in
+            for subscriber in inputs.subscribers { samples.add(subscriber.label, value: subscriber.queued) }
+        }
+        registry.collect(Catalogue.busQueueCapacity) { inputs, samples in
+            for subscriber in inputs.subscribers { samples.add(subscriber.label, value: subscriber.capacity) }
+        }
+    }
+
+    func record(_ topic: Occurrence.Topic) { self.published[topic].add() }
+}

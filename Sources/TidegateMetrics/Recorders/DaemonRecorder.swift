@@ -1,0 +1,28 @@
+internal import TidegateModel
+
+/// What the daemon does besides.
+struct DaemonRecorder: Sendable {
+    private let requests: TableFamily<AnswerKey, Counter>
+    private let reloadSuccessful: Gauge
+    private let reloadTime: Gauge
+
+    init(_ registry: Registry, build: BuildInfo) {
+        self.requests = registry.adding(TableFamily(Catalogue.httpRequests))
+        registry.collect(Catalogue.httpRequestsInFlight) { $1.add(value: $0.requestsInFlight) }
+        self.reloadSuccessful = registry.gauge(Catalogue.configReloadSuccessful)
+        self.reloadTime = registry.gauge(Catalogue.configReloadTime)
+        registry.collect(Catalogue.buildInfo) { _, samples in
+            samples.add(build.version, build.revision, build.swiftVersion, build.architecture, value: 1)
+        }
+    }
+
+    func record(_ event: DaemonEvent, at time: WallTime) {
+        switch event {
+        case .configurationLoaded(let isGood):
+            self.reloadSuccessful.set(isGood ? 1 : 0)
+            if isGood { self.reloadTime.set(time.seconds) }
+        case .requestAnswered(let handler, let status): self.requests[AnswerKey(handler: handler, status: status)].add()
+        case .turnSkipped, .stopping: break
+        }
+    }
+}

@@ -1,0 +1,35 @@
+internal import TidegateModel
+
+/// How tasks fare at the gate.
+struct GateRecorder: Sendable {
+    private let waits: TableFamily<One<GateWaitResult>, Histogram>
+    private let admissions: TableFamily<One<AdmissionResult>, Counter>
+
+    init(_ registry: Registry) {
+        registry.collect(Catalogue.gateState) { inputs, samples in
+            let level = inputs.status.global.level
+            let isOpen = level == .unknown || level >= .routed
+            samples.add(GateState.open.label, value: isOpen ? 1 : 0)
+            samples.add(GateState.shut.label, value: isOpen ? 0 : 1)
+        }
+        registry.collect(Catalogue.gateWaitingTasks) { $1.add(value: $0.session.gateWaiting) }
+        self.waits = registry.adding(TableFamily(Catalogue.gateWait))
+        self.admissions = registry.adding(
+            TableFamily(Catalogue.gateAdmissions, from: AdmissionResult.allCases.map(One.init)))
+    }
+
+    func record(_ result: TaskEvent.GateResult, waited: Duration) {
+        switch result {
+        case .immediate:
+            self.admissions[One(.immediate)].add()
+        case .delayed:
+            self.admissions[One(.delayed)].add()
+            self.waits[One(.admitted)].observe(waited)
+        case .timeout:
+            self.admissions[One(.timeout)].add()
+            self.waits[One(.timeout)].observe(waited)
+        case .cancelled:
+            self.waits[One(.cancelled)].observe(waited)
+        }
+    }
+}

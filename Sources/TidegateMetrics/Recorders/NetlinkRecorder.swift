@@ -1,0 +1,40 @@
+internal import TidegateModel
+
+/// What is heard from the kernel, and missed.
+struct NetlinkRecorder: Sendable {
+    private let messages: DenseFamily<NetlinkEvent.MessageType, Counter>
+    private let overruns: Counter
+    private let resyncs: TableFamily<One<NetlinkEvent.ResyncReason>, Counter>
+    private let resyncDuration: Histogram
+    private let malformed: Counter
+    private let lookups: Counter
+
+    init(_ registry: Registry) {
+        self.messages = registry.adding(DenseFamily(Catalogue.netlinkMessages))
+        self.overruns = registry.counter(Catalogue.netlinkOverruns)
+        self.resyncs = registry.adding(
+            TableFamily(Catalogue.netlinkResyncs, from: NetlinkEvent.ResyncReason.allCases.map(One.init)))
+        self.resyncDuration = registry.histogram(Catalogue.netlinkResyncDuration)
+        self.malformed = registry.counter(Catalogue.netlinkMalformed)
+        self.lookups = registry.counter(Catalogue.netlinkLookups)
+        registry.collect(Catalogue.netlinkMode) { inputs, samples in
+            for mode in [ReachabilityStatus.Mode.event, .storm, .poll] {
+                samples.add(mode.label, value: inputs.status.mode == mode ? 1 : 0)
+            }
+        }
+        registry.collect(Catalogue.netlinkReceiveBuffer) { $1.add(value: $0.status.health.receiveBufferBytes) }
+    }
+
+    func record(_ event: NetlinkEvent) {
+        switch event {
+        case .received(let type, let count): self.messages[type].add(count)
+        case .overrun: self.overruns.add()
+        case .resynced(let reason, let duration):
+            self.resyncs[One(reason)].add()
+            self.resyncDuration.observe(duration)
+        case .malformed(let count): self.malformed.add(count)
+        case .lookedUp(let count): self.lookups.add(count)
+        case .dumpInterrupted, .modeChanged, .receiveBuffer, .lost: break
+        }
+    }
+}

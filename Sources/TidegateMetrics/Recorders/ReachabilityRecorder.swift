@@ -1,0 +1,59 @@
+internal import Synchronization
+internal import TidegateModel
+
+/// How the verdicts move.
+struct ReachabilityRecorder: Sendable {
+    private let levels: LevelSecondsFamily
+    private let transitions: TableFamily<Two<Level, Level>, Counter>
+    private let lastTransition: Gauge
+    private let detection: Histogram
+
+    init(_ registry: Registry, start: MonotonicTime) {
+        ReachabilityCollector.registerLevels(in: registry)
+        self.levels = registry.adding(LevelSecondsFamily(Catalogue.levelSeconds, start: start))
+        self.transitions = registry.adding(TableFamily(Catalogue.transitions))
+        self.lastTransition = registry.gauge(Catalogue.lastTransition)
+        ReachabilityCollector.registerPaths(in: registry)
+        ReachabilityCollector.registerLinks(in: registry)
+        ReachabilityCollector.registerTargets(in: registry)
+        self.detection = registry.histogram(Catalogue.detection)
+    }
+
+    func record(_ change: PathEvent, at event: Event) {
+        if let detection = change.detection { self.detection.observe(detection) }
+        switch change.scope {
+        case .family, .target: break
+        case .global:
+            self.levels.change(to: change.to.level, at: event.moment)
+            guard change.from.level != change.to.level else { return }
+            self.transitions[Two(change.from.level, change.to.level)].add()
+            self.lastTransition.set(event.time.seconds)
+        }
+    }
+}
+
+/// `tidegate_reachability_level_seconds_total`: events end a level, a scrape adds what the present one has lasted.
+final class LevelSecondsFamily: Family {
+    let definition: MetricDefinition
+    private let clock: Mutex<LevelClock>
+    private let prefixes: [(level: Level, prefix: [UInt8])]
+
+    init(_ definition: MetricDefinition, start: MonotonicTime) {
+        self.definition = definition
+        self.clock = Mutex(LevelClock(level: .unknown, since: start))
+        self.prefixes = Level.allCases.map {
+            ($0, Escaping.samplePrefix(definition.name, definition.labels, [$0.label]))
+        }
+    }
+
+    func change(to level: Level, at moment: MonotonicTime) {
+        self.clock.withLock { $0.change(to: level, at: moment) }
+    }
+
+    func write(to output: inout Output, from inputs: ScrapeInputs) {
+        let clock = self.clock.withLock { $0 }
+        for (level, prefix) in self.prefixes {
+            output.sample(prefix, clock.total(level, until: inputs.now).metricSeconds)
+        }
+    }
+}

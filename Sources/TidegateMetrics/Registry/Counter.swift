@@ -1,0 +1,69 @@
+internal import Synchronization
+internal import TidegateModel
+
+/// One series of a counter: whole steps take the fast way, parts of a second the other.
+final class Counter: MetricChild {
+    private let prefix: [UInt8]
+    private let whole = Atomic<UInt64>(0)
+    private let fractional = AtomicDouble(0)
+
+    init(_ definition: MetricDefinition, values: [String]) {
+        self.prefix = Escaping.samplePrefix(definition.name, definition.labels, values)
+    }
+
+    /// Counts `steps` more.
+    func add(_ steps: UInt64 = 1) {
+        self.whole.wrappingAdd(steps, ordering: .relaxed)
+    }
+
+    /// Counts `steps` more; a negative number counts nothing.
+    func add(_ steps: some BinaryInteger) {
+        self.add(UInt64(clamping: steps))
+    }
+
+    /// Counts a duration in seconds; a negative one counts nothing.
+    func add(_ duration: Duration) {
+        let seconds = duration.metricSeconds
+        if seconds > 0 { self.fractional.add(seconds) }
+    }
+
+    func write(to output: inout Output) {
+        let whole = self.whole.load(ordering: .relaxed)
+        let fraction = self.fractional.value
+        if fraction == 0 {
+            output.sample(self.prefix, whole)
+        } else {
+            output.sample(self.prefix, Double(whole) + fraction)
+        }
+    }
+}
+
+/// A number of seconds or the like that several threads add to.
+struct AtomicDouble: ~Copyable, Sendable {
+    private let bits: Atomic<UInt64>
+
+    init(_ value: Double) {
+        self.bits = Atomic(value.bitPattern)
+    }
+
+    var value: Double { Double(bitPattern: self.bits.load(ordering: .relaxed)) }
+
+    func set(_ value: Double) {
+        self.bits.store(value.bitPattern, ordering: .relaxed)
+    }
+
+    func add(_ step: Double) {
+        var current = self.bits.load(ordering: .relaxed)
+        while true {
+            let next = (Double(bitPattern: current) + step).bitPattern
+            let result = self.bits.weakCompareExchange(expected: current, desired: next, ordering: .relaxed)
+            if result.exchanged { return }
+            current = result.original
+        }
+    }
+}
+
+extension Duration {
+    /// The duration in seconds, as a double to the nanosecond.
+    var metricSeconds: Double { Double(self.wholeNanoseconds) / 1e9 }
+}

@@ -1,0 +1,117 @@
+internal import Synchronization
+internal import TidegateModel
+
+/// One series, or the series set of one histogram.
+protocol MetricChild: AnyObject, Sendable {
+    init(_ definition: MetricDefinition, values: [String])
+    func write(to output: inout Output)
+}
+
+/// Everything of one metric.
+protocol Family: Sendable {
+    var definition: MetricDefinition { get }
+    func write(to output: inout Output, from inputs: ScrapeInputs)
+}
+
+/// A metric whose label has few values that are all there from the start.
+final class DenseFamily<Label: DenseLabel, Child: MetricChild>: Family {
+    let definition: MetricDefinition
+    private let children: [Child]
+
+    init(_ definition: MetricDefinition) {
+        self.definition = definition
+        self.children = Label.allCases.map { Child(definition, values: [$0.label]) }
+    }
+
+    subscript(label: Label) -> Child { self.children[label.ordinal] }
+
+    func write(to output: inout Output, from inputs: ScrapeInputs) {
+        for child in self.children { child.write(to: &output) }
+    }
+}
+
+/// A metric whose children come with their first use, or were asked for in advance.
+final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
+    let definition: MetricDefinition
+    private let state = Mutex(State())
+
+    private struct State {
+        var byKey: [Key: Child] = [:]
+        // The order of first use: lines keep their places from scrape to scrape.
+        var inOrder: [Child] = []
+    }
+
+    init(_ definition: MetricDefinition, from keys: [Key] = []) {
+        self.definition = definition
+        for key in keys { _ = self[key] }
+    }
+
+    subscript(key: Key) -> Child {
+        self.state.withLock { state in
+            if let child = state.byKey[key] { return child }
+            let child = Child(self.definition, values: key.values)
+            state.byKey[key] = child
+            state.inOrder.append(child)
+            return child
+        }
+    }
+
+    func write(to output: inout Output, from inputs: ScrapeInputs) {
+        let children = self.state.withLock { $0.inOrder }
+        for child in children { child.write(to: &output) }
+    }
+}
+
+/// A metric without labels.
+final class SingleFamily<Child: MetricChild>: Family {
+    let definition: MetricDefinition
+    let child: Child
+
+    init(_ definition: MetricDefinition) {
+        self.definition = definition
+        self.child = Child(definition, values: [])
+    }
+
+    func write(to output: inout Output, from inputs: ScrapeInputs) {
+        self.child.write(to: &output)
+    }
+}
+
+/// A metric that is read when somebody scrapes.
+final class CollectedFamily: Family {
+    let definition: MetricDefinition
+    private let collect: @Sendable (ScrapeInputs, inout Samples) -> Void
+
+    init(_ definition: MetricDefinition, collect: @escaping @Sendable (ScrapeInputs, inout Samples) -> Void) {
+        self.definition = definition
+        self.collect = collect
+    }
+
+    func write(to output: inout Output, from inputs: ScrapeInputs) {
+        var samples = Samples(definition: self.definition)
+        self.collect(inputs, &samples)
+        for (prefix, value) in samples.lines { output.sample(prefix, value) }
+    }
+}
+
+/// What one collected metric has to say in one scrape.
+struct Samples {
+    let definition: MetricDefinition
+    fileprivate private(set) var lines: [(prefix: [UInt8], value: Double)] = []
+    private var seen: Set<[String]> = []
+
+    init(definition: MetricDefinition) {
+        self.definition = definition
+    }
+
+    /// Adds a sample; of two with the same labels the first one counts.
+    mutating func add(_ values: String..., value: Double) {
+        guard values.count == self.definition.labels.count, self.seen.insert(values).inserted else { return }
+        self.lines.append((Escaping.samplePrefix(self.definition.name, self.definition.labels, values), value))
+    }
+
+    mutating func add(_ values: String..., value: some BinaryInteger) {
+        guard values.count == self.definition.labels.count, self.seen.insert(values).inserted else { return }
+        self.lines.append((Escaping.samplePrefix(self.definition.name, self.definition.labels, values), Double(value)))
+    }
+}

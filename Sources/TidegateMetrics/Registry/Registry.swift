@@ -1,0 +1,74 @@
+internal import Synchronization
+
+/// The families in the order of the exposition; who makes a family keeps it and its children.
+final class Registry: Sendable {
+    private let state = Mutex(State())
+
+    private struct State {
+        var families: [(header: Header, family: any Family)] = []
+        // Kept between scrapes, so that a scrape allocates its answer only.
+        var buffer: [UInt8] = []
+    }
+
+    var definitions: [MetricDefinition] {
+        self.state.withLock { $0.families.map(\.family.definition) }
+    }
+
+    func counter(_ definition: MetricDefinition) -> Counter {
+        self.adding(SingleFamily<Counter>(definition)).child
+    }
+
+    func gauge(_ definition: MetricDefinition) -> Gauge {
+        self.adding(SingleFamily<Gauge>(definition)).child
+    }
+
+    func histogram(_ definition: MetricDefinition) -> Histogram {
+        self.adding(SingleFamily<Histogram>(definition)).child
+    }
+
+    /// Adds a family and gives it back.
+    func adding<Added: Family>(_ family: Added) -> Added {
+        self.state.withLock { $0.families.append((Header(family.definition), family)) }
+        return family
+    }
+
+    /// Adds a metric that `collect` reads at each scrape.
+    func collect(
+        _ definition: MetricDefinition, _ collect: @escaping @Sendable (ScrapeInputs, inout Samples) -> Void
+    ) {
+        _ = self.adding(CollectedFamily(definition, collect: collect))
+    }
+
+    /// The whole exposition; the last family is the number of samples before it.
+    func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat) -> [UInt8] {
+        self.state.withLock { state in
+            var output = Output(reusing: state.buffer.taken(), format: format)
+            for (header, family) in state.families {
+                output.write(header)
+                family.write(to: &output, from: inputs)
+            }
+            let own = Catalogue.metricSeries
+            output.write(Header(own))
+            output.sample(Escaping.samplePrefix(own.name, [], []), UInt64(output.series))
+            output.end()
+            state.buffer = output.bytes
+            return state.buffer.copied()
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func taken() -> [UInt8] {
+        let bytes = self
+        self = []
+        return bytes
+    }
+
+    // A plain assignment would share the storage, and the next scrape could not write into it.
+    fileprivate func copied() -> [UInt8] {
+        var copy: [UInt8] = []
+        copy.reserveCapacity(self.count)
+        copy.append(contentsOf: self)
+        return copy
+    }
+}

@@ -1,0 +1,90 @@
+package import TidegateModel
+
+/// What the metrics collected at scrape are read from; plain values, taken at one moment.
+package struct ScrapeInputs: Sendable {
+    /// The moment of the scrape.
+    package var now: MonotonicTime
+    /// What the monitor knows.
+    package var status: ReachabilityStatus
+    /// The configured targets' names; only these get series, so that their number is bounded by the configuration.
+    package var targetNames: [Target: String]
+    /// The session's counts.
+    package var session: SessionStatistics
+    /// The bus's subscribers, one entry for each kind.
+    package var subscribers: [Subscriber]
+    /// The process's own figures; nil where they cannot be read.
+    package var process: ProcessSample?
+    /// Requests that the endpoint is answering.
+    package var requestsInFlight: Int
+
+    /// What one kind of subscriber holds and has lost.
+    package struct Subscriber: Sendable {
+        package var label: String
+        package var queued: Int
+        package var capacity: Int
+        package var dropped: UInt64
+
+        package init(label: String, queued: Int, capacity: Int, dropped: UInt64) {
+            self.label = label
+            self.queued = queued
+            self.capacity = capacity
+            self.dropped = dropped
+        }
+    }
+
+    package init(
+        now: MonotonicTime, status: ReachabilityStatus, targetNames: [Target: String] = [:],
+        session: SessionStatistics = .init(), subscribers: [Subscriber] = [], process: ProcessSample? = nil,
+        requestsInFlight: Int = 0
+    ) {
+        self.now = now
+        self.status = status
+        self.targetNames = targetNames
+        self.session = session
+        self.subscribers = subscribers
+        self.process = process
+        self.requestsInFlight = requestsInFlight
+    }
+}
+
+/// The process's own figures; what could not be read is nil and gets no series.
+package struct ProcessSample: Sendable, Hashable {
+    package var cpuSeconds: Double?
+    package var openDescriptors: Int?
+    package var maxDescriptors: Double?
+    package var virtualBytes: UInt64?
+    package var maxVirtualBytes: Double?
+    package var residentBytes: UInt64?
+    package var startSeconds: Double?
+    package var threads: Int?
+
+    package init(
+        cpuSeconds: Double? = nil, openDescriptors: Int? = nil, maxDescriptors: Double? = nil,
+        virtualBytes: UInt64? = nil, maxVirtualBytes: Double? = nil, residentBytes: UInt64? = nil,
+        startSeconds: Double? = nil, threads: Int? = nil
+    ) {
+        self.cpuSeconds = cpuSeconds
+        self.openDescriptors = openDescriptors
+        self.maxDescriptors = maxDescriptors
+        self.virtualBytes = virtualBytes
+        self.maxVirtualBytes = maxVirtualBytes
+        self.residentBytes = residentBytes
+        self.startSeconds = startSeconds
+        self.threads = threads
+    }
+}
+
+/// What is running, as `tidegate_build_info` and `--version` tell it.
+package struct BuildInfo: Sendable, Hashable {
+    package var version: String
+    package var revision: String
+    package var swiftVersion: String
+    package var architecture: String
+
+    package init(version: String, revision: String, swiftVersion: String, architecture: String) {
+        self.version = version
+        self.revision = revision
+        self.swiftVersion = swiftVersion
+        self.architecture = architecture
+    }
+}
