@@ -1,0 +1,122 @@
+package import TidegateModel
+
+/// What the configuration file says; nil and empty mean that the built-in default stands.
+package struct Configuration: Sendable, Hashable {
+    package var reachability = Reachability()
+    package var transfers = Transfers()
+    package var tasks: [ScheduledTask] = []
+
+    /// The built-in defaults.
+    package init() {}
+
+    /// The `reachability` section.
+    package struct Reachability: Sendable, Hashable {
+        package var excludedInterfaces: [String]?
+        package var ipv4Sentinels: [IPAddress]?
+        package var ipv6Sentinels: [IPAddress]?
+        package var targets: [NamedTarget] = []
+        package var meteredInterfaces: [String]?
+    }
+
+    /// A target that is watched all the time.
+    package struct NamedTarget: Sendable, Hashable {
+        package var name = ""
+        package var host = ""
+        package var port: UInt16?
+        /// The host and port, parsed; nil only where they are bad.
+        package var target: Target? {
+            guard let host = try? Target(self.host), host.port == nil else { return nil }
+            guard let port = self.port else { return host }
+            return try? Target(host.address?.family == .ipv6 ? "[\(host)]:\(port)" : "\(host):\(port)")
+        }
+    }
+
+    /// The `transfers` section.
+    package struct Transfers: Sendable, Hashable {
+        package var connectionsPerHost: Int?
+        package var connections: Int?
+        package var proxy: String?
+        package var certificateFile: String?
+        package var retry = Retry()
+        package var budget = Budget()
+        package var gate = Gate()
+    }
+
+    /// A retry policy's differences from the default.
+    package struct Retry: Sendable, Hashable {
+        package var attempts: Int?
+        package var base: Duration?
+        package var cap: Duration?
+        package var longest: DurationText?
+        package var statuses: [Int]?
+
+        /// This policy where it says something, `other` elsewhere.
+        package func over(_ other: Retry) -> Retry {
+            var merged = other
+            merged.attempts = self.attempts ?? other.attempts
+            merged.base = self.base ?? other.base
+            merged.cap = self.cap ?? other.cap
+            merged.longest = self.longest ?? other.longest
+            merged.statuses = self.statuses ?? other.statuses
+            return merged
+        }
+    }
+
+    /// The retry budget of an origin.
+    package struct Budget: Sendable, Hashable {
+        package var tokens: Double?
+        package var retryCost: Double?
+        package var connectCost: Double?
+        package var refillPerSecond: Double?
+    }
+
+    /// The gate of tasks that say nothing of their own.
+    package struct Gate: Sendable, Hashable {
+        package var require: [Requirement]?
+        package var patience: DurationText?
+    }
+}
+
+/// A request that the daemon makes by itself, again and again.
+package struct ScheduledTask: Sendable, Hashable {
+    package var name = ""
+    package var url = ""
+    package var method: String?
+    package var headers: [Header] = []
+    package var headersFile: String?
+    package var bodyFile: String?
+    package var every: Duration = .zero
+    /// The share of ``every`` that a turn may be late at random.
+    package var jitter = 0.1
+    package var download: String?
+    package var mode: UInt16?
+    package var timeout: DurationText?
+    package var require: [Requirement]?
+    package var retry = Configuration.Retry()
+
+    /// A header field of a request.
+    package struct Header: Sendable, Hashable {
+        package var name: String
+        package var value: String
+
+        /// A header field.
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+
+        /// Parses `Name: value`; the error quotes the text.
+        package init(parsing text: String) throws(TextError) {
+            guard let colon = text.firstIndex(of: ":"), HeaderText.isToken(text[..<colon]) else {
+                throw TextError("\"\(text)\" is not a header: write it as 'Name: value'")
+            }
+            let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            guard HeaderText.isValue(value) else {
+                throw TextError("the value of the header \"\(text[..<colon])\" has a control character in it")
+            }
+            self.init(name: String(text[..<colon]), value: String(value))
+        }
+    }
+
+    package init() {}
+}

@@ -1,0 +1,154 @@
+internal import TidegateModel
+
+/// The keys of the configuration file, section by section.
+enum ConfigurationSchema {
+    static let root: [Field<Configuration>] = [
+        .section("reachability", \.reachability, Self.reachability),
+        .section("transfers", \.transfers, Self.transfers),
+        .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks),
+        .notAvailable("modules"), .notAvailable("probe_targets"), .notAvailable("probes"),
+        .notAvailable("remote_write"), .notAvailable("journal"), .notAvailable("events"), .notAvailable("metrics"),
+    ]
+
+    // MARK: reachability
+
+    static let reachability: [Field<Configuration.Reachability>] = [
+        .section("interfaces", \.self, [.list("exclude", \.excludedInterfaces, .regularExpression)]),
+        .section(
+            "sentinels", \.self,
+            [.list("ipv4", \.ipv4Sentinels, .address(.ipv4)), .list("ipv6", \.ipv6Sentinels, .address(.ipv6))]),
+        .sections("targets", \.targets, blank: Configuration.NamedTarget(), Self.target, check: Self.checkTargets),
+        .section("metered", \.self, [.list("interfaces", \.meteredInterfaces, .regularExpression)]),
+        .notAvailable("internet_check"),
+    ]
+
+    static let target: [Field<Configuration.NamedTarget>] = [
+        .value("name", \.name, .name, isRequired: true), .value("host", \.host, .host, isRequired: true),
+        .value("port", \.port, .port),
+    ]
+
+    // MARK: transfers
+
+    static let transfers: [Field<Configuration.Transfers>] = [
+        .value("max_connections_per_host", \.connectionsPerHost, .number(in: 1...1000)),
+        .value("max_connections", \.connections, .number(in: 1...100_000)),
+        .value("proxy", \.proxy, .url),
+        .section("tls", \.self, [.value("ca_file", \.certificateFile, .absolutePath), .notAvailable("pins")]),
+        .section("retry", \.retry, Self.retry),
+        .section("budget", \.budget, Self.budget),
+        .section("gate", \.gate, Self.gate),
+    ]
+
+    static let retry: [Field<Configuration.Retry>] = [
+        .value("attempts", \.attempts, .number(in: 1...1000)),
+        .value("base", \.base, .duration(atLeast: .milliseconds(1))),
+        .value("cap", \.cap, .duration(atLeast: .milliseconds(1))), .value("max_elapsed", \.longest, .limit),
+        .list("statuses", \.statuses, .number(in: 400...599)),
+    ]
+
+    static let budget: [Field<Configuration.Budget>] = [
+        .value("tokens", \.tokens, .number(in: 0...1e9)), .value("retry_cost", \.retryCost, .number(in: 0...1e9)),
+        .value("connect_cost", \.connectCost, .number(in: 0...1e9)),
+        .value("refill_per_second", \.refillPerSecond, .number(in: 0...1e9)),
+    ]
+
+    static let gate: [Field<Configuration.Gate>] = [
+        .list("require", \.require, .requirement), .value("patience", \.patience, .limit),
+    ]
+
+    // MARK: tasks
+
+    static let task: [Field<ScheduledTask>] = [
+        .value("name", \.name, .name, isRequired: true), .value("url", \.url, .url, isRequired: true),
+        .value("method", \.method, .method), .headers("headers", \.headers),
+        .value("headers_file", \.headersFile, .absolutePath), .value("body_file", \.bodyFile, .absolutePath),
+        .value("every", \.every, .duration(atLeast: .seconds(1)), isRequired: true),
+        .value("jitter", \.jitter, .percentage), .value("download", \.download, .absolutePath),
+        .value("mode", \.mode, .fileMode), .value("timeout", \.timeout, .limit),
+        .list("require", \.require, .requirement), .section("retry", \.retry, Self.retry), .notAvailable("sha256"),
+    ]
+
+    // MARK: what no single key can tell
+
+    @Sendable
+    private static func checkTasks(
+        _ tasks: [ScheduledTask], nodes: [ConfigurationNode], problems: inout ProblemList
+    ) {
+        problems.refuseDuplicates(of: "name", in: tasks.map(\.name), at: nodes)
+        problems.refuseDuplicates(of: "download", in: tasks.map { $0.download ?? "" }, at: nodes)
+        for (task, node) in zip(tasks, nodes) where task.mode != nil && task.download == nil {
+            problems.add("\"mode\" needs a \"download\" to apply to", at: node)
+        }
+        for (task, node) in zip(tasks, nodes) where task.bodyFile != nil && ["GET", "HEAD"].contains(task.method) {
+            problems.add("a \(task.method ?? "") has no body: \"body_file\" needs another \"method\"", at: node)
+        }
+        for (task, node) in zip(tasks, nodes) where task.bodyFile != nil && task.download != nil {
+            problems.add("\"body_file\" and \"download\" do not go together", at: node)
+        }
+    }
+
+    @Sendable
+    private static func checkTargets(
+        _ targets: [Configuration.NamedTarget], nodes: [ConfigurationNode], problems: inout ProblemList
+    ) {
+        problems.refuseDuplicates(of: "name", in: targets.map(\.name), at: nodes)
+    }
+}
+
+extension ProblemList {
+    fileprivate mutating func refuseDuplicates(of key: String, in values: [String], at nodes: [ConfigurationNode]) {
+        var seen: Set<String> = [""]
+        for (value, node) in zip(values, nodes) {
+            if !value.isEmpty, !seen.insert(value).inserted {
+                self.add("the \(key) \"\(value)\" is given more than once", at: node)
+            }
+        }
+    }
+}
+
+extension ValueKind<String> {
+    fileprivate static let host = ValueKind.text("a host") { text throws(TextError) in
+        do {
+            guard try Target(text).port == nil else {
+                throw TextError("\"\(text)\" has a port: write it as \"port\" of its own")
+            }
+            return text
+        } catch let error as TextError {
+            throw error
+        } catch {
+            throw TextError("\(error)")
+        }
+    }
+
+    fileprivate static let url = ValueKind.text("a URL") { text throws(TextError) in
+        try WebAddress(parsing: text).text
+    }
+
+    fileprivate static let method = ValueKind.text("a method") { text throws(TextError) in
+        guard HeaderText.isToken(text), text == text.uppercased() else {
+            throw TextError("\"\(text)\" is not a method: write one like GET or POST")
+        }
+        return text
+    }
+}
+
+extension Field where Section == ScheduledTask {
+    fileprivate static func headers(
+        _ key: String, _ place: Place<ScheduledTask, [ScheduledTask.Header]>
+    ) -> Field {
+        Field(key: key, isRequired: false) { task, node, problems in
+            switch node.content {
+            case .null: break
+            case .scalar, .list: problems.add("expected names with their values, found \(node.words)", at: node)
+            case .section(let entries):
+                for entry in entries {
+                    let header = problems.trying(at: entry.value) { () throws(TextError) in
+                        let value = try ValueKind<String>.text.parse(entry.value)
+                        return try ScheduledTask.Header(parsing: "\(entry.key): \(value)")
+                    }
+                    if let header { task[keyPath: place].append(header) }
+                }
+            }
+        }
+    }
+}

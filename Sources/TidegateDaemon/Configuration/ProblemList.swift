@@ -1,0 +1,63 @@
+/// Collects what is wrong with a file while its nodes are read.
+struct ProblemList {
+    let file: String
+    private(set) var problems: [ConfigurationError.Problem] = []
+
+    init(file: String) { self.file = file }
+
+    mutating func add(_ message: String, at node: ConfigurationNode) {
+        self.add(message, line: node.line, key: node.path)
+    }
+
+    mutating func add(_ message: String, line: Int, key: String) {
+        self.problems.append(.init(file: self.file, line: line, key: key.isEmpty ? nil : key, message: message))
+    }
+
+    /// What `body` gives; nil, and a problem more, where it throws.
+    mutating func trying<Value>(at node: ConfigurationNode, _ body: () throws(TextError) -> Value) -> Value? {
+        do {
+            return try body()
+        } catch {
+            self.add(error.description, at: node)
+            return nil
+        }
+    }
+
+    /// The elements of a list; `null` is none, and anything else is a problem.
+    mutating func list(_ node: ConfigurationNode) -> [ConfigurationNode]? {
+        switch node.content {
+        case .null: return nil
+        case .list(let nodes): return nodes
+        case .scalar, .section:
+            self.add("expected a list, found \(node.words)", at: node)
+            return nil
+        }
+    }
+
+    /// Reads a section onto `value`; unknown and missing keys are problems.
+    mutating func read<Section>(_ fields: [Field<Section>], from node: ConfigurationNode, into value: inout Section) {
+        switch node.content {
+        case .null: self.requireAll(fields, of: node, given: [])
+        case .scalar, .list: self.add("expected a section with keys, found \(node.words)", at: node)
+        case .section(let entries):
+            for entry in entries where !fields.contains(where: { $0.key == entry.key }) {
+                let nearest = NearestWord.find(entry.key, among: fields.map(\.key))
+                let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
+                self.add("there is no such key\(hint)", line: entry.line, key: node.path(of: entry.key))
+            }
+            self.requireAll(fields, of: node, given: entries.map(\.key))
+            for field in fields {
+                guard let entry = entries.first(where: { $0.key == field.key }) else { continue }
+                field.read(&value, entry.value, &self)
+            }
+        }
+    }
+
+    private mutating func requireAll<Section>(
+        _ fields: [Field<Section>], of node: ConfigurationNode, given keys: [String]
+    ) {
+        for field in fields where field.isRequired && !keys.contains(field.key) {
+            self.add("the key \"\(field.key)\" is missing", at: node)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import Yams
+
+/// Turns YAML text into nodes that know their lines.
+enum YAMLFile {
+    /// Parses the text of `file`; nil where it holds nothing but comments.
+    static func parse(_ text: String, file: String) throws(ConfigurationError) -> ConfigurationNode? {
+        let root: Node?
+        do {
+            root = try Yams.compose(yaml: text)
+        } catch let error as YamlError {
+            throw self.explain(error, file: file)
+        } catch {
+            throw ConfigurationError(file: file, "the YAML cannot be read: \(error)")
+        }
+        return root.map { self.convert($0, path: "") }
+    }
+
+    private static func convert(_ node: Node, path: String) -> ConfigurationNode {
+        let line = node.mark?.line ?? 1
+        return ConfigurationNode(content: self.content(of: node, path: path), line: line, path: path)
+    }
+
+    private static func content(of node: Node, path: String) -> ConfigurationNode.Content {
+        switch node {
+        case .scalar(let scalar):
+            let isPlain = scalar.style == .plain || scalar.style == .any
+            return isPlain && ["", "~", "null"].contains(scalar.string) ? .null : .scalar(scalar.string)
+        case .sequence(let sequence):
+            return .list(sequence.enumerated().map { self.convert($1, path: "\(path)[\($0)]") })
+        case .mapping(let mapping):
+            return .section(
+                mapping.map { key, value in
+                    let name = key.string ?? ""
+                    let inner = path.isEmpty ? name : "\(path).\(name)"
+                    let line = key.mark?.line ?? value.mark?.line ?? 1
+                    return .init(key: name, line: line, value: self.convert(value, path: inner))
+                })
+        case .alias: return .null
+        }
+    }
+
+    private static func explain(_ error: YamlError, file: String) -> ConfigurationError {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            return ConfigurationError(file: file, line: mark.line, "not YAML: \(problem) (column \(mark.column))")
+        case .duplicatedKeysInMapping(let keys, let context):
+            let words = keys.map { "\"\($0)\"" }.joined(separator: ", ")
+            return ConfigurationError(file: file, line: context.mark.line, "the key \(words) is given more than once")
+        case .reader(let problem, _, _, _):
+            return ConfigurationError(file: file, "not YAML: \(problem)")
+        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
+            return ConfigurationError(file: file, "the YAML cannot be read")
+        }
+    }
+}

@@ -1,0 +1,101 @@
+internal import Logging
+internal import TidegateModel
+
+extension EventRecord {
+    /// What the log says about a task's event.
+    init?(_ event: TaskEvent) {
+        guard let record = EventRecord.course(event.change) ?? EventRecord.wire(event.change) else { return nil }
+        self = record
+        self.fields["task"] = "\(event.id)"
+        self.fields["kind"] = "\(event.kind.rawValue)"
+    }
+
+    // What the task goes through as a whole.
+    private static func course(_ change: TaskEvent.Change) -> EventRecord? {
+        switch change {
+        case .created(let method, let url):
+            return EventRecord(.debug, "task created", ["method": "\(method)", "url": "\(url)"])
+        case .resumed: return EventRecord(.debug, "task resumed")
+        case .suspended(let reason): return EventRecord(.info, "task suspended", ["by": "\(reason.rawValue)"])
+        case .held(let reason, let detail):
+            var record = EventRecord(self.level(of: reason), "task held", ["reason": "\(reason.rawValue)"])
+            record.put("detail", detail)
+            return record
+        case .released(let reason, let after):
+            return EventRecord(
+                self.level(of: reason), "task released",
+                ["reason": "\(reason.rawValue)", "after": "\(DurationText(after))"])
+        case .gate(let result, let waited):
+            guard result == .timeout else { return nil }
+            return EventRecord(.info, "gate gave up", ["waited": "\(DurationText(waited))"])
+        case .completed(let result): return self.completed(result)
+        case .attemptStarted, .responseHead, .progress, .attemptFailed, .attemptSucceeded, .retryScheduled,
+            .retriesExhausted, .restarted, .refetched, .moved, .moveFailed:
+            return nil
+        }
+    }
+
+    // What happens to its attempts and bytes.
+    private static func wire(_ change: TaskEvent.Change) -> EventRecord? {
+        switch change {
+        case .attemptStarted(let number): return EventRecord(.debug, "attempt started", ["attempt": "\(number)"])
+        case .responseHead(let status, _): return EventRecord(.debug, "response began", ["status": "\(status)"])
+        case .attemptFailed(let summary, let failure, let attribution, let isCharged):
+            return self.failed(summary, failure, attribution, isCharged: isCharged)
+        case .attemptSucceeded(let summary):
+            return EventRecord(.debug, "attempt succeeded", ["attempt": "\(summary.number)"])
+        case .retryScheduled(let reason, let delay):
+            return EventRecord(.info, "retry scheduled", ["reason": "\(reason.label)", "in": "\(DurationText(delay))"])
+        case .retriesExhausted(let reason):
+            return EventRecord(.info, "no further retry", ["reason": "\(reason.rawValue)"])
+        case .restarted(let discarded):
+            return EventRecord(.info, "download restarted", ["discarded": "\(discarded)"])
+        case .refetched(let bytes): return EventRecord(.debug, "bytes fetched again", ["bytes": "\(bytes)"])
+        case .moved(let file): return EventRecord(.debug, "file in place", ["file": "\(file)"])
+        case .moveFailed(let file, let number):
+            return EventRecord(
+                .warning, "file not in place", ["file": "\(file)", "error": "\(TextFile.words(of: number))"])
+        case .created, .resumed, .suspended, .held, .released, .gate, .completed, .progress: return nil
+        }
+    }
+
+    private static func level(of reason: HoldReason) -> Logger.Level {
+        switch reason {
+        case .path, .constraint, .disk, .circuit, .budget: .info
+        case .schedule, .backoff, .concurrency, .drain: .debug
+        }
+    }
+
+    private static func failed(
+        _ summary: AttemptSummary, _ failure: TaskFailure, _ attribution: Attribution?, isCharged: Bool
+    ) -> EventRecord {
+        var record = EventRecord(
+            .info, isCharged ? "attempt failed" : "attempt ended by a lost path",
+            ["attempt": "\(summary.number)", "error_type": "\(failure.label)"])
+        record.put("status", summary.status)
+        record.put("party", attribution?.party.rawValue)
+        record.put("evidence", attribution?.evidence.first)
+        record.put("remote", summary.remote)
+        return record
+    }
+
+    private static func completed(_ result: TaskResult) -> EventRecord {
+        var record = EventRecord(
+            result.outcome == .failure ? .warning : .info, "task completed",
+            [
+                "outcome": "\(result.outcome.rawValue)", "url": "\(WebAddress.redacted(result.url))",
+                "bytes": "\(result.bytes)", "attempts": "\(result.attempts)",
+                "duration": "\(DurationText(result.duration))",
+            ])
+        record.put("name", result.name)
+        record.put("status", result.status)
+        record.put("file", result.file)
+        record.put("error_type", result.failure?.label)
+        record.put("party", result.attribution?.party.rawValue)
+        record.put("explanation", result.explanation)
+        for (reason, duration) in result.held where duration > .zero {
+            record.fields["held_\(reason.label)"] = "\(DurationText(duration))"
+        }
+        return record
+    }
+}

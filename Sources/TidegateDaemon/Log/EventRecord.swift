@@ -1,0 +1,109 @@
+internal import Logging
+internal import TidegateModel
+
+/// What the log says about an event; nil for events that belong only in counters.
+struct EventRecord {
+    var level: Logger.Level
+    var message: String
+    var fields: Logger.Metadata = [:]
+
+    /// True for events that may be logged, so that progress does not push them out of the log's ring.
+    static func isWorthwhile(_ event: Event) -> Bool {
+        switch event.occurrence {
+        case .task(let task):
+            if case .progress = task.change { return false }
+            return true
+        case .netlink(.received), .netlink(.lookedUp), .netlink(.receiveBuffer): return false
+        case .path, .link, .netlink, .session, .daemon: return true
+        }
+    }
+
+    init(_ level: Logger.Level, _ message: String, _ fields: Logger.Metadata = [:]) {
+        self.level = level
+        self.message = message
+        self.fields = fields
+    }
+
+    init?(_ event: Event) {
+        let record: EventRecord? =
+            switch event.occurrence {
+            case .path(let path): EventRecord(path)
+            case .link(let link): EventRecord(link)
+            case .netlink(let netlink): EventRecord(netlink)
+            case .task(let task): EventRecord(task)
+            case .session(let session): EventRecord(session)
+            case .daemon(let daemon): EventRecord(daemon)
+            }
+        guard let record else { return nil }
+        self = record
+    }
+
+    // MARK: The network
+
+    private init(_ path: PathEvent) {
+        self.init(.info, "path changed")
+        switch path.scope {
+        case .global: self.fields["scope"] = "global"
+        case .family(let family): self.fields["scope"] = "\(family.rawValue)"
+        case .target(let target): self.fields.merge(["scope": "target", "target": "\(target)"]) { _, new in new }
+        }
+        self.fields["from"] = "\(path.from.level.rawValue)"
+        self.fields["to"] = "\(path.to.level.rawValue)"
+        self.put("reason", path.to.reason?.rawValue)
+        self.put("interface", path.to.path?.interface)
+        self.put("gateway", path.to.path?.gateway)
+        self.put("source", path.to.path?.source)
+        self.put("lasted", path.lasted.map { DurationText($0) })
+    }
+
+    private init?(_ event: LinkEvent) {
+        guard let link = event.to ?? event.from else { return nil }
+        let words = event.from == nil ? "link appeared" : event.to == nil ? "link gone" : "link changed"
+        self.init(.info, words, ["interface": "\(link.name)"])
+        guard event.to != nil else { return }
+        self.fields["admin"] = link.isAdminUp ? "up" : "down"
+        self.fields["carrier"] = "\(link.hasCarrier)"
+        self.fields["operstate"] = "\(link.operState.rawValue)"
+        self.put("reason", link.reason?.rawValue)
+    }
+
+    private init?(_ event: NetlinkEvent) {
+        switch event {
+        case .received, .lookedUp, .receiveBuffer: return nil
+        case .overrun: self.init(.warning, "the kernel dropped messages: dumping again")
+        case .resynced(let reason, let duration):
+            self.init(
+                .debug, "dump complete", ["reason": "\(reason.rawValue)", "duration": "\(DurationText(duration))"])
+        case .dumpInterrupted: self.init(.debug, "the kernel interrupted a dump: dumping again")
+        case .malformed(let count): self.init(.warning, "malformed netlink messages", ["count": "\(count)"])
+        case .modeChanged(let mode): self.init(.warning, "monitor mode changed", ["mode": "\(mode.rawValue)"])
+        case .lost(let text):
+            self.init(.warning, "netlink lost: the level is unknown and gates are open", ["error": "\(text)"])
+        }
+    }
+
+    // MARK: The process
+
+    private init(_ event: SessionEvent) {
+        switch event {
+        case .epochBegan(let number): self.init(.info, "network epoch began", ["epoch": "\(number)"])
+        case .invalidated: self.init(.debug, "session over")
+        }
+    }
+
+    private init(_ event: DaemonEvent) {
+        switch event {
+        case .configurationLoaded(let isGood):
+            self.init(isGood ? .info : .error, isGood ? "configuration loaded" : "configuration kept: the new one is bad")
+        case .requestAnswered(let handler, let status):
+            self.init(.debug, "request answered", ["handler": "\(handler)", "status": "\(status)"])
+        case .turnSkipped(let task):
+            self.init(.info, "turn skipped: the last run is not over", ["name": "\(task)"])
+        case .stopping: self.init(.info, "stopping")
+        }
+    }
+
+    mutating func put(_ name: String, _ value: (some CustomStringConvertible)?) {
+        if let value { self.fields[name] = "\(value)" }
+    }
+}

@@ -1,0 +1,48 @@
+internal import Glibc
+package import Logging
+package import TidegateModel
+
+/// Writes log records as lines of logfmt or JSON.
+package struct LineLogHandler: LogHandler {
+    package var logLevel: Logger.Level
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    private let format: LogFormat
+    private let time: any TimeSource
+    private let write: @Sendable (String) -> Void
+
+    /// A handler that gives whole lines, their ends included, to `write`.
+    package init(
+        level: Logger.Level, format: LogFormat, time: any TimeSource, write: @escaping @Sendable (String) -> Void
+    ) {
+        self.logLevel = level
+        self.format = format
+        self.time = time
+        self.write = write
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { self.metadata[key] }
+        set { self.metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var merged = self.metadata.merging(self.metadataProvider?.get() ?? [:]) { _, new in new }
+        merged.merge(event.metadata ?? [:]) { _, new in new }
+        if let error = event.error { merged["error"] = "\(error)" }
+        let fields = merged.sorted { $0.key < $1.key }.map { (name: $0.key, value: "\($0.value)") }
+        let line = LogLine(
+            time: self.time.wall().description, level: event.level.rawValue, message: "\(event.message)", fields: fields)
+        self.write(line.text(in: self.format) + "\n")
+    }
+
+    /// Writes to the standard error, each line in one piece.
+    @Sendable
+    package static func writeToStandardError(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            // Nobody is left to be told when the log itself cannot be written.
+            _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+internal import TidegateModel
+
+/// How log lines are written.
+package enum LogFormat: String, Sendable, CaseIterable {
+    case logfmt, json
+}
+
+/// One line of the log, before it is written down.
+struct LogLine: Sendable {
+    var time: String
+    var level: String
+    var message: String
+    /// Names with their values, in order.
+    var fields: [(name: String, value: String)]
+
+    /// The line in `format`, without its end.
+    func text(in format: LogFormat) -> String {
+        let fixed = [("time", self.time), ("level", self.level), ("msg", self.message)]
+        let pairs = fixed + self.fields.map { ($0.name, $0.value) }
+        return switch format {
+        case .logfmt: pairs.map { "\($0.0)=\(LogLine.quoted($0.1))" }.joined(separator: " ")
+        case .json: JSONValue.object(pairs.map { JSONValue.Member($0.0, .string($0.1)) }).description
+        }
+    }
+
+    // logfmt readers split at spaces and equals signs, and unquote what begins with a quotation mark.
+    private static func quoted(_ value: String) -> String {
+        let needsQuotes =
+            value.isEmpty || value.unicodeScalars.contains { $0.value <= 0x20 || "=\"\u{7F}\\".unicodeScalars.contains($0) }
+        return needsQuotes ? JSONValue.string(value).description : value
+    }
+}

@@ -1,0 +1,16 @@
+package import TidegateModel
+
+/// What a gate asks for, as people write it on the command line and in the file.
+package enum RequirementText {
+    /// Parses `none`, `routed`, `unmetered` or `interface:NAME`; the error quotes any other word.
+    package static func parse(_ text: String) throws(TextError) -> Requirement {
+        guard let requirement = Requirement(text) else {
+            throw TextError("\"\(text)\" is not one of none, routed, unmetered, interface:NAME")
+        }
+        // A gate that nothing can open would hold a task until its patience ends.
+        guard requirement != .online else {
+            throw TextError("\"online\" needs internet checks, which are not available in this version")
+        }
+        return requirement
+    }
+}
