@@ -1,0 +1,31 @@
+/// What the endpoint says to one request.
+struct Answer: Sendable {
+    /// The parts of the endpoint, as the `handler` label names them.
+    enum Handler: String, Sendable {
+        case metrics, page, status, tasks, task, healthy, ready, other
+    }
+
+    let handler: Handler
+    var status = 200
+    var contentType = "text/plain; charset=utf-8"
+    /// Names in lower case.
+    var fields: [(name: String, value: String)] = []
+    var body: [UInt8]
+
+    init(_ handler: Handler, status: Int = 200, contentType: String = "text/plain; charset=utf-8", body: [UInt8]) {
+        self.handler = handler
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+
+    init(_ handler: Handler, status: Int = 200, line: String) {
+        self.init(handler, status: status, body: Array((line + "\n").utf8))
+    }
+
+    /// Headers that every answer carries: nothing is cached, framed, sniffed or told to others.
+    static let guards: [(name: String, value: String)] = [
+        ("cache-control", "no-store"), ("x-content-type-options", "nosniff"), ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"), ("cross-origin-resource-policy", "same-origin"),
+    ]
+}
