@@ -1,45 +1,114 @@
 internal import Synchronization
 public import TidegateBus
 public import TidegateModel
+internal import TidegateTransfer
 
 /// Makes tasks and carries them out on a thread of its own. Several sessions live side by side.
+///
+/// A session that is released without ``invalidate(cancellingTasks:)`` cancels its tasks.
 public final class Session: Sendable {
     /// What the session was told.
     public let configuration: SessionConfiguration
 
+    private let surroundings: SessionCore.Surroundings
+    private let bus: EventBus
+    private let time: any TimeSource
+
     /// A session; events go to `bus`.
     ///
     /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays.
-    /// - Throws: ``TaskError`` with the reason `internal` where the machine gives no thread, or `invalidRequest` where
-    ///   the configuration cannot work.
+    /// - Throws: ``TaskError`` with the reason `internal` where the machine gives no thread.
     public init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable
     ) throws(TaskError) {
         self.configuration = configuration
+        self.bus = bus
+        self.time = time
+        do {
+            let surroundings = SessionCore.Surroundings(
+                configuration: configuration, bus: bus, paths: paths, resolver: resolver, time: time,
+                dice: Dice(generator), disk: try DiskThread(), line: SessionLine(),
+                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept))
+            self.surroundings = surroundings
+            surroundings.line.connect(
+                try TransferThread { SessionCore(engine: $0, surroundings: surroundings) })
+        } catch {
+            throw TaskError(reason: .internal, underlying: "the session could not start: \(error)")
+        }
     }
+
+    deinit { self.stop() }
 
     /// Makes a task. It is suspended: ``TransferTask/resume()`` lets it go.
     ///
     /// After ``invalidate(cancellingTasks:)`` the task is born cancelled, and no event tells of it.
     public func task(_ request: TaskRequest) -> TransferTask {
-        fatalError()
+        let wall = self.time.wall()
+        let id = self.surroundings.dice.roll { TaskID(at: wall, using: &$0) }
+        let line = self.surroundings.line
+        let board = TaskBoard(Session.firstEntry(id, request, at: wall))
+        let task = self.surroundings.registry.add {
+            TransferTask(id: id, number: $0, request: request, board: board, line: line)
+        }
+        if let task, line.send(.adopt(task)) { return task }
+        let orphan = task ?? TransferTask(id: id, number: 0, request: request, board: board, line: line)
+        orphan.board.finish(
+            TaskResult(
+                id: id, name: request.name, kind: request.kind, method: request.method, url: request.url,
+                outcome: .cancelled, failure: .cancelled, explanation: "the session is over"), body: [])
+        return orphan
     }
 
     /// The tasks that are not over, and those that ended lately; oldest first.
-    public func tasks() -> [TaskInfo] { [] }
+    public func tasks() -> [TaskInfo] { self.surroundings.registry.all.map(\.info) }
 
     /// One task that is not over or ended lately; nil where the id is not known.
-    public func task(_ id: TaskID) -> TaskInfo? { nil }
+    public func task(_ id: TaskID) -> TaskInfo? { self.handle(id)?.info }
 
-    /// The handle of a task that is not over; nil where there is none.
-    public func handle(_ id: TaskID) -> TransferTask? { nil }
+    /// The handle of a task that is not over or ended lately; nil where the id is not known.
+    public func handle(_ id: TaskID) -> TransferTask? { self.surroundings.registry.all.first { $0.id == id } }
 
     /// Counts of tasks and connections now.
-    public func statistics() -> SessionStatistics { SessionStatistics() }
+    public func statistics() -> SessionStatistics {
+        SessionStatistics(of: self.surroundings.registry.live, at: self.time.monotonic())
+    }
 
     /// Ends the session: no task is made any more, and the last event is `session.invalidated`.
     ///
-    /// With `cancellingTasks` every task is cancelled; without, the call waits for all of them to end.
-    public func invalidate(cancellingTasks: Bool) async {}
+    /// With `cancellingTasks` every task is cancelled, and what the disk has not finished after five seconds is left;
+    /// without, the call waits for all of them to end.
+    public func invalidate(cancellingTasks: Bool) async {
+        let isFirst = self.surroundings.registry.close()
+        await withCheckedContinuation { continuation in
+            let once = Once { continuation.resume() }
+            let isAsked = self.surroundings.line.send(.drain(cancellingTasks: cancellingTasks) { once.run() })
+            if !isAsked { once.run() }
+        }
+        self.stop()
+        if isFirst { self.bus.publish(.session(.invalidated)) }
+    }
+
+    private func stop() {
+        self.surroundings.line.disconnect()?.stop()
+        self.surroundings.disk.stop()
+    }
+
+    private static func firstEntry(_ id: TaskID, _ request: TaskRequest, at wall: WallTime) -> TaskInfo {
+        var file: String?
+        if case .file(let path, _, _) = request.destination { file = path }
+        return TaskInfo(
+            id: id, name: request.name, kind: request.kind, method: request.method,
+            url: request.address.textWithoutQuery, state: .suspended, progress: TransferProgress(), created: wall,
+            file: file)
+    }
+}
+
+/// Does something the first time it is asked to.
+private final class Once: Sendable {
+    private let work: Mutex<(@Sendable () -> Void)?>
+
+    init(_ work: @escaping @Sendable () -> Void) { self.work = Mutex(work) }
+
+    func run() { self.work.withLock { $0.take() }?() }
 }

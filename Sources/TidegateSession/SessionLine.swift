@@ -1,14 +1,37 @@
 internal import Synchronization
 internal import TidegateModel
+internal import TidegateTransfer
 
-/// What users ask of the session's thread.
+/// What the session's thread is asked for, and told.
 enum SessionCommand: Sendable {
-    case resume(TaskID)
-    case suspend(TaskID)
-    case cancel(TaskID)
+    case adopt(TransferTask)
+    case resume(UInt64)
+    case suspend(UInt64)
+    case cancel(UInt64)
+    /// A watch has something to say.
+    case verdict(desk: UInt64, TargetVerdict)
+    /// A name was resolved, or was not.
+    case resolved(desk: UInt64, question: Int, Result<[IPAddress], ResolveFailure>)
+    /// A finished download is in its place, or could not be put there.
+    case committed(UInt64, Result<Bool, FileError>)
+    /// What an unfinished download leaves behind has been seen to.
+    case cleaned(UInt64)
+    case drain(cancellingTasks: Bool, done: @Sendable () -> Void)
 }
 
 /// The way to the session's thread, as long as there is one.
 final class SessionLine: Sendable {
-    func send(_ command: SessionCommand) {}
+    private let thread = Mutex<TransferThread<SessionCore>?>(nil)
+
+    func connect(_ thread: TransferThread<SessionCore>) { self.thread.withLock { $0 = thread } }
+
+    /// False once the thread is gone, and then nothing happens.
+    @discardableResult
+    func send(_ command: SessionCommand) -> Bool {
+        let thread = self.thread.withLock { $0 }
+        return thread?.send(command) ?? false
+    }
+
+    /// Hangs up and gives the thread to whoever is to end it.
+    func disconnect() -> TransferThread<SessionCore>? { self.thread.withLock { $0.take() } }
 }

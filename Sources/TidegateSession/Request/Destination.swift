@@ -35,21 +35,4 @@ public struct Credentials: Sendable, Hashable {
         self.user = user
         self.password = password
     }
-
-    /// The value of an `Authorization` header.
-    var header: String { "Basic " + Credentials.base64(Array("\(self.user):\(self.password)".utf8)) }
-
-    private static func base64(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let word = (0..<3).reduce(UInt32(0)) { $0 << 8 | UInt32(start + $1 < bytes.count ? bytes[start + $1] : 0) }
-            for position in 0..<4 {
-                let letter = alphabet[Int(word >> UInt32(18 - 6 * position)) & 63]
-                text.append(position <= group.count ? letter : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
 }

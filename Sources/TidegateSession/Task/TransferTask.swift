@@ -9,24 +9,27 @@ public final class TransferTask: Sendable {
     /// What was asked for.
     public let request: TaskRequest
 
+    /// The task's place in its session, in the order made.
+    let number: UInt64
     let board: TaskBoard
     private let line: SessionLine
 
-    init(id: TaskID, request: TaskRequest, board: TaskBoard, line: SessionLine) {
+    init(id: TaskID, number: UInt64, request: TaskRequest, board: TaskBoard, line: SessionLine) {
         self.id = id
+        self.number = number
         self.request = request
         self.board = board
         self.line = line
     }
 
     /// Takes one suspension back; a task starts with one. More calls than suspensions do no harm.
-    public func resume() { self.line.send(.resume(self.id)) }
+    public func resume() { self.line.send(.resume(self.number)) }
 
     /// Suspends the task once more; it goes on after as many calls of ``resume()``.
-    public func suspend() { self.line.send(.suspend(self.id)) }
+    public func suspend() { self.line.send(.suspend(self.number)) }
 
     /// Ends the task; does nothing once it has ended.
-    public func cancel() { self.line.send(.cancel(self.id)) }
+    public func cancel() { self.line.send(.cancel(self.number)) }
 
     /// The task as lists show it, now.
     public var info: TaskInfo { self.board.info }

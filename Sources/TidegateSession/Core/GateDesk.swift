@@ -1,0 +1,57 @@
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// Who asks for one target: its watch, its addresses, and the tasks that wait for either.
+final class GateDesk {
+    let number: UInt64
+    let target: Target
+    var watch: PathWatch?
+    var verdict: TargetVerdict?
+    /// Tasks that use this desk.
+    var members: Set<UInt64> = []
+    /// Tasks that wait for the first verdict.
+    var unanswered: [UInt64] = []
+    /// Tasks that found the gate shut, in the order they came.
+    var waiting: [UInt64] = []
+
+    var addresses: Addresses = .unknown
+    /// Counts questions, so that an answer from before a change is not taken for a new one.
+    var question = 0
+    var resolving: [UInt64] = []
+    var askedAt: MonotonicTime?
+
+    /// The way that connections of the current epoch take.
+    var usedPath: NetworkPath?
+    var usedEpoch = 0
+    var lostSince: MonotonicTime?
+    var lastInterface: String?
+
+    /// The task that goes first after an outage, and those that follow it.
+    var canary: UInt64?
+    var followers: [UInt64] = []
+
+    var alarms: [Alarm: TransferTimer] = [:]
+
+    enum Addresses {
+        case unknown
+        case asking
+        case known([IPAddress], until: MonotonicTime)
+    }
+
+    /// What a desk's timers are for.
+    enum Alarm: UInt64, CaseIterable {
+        case firstVerdict, canary, lookAgain, leave
+    }
+
+    init(number: UInt64, target: Target) {
+        self.number = number
+        self.target = target
+    }
+
+    /// The verdict that an attempt to `remote` goes by.
+    func verdict(for remote: IPAddress?) -> Verdict {
+        guard let verdict = self.verdict else { return .unknown }
+        guard let remote, !verdict.addresses.isEmpty else { return verdict.verdict }
+        return verdict.addresses.first { $0.address == remote }?.verdict ?? verdict.verdict
+    }
+}

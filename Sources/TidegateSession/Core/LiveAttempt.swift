@@ -1,0 +1,96 @@
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// One try while it lasts.
+struct LiveAttempt {
+    let id: AttemptID
+    let number: Int
+    let started: MonotonicTime
+    /// The verdict when it began.
+    let before: Verdict
+    /// The network epoch it belongs to.
+    var epoch = 0
+    /// How long the name took; nil where none was asked for.
+    var resolve: Duration?
+    /// True once the engine has it.
+    var isLaunched = false
+    var contact: WireContact?
+    var head: ResponseHead?
+    /// The way it takes; nil while unknown.
+    var path: NetworkPath?
+    var progress: AttemptProgress
+    /// What of the progress has been told.
+    var told = TaskEvent.ByteDelta()
+    var wasTold = false
+    /// When the path came back within the grace.
+    var returned: MonotonicTime?
+    /// Where the next continuation record is due.
+    var nextRecord: MonotonicTime
+
+    init(id: AttemptID, number: Int, started: MonotonicTime, before: Verdict) {
+        self.id = id
+        self.number = number
+        self.started = started
+        self.before = before
+        self.path = before.path
+        self.progress = AttemptProgress(lastActivity: started)
+        self.nextRecord = started
+    }
+}
+
+/// One try once it is over, whoever ended it.
+struct AttemptEnd {
+    let live: LiveAttempt
+    var failure: TaskFailure?
+    var kind: FailureClass
+    var text: String
+    var reachedWire: Bool
+    var outcome: AttemptOutcome
+    var resolveFailure: ResolveFailure?
+
+    /// The engine ended it.
+    init(_ live: LiveAttempt, _ outcome: AttemptOutcome) {
+        self.live = live
+        self.failure = outcome.failure
+        self.text = outcome.text
+        self.reachedWire = outcome.reachedWire
+        self.outcome = outcome
+        self.kind =
+            if outcome.curlCode != 0 {
+                FailureClass(
+                    curlCode: outcome.curlCode, osError: outcome.osError, isConnected: outcome.stage != .connecting)
+            } else {
+                outcome.failure.map(FailureClass.init(of:)) ?? .status
+            }
+        // What we judged ourselves outweighs the code of the abort that carried it out.
+        switch outcome.failure {
+        case .tooLarge, .diskFull, .fileError, .bodyChanged, .rangeMismatch, .outcomeUnknown:
+            self.kind = outcome.failure.map(FailureClass.init(of:)) ?? self.kind
+        default: break
+        }
+    }
+
+    /// We ended it.
+    init(_ live: LiveAttempt, _ failure: TaskFailure, _ text: String, at now: MonotonicTime) {
+        self.live = live
+        self.failure = failure
+        self.kind = FailureClass(of: failure)
+        self.text = text
+        self.reachedWire = live.contact != nil
+        var outcome = AttemptOutcome(progress: live.progress, started: live.started, ended: now)
+        outcome.contact = live.contact
+        outcome.head = live.head
+        self.outcome = outcome
+    }
+
+    func summary(method: String) -> AttemptSummary {
+        var phases = self.outcome.phases
+        phases.resolve = self.live.resolve
+        return AttemptSummary(
+            number: self.live.number, method: method, status: self.outcome.head?.status,
+            duration: self.outcome.ended - self.live.started, phases: phases,
+            receivedWire: self.outcome.progress.receivedWire, sent: self.outcome.progress.sent,
+            connectionsOpened: self.outcome.connectionsOpened, remote: self.outcome.contact?.remote,
+            local: self.outcome.contact?.local)
+    }
+}

@@ -1,0 +1,67 @@
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// The tasks' clocks, each task with one timer.
+extension SessionCore {
+    func rearm(_ record: TaskRecord) {
+        let due = record.machine.isOver ? nil : record.clocks.nextDue
+        // A timer that rings too early only looks again; one that moves with every byte would cost more.
+        if let old = record.alarmDue, let due, old <= due, record.alarm != nil { return }
+        if let alarm = record.alarm { self.engine.cancel(alarm) }
+        record.alarmDue = due
+        record.alarm = due.map { self.engine.schedule(at: $0, token: record.number << 1) }
+    }
+
+    func alarmRang(_ record: TaskRecord) {
+        record.alarm = nil
+        record.alarmDue = nil
+        self.freshenIdleClock(record)
+        for clock in record.clocks.strike(at: self.now) where !record.machine.isOver {
+            self.struck(clock, record)
+        }
+        self.settle(record)
+    }
+
+    // Bytes may have moved since the engine last told.
+    private func freshenIdleClock(_ record: TaskRecord) {
+        guard let live = record.attempt, live.isLaunched, let progress = self.engine.progress(of: live.id) else {
+            return
+        }
+        if progress.lastActivity > live.progress.lastActivity { record.clocks.bytesMoved(at: progress.lastActivity) }
+    }
+
+    private func struck(_ clock: TaskClocks.Clock, _ record: TaskRecord) {
+        switch clock {
+        case .deadline:
+            let limit = record.request.deadline?.inSeconds ?? 0
+            self.fail(record, .deadlineExceeded, "\(self.name(record)): not done within \(limit) s")
+        case .patience: self.patienceOver(record)
+        case .idle: self.stalled(record, "nothing moved for \(record.request.idleTimeout.inSeconds) s")
+        case .attempt:
+            let limit = record.request.attemptTimeout?.inSeconds ?? 0
+            self.conclude(record, self.takeOff(record, .timedOut, "the attempt took longer than \(limit) s"))
+        case .pause: self.giveBack(record)
+        case .backoff: self.feed(.release(.backoff), to: record)
+        case .schedule: self.feed(.release(.schedule), to: record)
+        case .grace: self.graceOver(record)
+        case .silence: self.silenceOver(record)
+        // The active time only bounds retries.
+        case .active: break
+        }
+    }
+
+    private func stalled(_ record: TaskRecord, _ words: String) {
+        guard let live = record.attempt else { return }
+        let failure: TaskFailure = live.head == nil ? .timedOut : .stalled
+        self.conclude(record, self.takeOff(record, failure, words))
+    }
+
+    private func patienceOver(_ record: TaskRecord) {
+        guard let shut = record.shut, record.gateWaitBegan != nil else { return }
+        self.leaveGate(record, .timeout)
+        record.tally.requireUnmet = shut.requirement
+        self.fail(record, .gateTimeout, shut.words)
+    }
+
+    private func name(_ record: TaskRecord) -> String { record.request.address.textWithoutQuery }
+}

@@ -1,0 +1,120 @@
+internal import TidegateBus
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// Carries out what the tasks' machines decide.
+extension SessionCore {
+    func feed(_ input: TaskMachine.Input, to record: TaskRecord) {
+        record.depth += 1
+        for effect in record.machine.handle(input, at: self.now) { self.carryOut(effect, record) }
+        record.depth -= 1
+        if record.depth == 0 { self.settle(record) }
+    }
+
+    private func carryOut(_ effect: TaskMachine.Effect, _ record: TaskRecord) {
+        switch effect {
+        case .tell(let note): self.tell(note, record)
+        case .seek: self.seek(record)
+        case .stopSeeking: self.stopSeeking(record)
+        case .start: self.startAttempt(record)
+        case .pause: self.pause(record)
+        case .unpause: self.unpause(record)
+        case .detach(let cause): self.detach(record, cause)
+        case .commit: self.commit(record)
+        // The disk's answer will find the task over.
+        case .abandonCommit: break
+        case .end: self.end(record)
+        }
+    }
+
+    private func tell(_ note: TaskMachine.Note, _ record: TaskRecord) {
+        switch note {
+        case .resumed: self.publish(.resumed, record)
+        case .suspended(let reason): self.publish(.suspended(reason), record)
+        case .held(let reason, let detail): self.publish(.held(reason, detail: detail), record)
+        case .released(let reason, let after): self.publish(.released(reason, after: after), record)
+        case .attemptStarted(let number): self.publish(.attemptStarted(number: number), record)
+        }
+    }
+
+    func publish(_ change: TaskEvent.Change, _ record: TaskRecord) {
+        self.surroundings.bus.publish(.task(TaskEvent(id: record.task.id, kind: record.kind, change: change)))
+    }
+
+    /// Lets the clocks follow what happened, and writes down what everybody may see.
+    func settle(_ record: TaskRecord) {
+        guard !record.machine.isOver else { return }
+        record.clocks.follow(record.situation, at: self.now)
+        self.rearm(record)
+        let (state, progress) = (record.machine.state, record.progress)
+        let (held, lastByte) = (record.machine.heldReasons, record.attempt?.progress.lastActivity)
+        record.task.board.update { board in
+            board.info.state = state
+            board.info.progress = progress
+            board.info.started = record.tally.started
+            board.held = held
+            board.lastByte = lastByte
+        }
+    }
+
+    // MARK: - Suspension
+
+    private func pause(_ record: TaskRecord) {
+        guard let attempt = record.attempt, attempt.isLaunched, self.engine.pause(attempt.id) else {
+            return self.giveBack(record)
+        }
+        record.clocks.appoint(.pause, at: self.now + self.configuration.pauseLimit)
+    }
+
+    private func unpause(_ record: TaskRecord) {
+        record.clocks.appoint(.pause, at: nil)
+        if let attempt = record.attempt { self.engine.unpause(attempt.id) }
+    }
+
+    /// Gives the connection of a suspended task back, where its request may be sent again.
+    func giveBack(_ record: TaskRecord) {
+        let mayRepeat = record.request.isIdempotent || record.attempt?.contact == nil
+        let mayContinue = !record.isStream || record.attempt?.head == nil || record.hold.validator != nil
+        guard mayRepeat, mayContinue else { return }
+        self.feed(.giveBack, to: record)
+    }
+
+    // MARK: - Taking an attempt off the wire
+
+    private func detach(_ record: TaskRecord, _ cause: TaskMachine.DetachCause) {
+        guard record.attempt != nil else { return }
+        let (failure, text): (TaskFailure, String) =
+            switch cause {
+            case .suspended: (.cancelled, "the task was suspended")
+            case .pathLost: (.stalled, "the path was lost")
+            case .ended: (record.tally.failure ?? .cancelled, record.tally.explanation ?? "the task ended")
+            }
+        let end = self.takeOff(record, failure, text)
+        let isCharged = cause == .ended && failure != .cancelled
+        if isCharged { record.counter.charge(madeProgress: false) }
+        self.publishFailure(record, end, failure, isCharged: isCharged)
+        self.backToTheStart(record)
+    }
+
+    /// Ends the attempt on the wire and counts what it brought.
+    func takeOff(_ record: TaskRecord, _ failure: TaskFailure, _ text: String) -> AttemptEnd {
+        guard var live = record.attempt else {
+            let nothing = LiveAttempt(id: AttemptID(rawValue: 0), number: 0, started: self.now, before: .unknown)
+            return AttemptEnd(nothing, failure, text, at: self.now)
+        }
+        if live.isLaunched {
+            live.progress = self.engine.progress(of: live.id) ?? live.progress
+            self.engine.detach(live.id)
+        }
+        let end = AttemptEnd(live, failure, text, at: self.now)
+        record.attempt = live
+        self.account(end, record)
+        return end
+    }
+
+    // A redirect is asked for anew: its end may lie elsewhere by now.
+    func backToTheStart(_ record: TaskRecord) {
+        record.redirects = 0
+        record.hop = record.firstHop
+    }
+}

@@ -1,0 +1,140 @@
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// Files to their places, and tasks to their ends.
+extension SessionCore {
+    func commit(_ record: TaskRecord) {
+        guard let file = record.file, case .file(_, let permissions, _) = record.request.destination else {
+            return self.feed(.committed(isGood: true), to: record)
+        }
+        let (line, number) = (self.surroundings.line, record.number)
+        let isTaken = self.surroundings.disk.perform {
+            () throws(FileError) -> Bool in
+            if let permissions { try file.setPermissions(permissions) }
+            try file.commit()
+            return true
+        } completion: {
+            line.send(.committed(number, $0))
+        }
+        if !isTaken { self.feed(.committed(isGood: false), to: record) }
+    }
+
+    func committed(_ record: TaskRecord, _ result: Result<Bool, FileError>) {
+        guard !record.machine.isOver, case .file(let path, _, _) = record.request.destination else { return }
+        switch result {
+        case .success:
+            record.hasTemporary = false
+            record.tally.movedTo = path
+            self.publish(.moved(file: path), record)
+            self.feed(.committed(isGood: true), to: record)
+        case .failure(let error):
+            self.publish(.moveFailed(file: path, errorNumber: error.code), record)
+            record.tally.failure = error.failure
+            record.tally.explanation = error.description
+            record.tally.attribution = self.attribution(of: error.failure, record)
+            self.feed(.committed(isGood: false), to: record)
+        }
+    }
+
+    // MARK: - Continuation
+
+    private func continuation(of record: TaskRecord, offset: Int64) -> ContinuationRecord {
+        var note = ContinuationRecord(url: record.request.address.text, total: record.hold.total, offset: offset)
+        switch record.hold.validator {
+        case .etag(let tag): note.etag = tag
+        case .lastModified(let date): note.lastModified = date
+        case .digest, nil: break
+        }
+        return note
+    }
+
+    /// Writes down, every other second, how far a download is that another process may continue.
+    func noteContinuation(_ record: TaskRecord) {
+        guard record.continues, let file = record.file, let live = record.attempt, record.hold.validator != nil,
+            self.now >= live.nextRecord
+        else { return }
+        record.attempt?.nextRecord = self.now + .seconds(2)
+        let note = self.continuation(of: record, offset: live.progress.offset + live.progress.received)
+        self.surroundings.disk.perform {
+            () throws(FileError) -> Bool in
+            // Bytes first: the record never promises more than the disk has.
+            try file.synchronize()
+            try note.write(file.paths)
+            return true
+        } completion: { _ in
+        }
+    }
+
+    // MARK: - The end
+
+    /// The machine is done: sees to what is left on the disk, and then tells.
+    func end(_ record: TaskRecord) {
+        record.clocks.follow(record.situation, at: self.now)
+        record.clocks.stop()
+        if let alarm = record.alarm { self.engine.cancel(alarm) }
+        record.alarm = nil
+        self.giveSlotBack(record)
+        self.queue.forget(record.number, record.hop.url.origin)
+        self.standUp(record)
+        guard record.hasTemporary, let paths = record.paths else { return self.publishEnd(of: record) }
+        let keep = record.continues && record.hold.resumePoint != nil
+        let note = keep ? self.continuation(of: record, offset: record.hold.offset) : nil
+        let file = record.file
+        let (line, number, offset) = (self.surroundings.line, record.number, record.hold.offset)
+        let isTaken = self.surroundings.disk.perform {
+            () throws(FileError) -> Bool in
+            let left = if let file { file } else { try DownloadFile.open(paths, keeping: offset) }
+            guard let note else {
+                try left.discard()
+                return true
+            }
+            try left.synchronize()
+            try note.write(paths)
+            return true
+        } completion: { _ in
+            // What could not be tidied up stays beside the destination; the task's end does not depend on it.
+            line.send(.cleaned(number))
+        }
+        if !isTaken { self.publishEnd(of: record) }
+    }
+
+    /// Tells everybody; nothing follows.
+    func publishEnd(of record: TaskRecord) {
+        guard !record.isPublished, case .ended(let outcome) = record.machine.phase else { return }
+        record.isPublished = true
+        record.file = nil
+        let result = self.result(of: record, outcome)
+        self.records[record.number] = nil
+        let (progress, started, body) = (record.progress, record.tally.started, record.body)
+        record.task.board.update { board in
+            board.info.progress = progress
+            board.info.started = started
+        }
+        self.surroundings.registry.end(record.task)
+        self.publish(.completed(result), record)
+        record.task.board.finish(result, body: body)
+        self.finishDraining()
+    }
+
+    private func result(of record: TaskRecord, _ outcome: TaskOutcome) -> TaskResult {
+        let tally = record.tally
+        let failure: TaskFailure? =
+            switch outcome {
+            case .success: nil
+            case .failure: tally.failure ?? .internal
+            case .cancelled: .cancelled
+            }
+        let isGood = outcome == .success
+        let partial = record.keepsBytes ? max(0, record.hold.offset - record.hold.start) : 0
+        return TaskResult(
+            id: record.task.id, name: record.request.name, kind: record.kind, method: record.request.method,
+            url: record.request.url, outcome: outcome, status: tally.status,
+            file: isGood ? tally.movedTo : nil, bytes: isGood ? tally.delivered : partial,
+            wireBytes: tally.wireBytes, refetchedBytes: tally.refetched, attempts: record.counter.charged,
+            held: record.machine.heldTotals, duration: tally.firstResumed.map { self.now - $0 } ?? .zero,
+            phases: tally.phases, failure: failure,
+            attribution: outcome == .failure ? tally.attribution : nil,
+            explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : tally.explanation,
+            requireUnmet: outcome == .failure ? tally.requireUnmet : nil)
+    }
+}

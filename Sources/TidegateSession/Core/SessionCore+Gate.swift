@@ -1,0 +1,238 @@
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// The gate: one watch per target, however many tasks stand before it.
+extension SessionCore {
+    /// A task is ready: asks the gate, then the queue, and lets it go or holds it.
+    func seek(_ record: TaskRecord) {
+        guard self.prepare(record) else { return }
+        let desk = self.sitDown(record)
+        if let resting = self.restingUntil[record.hop.url.origin] {
+            if resting > self.now {
+                record.clocks.appoint(.backoff, at: resting)
+                return self.feed(.hold(.backoff, detail: "the server asked to be left alone"), to: record)
+            }
+            self.restingUntil[record.hop.url.origin] = nil
+        }
+        guard record.gate.isOpen || desk.verdict != nil else {
+            desk.unanswered.append(record.number)
+            return
+        }
+        switch self.judge(record, desk) {
+        case .open: self.passGate(record)
+        case .shut(let shut): self.stopAtGate(record, desk, shut)
+        }
+    }
+
+    func stopSeeking(_ record: TaskRecord) {
+        record.desk?.unanswered.removeAll { $0 == record.number }
+        self.giveSlotBack(record)
+    }
+
+    func judge(_ record: TaskRecord, _ desk: GateDesk) -> GateJudge.Answer {
+        guard let verdict = desk.verdict, !record.gate.isOpen else { return .open }
+        return GateJudge.judge(record.gate.require, target: verdict, hint: desk.lastInterface) {
+            self.surroundings.paths.family($0)
+        }
+    }
+
+    private func stopAtGate(_ record: TaskRecord, _ desk: GateDesk, _ shut: GateJudge.Shut) {
+        self.wait(record, at: desk, for: shut)
+        self.feed(.hold(shut.reason, detail: shut.words), to: record)
+    }
+
+    func wait(_ record: TaskRecord, at desk: GateDesk, for shut: GateJudge.Shut) {
+        record.shut = shut
+        if record.gateWaitBegan == nil { record.gateWaitBegan = self.now }
+        if !desk.waiting.contains(record.number) { desk.waiting.append(record.number) }
+        if shut.requirement == .online { self.schedule(.lookAgain, at: desk, after: .seconds(1)) }
+    }
+
+    private func passGate(_ record: TaskRecord) {
+        self.leaveGate(record, record.gateWaitBegan == nil ? .immediate : .delayed)
+        let origin = record.hop.url.origin
+        if record.hasSlot || self.queue.enter(record.number, origin, priority: record.request.priority) {
+            record.hasSlot = true
+            self.feed(.admit, to: record)
+        } else {
+            self.feed(.hold(.concurrency, detail: nil), to: record)
+        }
+    }
+
+    /// Tells how the task left its gate, once for every attempt.
+    func leaveGate(_ record: TaskRecord, _ result: TaskEvent.GateResult) {
+        let began = record.gateWaitBegan
+        record.gateWaitBegan = nil
+        if began != nil { record.desk?.waiting.removeAll { $0 == record.number } }
+        switch result {
+        case .immediate, .delayed: if record.gateWasTold { return }
+        case .timeout, .cancelled: if began == nil { return }
+        }
+        record.gateWasTold = true
+        self.publish(.gate(result, waited: began.map { self.now - $0 } ?? .zero), record)
+    }
+
+    // MARK: - Desks
+
+    /// The desk of the task's current hop; behind a proxy the proxy is the target.
+    private func sitDown(_ record: TaskRecord) -> GateDesk {
+        let target = self.target(of: record)
+        if let desk = record.desk {
+            if desk.target == target { return desk }
+            self.standUp(record)
+        }
+        let desk = self.desks[target] ?? self.openDesk(for: target)
+        desk.members.insert(record.number)
+        self.cancelAlarm(.leave, at: desk)
+        record.desk = desk
+        return desk
+    }
+
+    private func target(of record: TaskRecord) -> Target {
+        guard let proxy = self.configuration.proxy, let url = try? RequestURL(proxy) else {
+            return record.hop.url.target
+        }
+        return url.target
+    }
+
+    private func openDesk(for target: Target) -> GateDesk {
+        self.lastDesk += 1
+        let number = self.lastDesk
+        let desk = GateDesk(number: number, target: target)
+        self.desks[target] = desk
+        self.desksByNumber[number] = desk
+        let known = self.surroundings.paths.current(target)
+        if known.verdict.level != .unknown { self.remember(known, at: desk) }
+        let line = self.surroundings.line
+        desk.watch = self.surroundings.paths.watch(target) { line.send(.verdict(desk: number, $0)) }
+        // A source that stays silent must not keep anybody: gates delay, they never forbid.
+        self.schedule(.firstVerdict, at: desk, after: .seconds(1))
+        return desk
+    }
+
+    /// The task needs its desk no more; an empty desk is kept for a while, because the next task may come at once.
+    func standUp(_ record: TaskRecord) {
+        guard let desk = record.desk else { return }
+        desk.members.remove(record.number)
+        desk.unanswered.removeAll { $0 == record.number }
+        desk.waiting.removeAll { $0 == record.number }
+        desk.resolving.removeAll { $0 == record.number }
+        record.desk = nil
+        if desk.members.isEmpty { self.schedule(.leave, at: desk, after: .seconds(60)) }
+    }
+
+    private func closeDesk(_ desk: GateDesk) {
+        guard desk.members.isEmpty else { return }
+        desk.watch?.cancel()
+        for alarm in GateDesk.Alarm.allCases { self.cancelAlarm(alarm, at: desk) }
+        self.desks[desk.target] = nil
+        self.desksByNumber[desk.number] = nil
+    }
+
+    private func remember(_ verdict: TargetVerdict, at desk: GateDesk) {
+        desk.verdict = verdict
+        if let path = verdict.verdict.path, verdict.verdict.level >= .routed { desk.lastInterface = path.interface }
+    }
+
+    // MARK: - Verdicts
+
+    func verdictArrived(_ verdict: TargetVerdict, at desk: GateDesk) {
+        self.remember(verdict, at: desk)
+        self.cancelAlarm(.firstVerdict, at: desk)
+        self.pathMayHaveChanged(at: desk)
+        self.answerWaiting(at: desk)
+    }
+
+    private func answerWaiting(at desk: GateDesk) {
+        let unanswered = desk.unanswered
+        desk.unanswered = []
+        for number in unanswered {
+            guard let record = self.records[number], record.machine.phase == .seeking else { continue }
+            self.seek(record)
+            if record.depth == 0 { self.settle(record) }
+        }
+        var opened: [TaskRecord] = []
+        for number in desk.waiting {
+            guard let record = self.records[number] else { continue }
+            switch self.judge(record, desk) {
+            case .open: opened.append(record)
+            case .shut(let shut): self.changeHold(record, to: shut)
+            }
+        }
+        self.letGo(opened, from: desk)
+        if desk.waiting.contains(where: { self.records[$0]?.shut?.requirement == .online }) {
+            self.schedule(.lookAgain, at: desk, after: .seconds(1))
+        }
+    }
+
+    // The gate stays shut, but for another kind of reason.
+    private func changeHold(_ record: TaskRecord, to shut: GateJudge.Shut) {
+        guard let old = record.shut, old.reason != shut.reason else { return record.shut = shut }
+        record.shut = shut
+        self.feed(.hold(shut.reason, detail: shut.words), to: record)
+        self.feed(.release(old.reason), to: record)
+    }
+
+    /// One task goes first; the others follow spread over a time that grows with their number.
+    private func letGo(_ records: [TaskRecord], from desk: GateDesk) {
+        guard !records.isEmpty else { return }
+        let ordered = records.sorted { $0.request.priority > $1.request.priority }
+        let gone = Set(ordered.map(\.number))
+        desk.waiting.removeAll(where: gone.contains)
+        let hasCanary = desk.canary != nil
+        if !hasCanary { desk.canary = ordered.first?.number }
+        for record in ordered.dropFirst(hasCanary ? 0 : 1) where !record.machine.isHeld(for: .schedule) {
+            self.feed(.hold(.schedule, detail: "spread after an outage"), to: record)
+            desk.followers.append(record.number)
+        }
+        if desk.followers.isEmpty { desk.canary = nil } else { self.schedule(.canary, at: desk, after: .seconds(1)) }
+        for record in ordered { self.release(record) }
+    }
+
+    private func release(_ record: TaskRecord) {
+        for reason in [HoldReason.path, .constraint] where record.machine.isHeld(for: reason) {
+            self.feed(.release(reason), to: record)
+        }
+    }
+
+    /// The canary sings: everybody else gets a moment of their own.
+    func spreadFollowers(of desk: GateDesk) {
+        let followers = desk.followers
+        desk.followers = []
+        desk.canary = nil
+        self.cancelAlarm(.canary, at: desk)
+        guard !followers.isEmpty else { return }
+        let window = Duration.seconds(min(30, max(0.25, Double(followers.count) / 200)))
+        let draws = self.surroundings.dice.roll { dice in
+            followers.map { _ in Backoff.random(upTo: window, using: &dice) }
+        }
+        for (number, delay) in zip(followers, draws.sorted()) {
+            guard let record = self.records[number], record.machine.isHeld(for: .schedule) else { continue }
+            record.clocks.appoint(.schedule, at: self.now + delay)
+            self.rearm(record)
+        }
+    }
+
+    // MARK: - Alarms
+
+    func schedule(_ alarm: GateDesk.Alarm, at desk: GateDesk, after delay: Duration) {
+        guard desk.alarms[alarm] == nil else { return }
+        desk.alarms[alarm] = self.engine.schedule(
+            after: delay, token: desk.number << 3 | alarm.rawValue << 1 | 1)
+    }
+
+    func cancelAlarm(_ alarm: GateDesk.Alarm, at desk: GateDesk) {
+        if let timer = desk.alarms.removeValue(forKey: alarm) { self.engine.cancel(timer) }
+    }
+
+    func alarmRang(_ alarm: GateDesk.Alarm, at desk: GateDesk) {
+        switch alarm {
+        case .firstVerdict:
+            if desk.verdict == nil { desk.verdict = TargetVerdict(target: desk.target, verdict: .unknown) }
+            self.answerWaiting(at: desk)
+        case .canary: self.spreadFollowers(of: desk)
+        case .lookAgain: self.answerWaiting(at: desk)
+        case .leave: self.closeDesk(desk)
+        }
+    }
+}

@@ -1,0 +1,188 @@
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// From the gate to the wire: files, names, the request itself.
+extension SessionCore {
+    /// Looks once, before anything is waited for, whether the task can begin and end here; false where it failed.
+    func prepare(_ record: TaskRecord) -> Bool {
+        guard !record.isPrepared else { return true }
+        record.isPrepared = true
+        do {
+            if let obstacle = record.paths?.obstacle() {
+                self.fail(record, .fileError, obstacle)
+                return false
+            }
+            if case .file(let path) = record.request.body { record.bodyIdentity = try FileIdentity.of(path) }
+            try self.adoptEarlierPart(record)
+            return true
+        } catch {
+            self.fail(record, error.failure, error.description)
+            return false
+        }
+    }
+
+    private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
+        guard record.continues, let paths = record.paths else { return }
+        guard let note = try ContinuationRecord.read(paths), note.url == record.request.address.text,
+            let point = note.resumePoint
+        else { return }
+        let held = min(point.offset, try DownloadFile.open(paths, keeping: point.offset).size())
+        if held > 0 { record.hold.adopt(point, held: held) }
+    }
+
+    func startAttempt(_ record: TaskRecord) {
+        guard let desk = record.desk else { return }
+        self.settleEpoch()
+        self.lastAttempt += 1
+        let id = AttemptID(rawValue: self.lastAttempt)
+        record.attempt = LiveAttempt(
+            id: id, number: record.machine.attempts, started: self.now, before: desk.verdict(for: nil))
+        record.gateWasTold = false
+        record.shut = nil
+        record.clocks.attemptStarted(at: self.now)
+        if record.tally.started == nil { record.tally.started = self.surroundings.time.wall() }
+        if let address = desk.target.address { return self.launch(record, on: [address]) }
+        switch desk.addresses {
+        case .known(let addresses, let until) where until > self.now: self.launch(record, on: addresses)
+        case .known, .unknown: self.ask(record, desk)
+        case .asking: desk.resolving.append(record.number)
+        }
+    }
+
+    private func ask(_ record: TaskRecord, _ desk: GateDesk) {
+        desk.resolving.append(record.number)
+        desk.addresses = .asking
+        desk.question += 1
+        desk.askedAt = self.now
+        let (line, number, question) = (self.surroundings.line, desk.number, desk.question)
+        self.surroundings.resolver.resolve(desk.target.host) {
+            line.send(.resolved(desk: number, question: question, $0))
+        }
+    }
+
+    // Addresses are kept for a moment only: how long a name is good for is the resolver's business.
+    func resolved(_ result: Result<[IPAddress], ResolveFailure>, at desk: GateDesk) {
+        let waiting = desk.resolving
+        desk.resolving = []
+        switch result {
+        case .success(let addresses): desk.addresses = .known(addresses, until: self.now + .seconds(5))
+        case .failure: desk.addresses = .unknown
+        }
+        for number in waiting {
+            guard let record = self.records[number], let attempt = record.attempt, !attempt.isLaunched else { continue }
+            record.attempt?.resolve = self.now - attempt.started
+            switch result {
+            case .success(let addresses): self.launch(record, on: addresses)
+            case .failure(let failure): self.nameFailed(failure, record, desk)
+            }
+        }
+    }
+
+    private func nameFailed(_ failure: ResolveFailure, _ record: TaskRecord, _ desk: GateDesk) {
+        let words =
+            switch failure {
+            case .nameNotFound: "the name \(desk.target.host) does not exist or has no address"
+            case .timedOut: "no name resolver answered about \(desk.target.host) in time"
+            case .failed: "the name resolver failed about \(desk.target.host)"
+            }
+        var end = self.takeOff(record, .resolveFailed, words)
+        end.resolveFailure = failure
+        self.conclude(record, end)
+    }
+
+    private func launch(_ record: TaskRecord, on addresses: [IPAddress]) {
+        guard var live = record.attempt else { return }
+        do {
+            try self.checkBody(record)
+            let sink = try self.sink(of: record)
+            let request = self.attemptRequest(record, id: live.id, addresses: addresses, sink: sink)
+            try self.engine.start(request)
+            live.isLaunched = true
+            live.epoch = self.engine.epoch
+            record.desk?.usedEpoch = live.epoch
+            record.desk?.usedPath = record.desk?.verdict?.verdict.path
+            record.attempt = live
+            self.attempts[live.id] = record
+            if record.depth == 0 { self.settle(record) }
+        } catch let error as FileError {
+            self.conclude(record, self.takeOff(record, error.failure, self.words(for: error, record)))
+        } catch {
+            self.conclude(record, self.takeOff(record, .invalidRequest, "\(error)"))
+        }
+    }
+
+    private func words(for error: FileError, _ record: TaskRecord) -> String {
+        guard error.operation == "flock", let paths = record.paths else { return error.description }
+        return "another download to \(paths.destination) is under way"
+    }
+
+    private func checkBody(_ record: TaskRecord) throws(FileError) {
+        guard case .file(let path) = record.request.body, let identity = record.bodyIdentity else { return }
+        guard try FileIdentity.of(path) == identity else {
+            // ESTALE: the file is another one than when the task began.
+            throw FileError(operation: "the file changed under the task", path: path, code: 116)
+        }
+    }
+
+    private func sink(of record: TaskRecord) throws(FileError) -> BodySink {
+        switch record.request.destination {
+        case .memory(let limit): return .memory(limit: limit)
+        case .descriptor(let descriptor): return .descriptor(descriptor)
+        case .discard: return .discard
+        case .file:
+            guard let paths = record.paths else { return .discard }
+            let kept = record.hold.resumePoint?.offset
+            let file = try DownloadFile.open(paths, keeping: kept)
+            record.hasTemporary = true
+            record.file = file
+            return .file(file)
+        }
+    }
+
+    private func attemptRequest(
+        _ record: TaskRecord, id: AttemptID, addresses: [IPAddress], sink: BodySink
+    ) -> AttemptRequest {
+        let request = record.request
+        let hop = record.hop
+        let tls = request.tls ?? self.configuration.tls
+        return AttemptRequest(
+            id: id, url: hop.url.text, method: hop.method, headers: self.fields(record), body: self.body(record),
+            addresses: addresses, sink: sink, resume: record.hold.resumePoint,
+            connectTimeout: request.connectTimeout, allowsHTTP2: request.usesHTTP2,
+            tls: TLSOptions(
+                caFile: tls.caFile, isInsecure: tls.isInsecure, pins: tls.pins[hop.url.target.host] ?? []),
+            proxy: self.configuration.proxy, credentials: self.credentials(record),
+            userAgent: request.headers.first(named: "User-Agent") ?? self.configuration.userAgent,
+            acceptsCompression: request.acceptsCompression && record.hold.resumePoint == nil,
+            bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init), isRepeatable: request.isIdempotent)
+    }
+
+    private func fields(_ record: TaskRecord) -> [HTTPField] {
+        let hop = record.hop
+        return record.request.headers.compactMap { field in
+            if !hop.keepsCredentials, RedirectRule.isPrivate(field.name) { return nil }
+            if !hop.keepsBody, RedirectRule.describesBody(field.name) { return nil }
+            return field.isNamed("User-Agent") ? nil : HTTPField(field.name, field.value)
+        }
+    }
+
+    private func body(_ record: TaskRecord) -> AttemptBody {
+        guard record.hop.keepsBody else { return .none }
+        return switch record.request.body {
+        case .none: .none
+        case .data(let bytes): .bytes(bytes)
+        case .file(let path): .file(path: path, length: record.bodyIdentity?.size ?? 0)
+        }
+    }
+
+    private func credentials(_ record: TaskRecord) -> TidegateTransfer.Credentials? {
+        guard record.hop.keepsCredentials else { return nil }
+        if let own = record.request.credentials {
+            return TidegateTransfer.Credentials(user: own.user, password: own.password)
+        }
+        guard let userInfo = record.firstHop.url.userInfo else { return nil }
+        let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        return TidegateTransfer.Credentials(
+            user: RequestURL.decoded(parts[0]), password: parts.count > 1 ? RequestURL.decoded(parts[1]) : "")
+    }
+}

@@ -1,0 +1,128 @@
+internal import TidegateBus
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// Losing the path under running attempts, and network epochs.
+extension SessionCore {
+    private enum Change {
+        case none
+        /// The source address is gone, or packets take another way.
+        case moved
+        /// Nothing goes out now, but the address is still there.
+        case down
+        /// The same way as before.
+        case back
+    }
+
+    func pathMayHaveChanged(at desk: GateDesk) {
+        self.watchPool(of: desk)
+        for number in desk.members.sorted() {
+            guard let record = self.records[number], record.attempt != nil else { continue }
+            self.pathMayHaveChanged(under: record, desk)
+        }
+    }
+
+    private func pathMayHaveChanged(under record: TaskRecord, _ desk: GateDesk) {
+        switch self.change(under: record, desk) {
+        case .moved: self.leavePath(record, desk)
+        case .down: self.beginGrace(record, desk)
+        case .back: self.endGrace(record)
+        case .none: break
+        }
+        guard record.attempt != nil, case .shut(let shut) = self.judge(record, desk), shut.reason == .constraint,
+            shut.requirement != .online
+        else { return }
+        self.hold(record, at: desk, for: shut)
+    }
+
+    private func change(under record: TaskRecord, _ desk: GateDesk) -> Change {
+        guard let live = record.attempt else { return .none }
+        let verdict = desk.verdict(for: live.contact?.remote)
+        if let local = live.contact?.local, !self.surroundings.paths.holdsAddress(local) { return .moved }
+        guard verdict.level != .unknown else { return .none }
+        guard verdict.level >= .routed, let path = verdict.path else { return .down }
+        if let used = live.path, !used.isSameWay(as: path) { return .moved }
+        return .back
+    }
+
+    /// Leaves at once: the connection cannot bring anything any more.
+    func leavePath(_ record: TaskRecord, _ desk: GateDesk) {
+        // Attempts of an older epoch have no connection in the pool of this one.
+        if record.attempt?.epoch == self.engine.epoch { self.epochIsStale = true }
+        record.clocks.appoint(.grace, at: nil)
+        record.clocks.appoint(.silence, at: nil)
+        switch self.judge(record, desk) {
+        case .open: self.feed(.changePath, to: record)
+        case .shut(let shut): self.hold(record, at: desk, for: shut)
+        }
+    }
+
+    private func hold(_ record: TaskRecord, at desk: GateDesk, for shut: GateJudge.Shut) {
+        self.wait(record, at: desk, for: shut)
+        if shut.reason == .path {
+            self.feed(.losePath(detail: shut.words), to: record)
+        } else {
+            self.feed(.hold(shut.reason, detail: shut.words), to: record)
+        }
+    }
+
+    private func beginGrace(_ record: TaskRecord, _ desk: GateDesk) {
+        // A task that asks for no path is not asked whether there is one.
+        guard !record.gate.isOpen, !record.clocks.hasAppointment(.grace) else { return }
+        record.clocks.appoint(.silence, at: nil)
+        // Nothing is lost with a connection that does not stand yet.
+        let grace = record.attempt?.contact == nil ? .zero : self.configuration.lossGrace
+        record.clocks.appoint(.grace, at: self.now + grace)
+        if grace == .zero { self.graceOver(record) } else { self.settle(record) }
+    }
+
+    private func endGrace(_ record: TaskRecord) {
+        guard record.clocks.hasAppointment(.grace) else { return }
+        record.clocks.appoint(.grace, at: nil)
+        record.clocks.appoint(.silence, at: self.now + self.configuration.silenceAfterReturn)
+        record.attempt?.returned = self.now
+        self.settle(record)
+    }
+
+    func graceOver(_ record: TaskRecord) {
+        guard record.attempt != nil, let desk = record.desk else { return }
+        self.leavePath(record, desk)
+    }
+
+    /// The path has been back for a while: the connection has moved since, or is given up.
+    func silenceOver(_ record: TaskRecord) {
+        guard let live = record.attempt, let desk = record.desk, let returned = live.returned else { return }
+        record.attempt?.returned = nil
+        let lastByte = self.engine.progress(of: live.id)?.lastActivity ?? live.progress.lastActivity
+        guard lastByte <= returned, record.machine.phase == .running else { return }
+        self.leavePath(record, desk)
+    }
+
+    // MARK: - Epochs
+
+    // Connections that nobody uses now are lost as well when their way is.
+    private func watchPool(of desk: GateDesk) {
+        guard let verdict = desk.verdict?.verdict, verdict.level != .unknown else { return }
+        guard verdict.level >= .routed, let path = verdict.path else {
+            if desk.lostSince == nil { desk.lostSince = self.now }
+            return
+        }
+        let outage = desk.lostSince.map { self.now - $0 } ?? .zero
+        desk.lostSince = nil
+        guard let used = desk.usedPath, desk.usedEpoch == self.engine.epoch else { return }
+        if !used.isSameWay(as: path) || outage > self.configuration.lossGrace { self.epochIsStale = true }
+    }
+
+    /// Begins the epoch that a change has asked for, before anything else is started.
+    func settleEpoch() {
+        guard self.epochIsStale else { return }
+        self.epochIsStale = false
+        self.engine.beginEpoch()
+        self.surroundings.resolver.invalidate()
+        for desk in self.desksByNumber.values {
+            if case .known = desk.addresses { desk.addresses = .unknown }
+            desk.usedPath = nil
+        }
+        self.surroundings.bus.publish(.session(.epochBegan(number: self.engine.epoch)))
+    }
+}

@@ -1,0 +1,114 @@
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// What the engine tells about attempts.
+extension SessionCore {
+    func wireReached(_ contact: WireContact, _ record: TaskRecord) {
+        guard let desk = record.desk else { return }
+        record.attempt?.contact = contact
+        let verdict = desk.verdict(for: self.configuration.proxy == nil ? contact.remote : nil)
+        record.attempt?.path = verdict.path ?? record.attempt?.path
+        record.linkFailures = 0
+        if desk.canary == record.number { self.spreadFollowers(of: desk) }
+    }
+
+    func headArrived(_ head: ResponseHead, _ record: TaskRecord) {
+        record.attempt?.head = head
+        record.tally.status = head.status
+        self.publish(.responseHead(status: head.status, expectedBytes: head.totalLength), record)
+        guard head.status < 300 || head.range == .alreadyComplete else { return }
+        if record.hold.offset > 0, head.range == .restartFromZero {
+            guard !record.isStream else { return self.cannotContinue(record) }
+            self.publish(.restarted(discarded: record.hold.restart()), record)
+        }
+        record.hold.begin(head, canContinue: record.keepsBytes)
+    }
+
+    // What has been written to a pipe cannot be taken back.
+    private func cannotContinue(_ record: TaskRecord) {
+        let words = "the body changed on the server after \(record.hold.offset) bytes had been delivered"
+        self.conclude(record, self.takeOff(record, .rangeMismatch, words))
+    }
+
+    func progressed(_ progress: AttemptProgress, _ record: TaskRecord) {
+        record.attempt?.progress = progress
+        record.clocks.bytesMoved(at: progress.lastActivity)
+        self.tellProgress(record)
+        self.noteContinuation(record)
+        self.settle(record)
+    }
+
+    /// Tells how far the bodies are, with what came since the last time.
+    func tellProgress(_ record: TaskRecord, isLast: Bool = false) {
+        guard let live = record.attempt else { return }
+        let delta = TaskEvent.ByteDelta(
+            received: live.progress.receivedWire - live.told.received, sent: live.progress.sent - live.told.sent)
+        let isNews = delta.received != 0 || delta.sent != 0
+        guard isNews || (isLast && !live.wasTold) else { return }
+        record.attempt?.told = TaskEvent.ByteDelta(
+            received: live.progress.receivedWire, sent: live.progress.sent)
+        record.attempt?.wasTold = true
+        self.publish(.progress(record.progress, delta: delta), record)
+    }
+
+    func finished(_ outcome: AttemptOutcome, _ record: TaskRecord) {
+        guard var live = record.attempt else { return }
+        live.progress = outcome.progress
+        live.head = outcome.head ?? live.head
+        live.contact = outcome.contact ?? live.contact
+        record.attempt = live
+        let end = AttemptEnd(live, outcome)
+        self.account(end, record)
+        self.conclude(record, end)
+    }
+
+    // MARK: - Counting
+
+    /// Closes the attempt's books: bytes, phases, its connection's slot. The attempt itself stays for whoever tells of it.
+    func account(_ end: AttemptEnd, _ record: TaskRecord) {
+        guard let live = record.attempt else { return }
+        self.attempts[live.id] = nil
+        record.desk?.resolving.removeAll { $0 == record.number }
+        for clock in [TaskClocks.Clock.pause, .grace, .silence] { record.clocks.appoint(clock, at: nil) }
+        self.tellProgress(record, isLast: end.failure == nil)
+        self.countBody(live, end, record)
+        var phases = end.outcome.phases
+        phases.resolve = live.resolve
+        record.tally.phases = phases
+        record.tally.status = end.outcome.head?.status ?? record.tally.status
+        record.attempt = nil
+        self.giveSlotBack(record)
+    }
+
+    private func countBody(_ live: LiveAttempt, _ end: AttemptEnd, _ record: TaskRecord) {
+        let progress = live.progress
+        record.tally.wireBytes += progress.receivedWire
+        guard progress.received > 0 else { return }
+        // Without compression an offset on the wire is an offset in the file.
+        let isKept = record.keepsBytes || end.failure == nil
+        let again = record.hold.take(from: progress.offset, received: progress.received, isKept: isKept)
+        record.tally.refetched += again
+        if again > 0 { self.publish(.refetched(bytes: again), record) }
+    }
+
+    func giveSlotBack(_ record: TaskRecord) {
+        let origin = record.hop.url.origin
+        guard record.hasSlot else { return }
+        record.hasSlot = false
+        self.queue.leave(origin)
+        self.admitWaiting()
+    }
+
+    private func admitWaiting() {
+        while let number = self.queue.next() {
+            guard let record = self.records[number] else { continue }
+            record.hasSlot = true
+            self.feed(.release(.concurrency), to: record)
+            // Suspended or held meanwhile: the slot is another one's.
+            switch record.machine.phase {
+            case .running, .paused, .seeking: break
+            case .idle, .finishing, .ended: self.giveSlotBack(record)
+            }
+        }
+    }
+}

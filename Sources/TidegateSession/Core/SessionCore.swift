@@ -1,0 +1,146 @@
+internal import TidegateBus
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// The session on its thread: every task, every desk, the queue and the budgets. Nobody else touches them.
+final class SessionCore: TransferClient {
+    let engine: TransferEngine
+    let surroundings: Surroundings
+
+    var records: [UInt64: TaskRecord] = [:]
+    var desks: [Target: GateDesk] = [:]
+    var desksByNumber: [UInt64: GateDesk] = [:]
+    var lastDesk: UInt64 = 0
+    var queue: AdmissionQueue
+    var budgets: [Origin: RetryBudget] = [:]
+    /// Origins that asked to be left alone for a while.
+    var restingUntil: [Origin: MonotonicTime] = [:]
+    var attempts: [AttemptID: TaskRecord] = [:]
+    var lastAttempt: UInt64 = 0
+    var epochIsStale = false
+    var drained: [@Sendable () -> Void] = []
+    var isDraining = false
+
+    /// What a session is given by whoever makes it.
+    struct Surroundings: Sendable {
+        let configuration: SessionConfiguration
+        let bus: EventBus
+        let paths: any PathSource
+        let resolver: any NameResolver
+        let time: any TimeSource
+        let dice: Dice
+        let disk: DiskThread
+        let line: SessionLine
+        let registry: TaskRegistry
+    }
+
+    init(engine: TransferEngine, surroundings: Surroundings) {
+        self.engine = engine
+        self.surroundings = surroundings
+        self.queue = AdmissionQueue(
+            perOrigin: surroundings.configuration.maxConnectionsPerHost,
+            inAll: surroundings.configuration.maxConnections)
+    }
+
+    var now: MonotonicTime { self.engine.now }
+    var configuration: SessionConfiguration { self.surroundings.configuration }
+
+    func receive(_ command: SessionCommand) {
+        switch command {
+        case .adopt(let task): self.adopt(task)
+        case .resume(let number): self.resume(number)
+        case .suspend(let number): self.suspend(number)
+        case .cancel(let number): if let record = self.records[number] { self.cancel(record) }
+        case .verdict(let desk, let verdict):
+            if let desk = self.desksByNumber[desk] { self.verdictArrived(verdict, at: desk) }
+        case .resolved(let desk, let question, let result):
+            if let desk = self.desksByNumber[desk], desk.question == question { self.resolved(result, at: desk) }
+        case .committed(let number, let result):
+            if let record = self.records[number] { self.committed(record, result) }
+        case .cleaned(let number): if let record = self.records[number] { self.publishEnd(of: record) }
+        case .drain(let cancelling, let done): self.drain(cancellingTasks: cancelling, done)
+        }
+    }
+
+    func attempt(_ id: AttemptID, reported report: AttemptReport) {
+        guard let record = self.attempts[id] else { return }
+        switch report {
+        case .wireReached(let contact): self.wireReached(contact, record)
+        case .head(let head): self.headArrived(head, record)
+        case .progress(let progress): self.progressed(progress, record)
+        case .finished(let outcome): self.finished(outcome, record)
+        }
+    }
+
+    // Tasks have even tokens, desks odd ones with their alarm in the next two bits.
+    func timerFired(_ token: UInt64) {
+        if token == 1 {
+            for record in self.records.values.sorted(by: { $0.number < $1.number }) { self.publishEnd(of: record) }
+        } else if token & 1 == 0 {
+            if let record = self.records[token >> 1] { self.alarmRang(record) }
+        } else if let desk = self.desksByNumber[token >> 3], let alarm = GateDesk.Alarm(rawValue: token >> 1 & 3) {
+            desk.alarms[alarm] = nil
+            self.alarmRang(alarm, at: desk)
+        }
+    }
+
+    func batchEnded() { self.settleEpoch() }
+
+    // Whoever waits for a task must not wait for ever because its session was dropped.
+    func stopping() {
+        for record in self.records.values.sorted(by: { $0.number < $1.number }) {
+            self.cancel(record)
+            self.publishEnd(of: record)
+        }
+        for desk in self.desksByNumber.values { desk.watch?.cancel() }
+    }
+
+    // MARK: - What users ask
+
+    private func adopt(_ task: TransferTask) {
+        let record = TaskRecord(task, self.configuration)
+        self.records[task.number] = record
+        self.publish(.created(method: record.request.method, url: record.request.address.textWithoutQuery), record)
+        // The session's end and a new task may pass each other on the way here.
+        if self.isDraining { self.cancel(record) }
+    }
+
+    private func resume(_ number: UInt64) {
+        guard let record = self.records[number] else { return }
+        if record.tally.firstResumed == nil { record.tally.firstResumed = self.now }
+        self.feed(.resume, to: record)
+    }
+
+    private func suspend(_ number: UInt64) {
+        guard let record = self.records[number] else { return }
+        self.feed(.suspend(.user), to: record)
+        // A suspended task takes nobody's turn.
+        if record.machine.isHeld(for: .concurrency) {
+            self.queue.forget(record.number, record.hop.url.origin)
+            self.feed(.release(.concurrency), to: record)
+        }
+    }
+
+    func cancel(_ record: TaskRecord) {
+        guard !record.machine.isOver else { return }
+        self.leaveGate(record, .cancelled)
+        self.feed(.cancel, to: record)
+    }
+
+    private func drain(cancellingTasks: Bool, _ done: @escaping @Sendable () -> Void) {
+        self.isDraining = true
+        self.drained.append(done)
+        if cancellingTasks {
+            for record in self.records.values.sorted(by: { $0.number < $1.number }) { self.cancel(record) }
+        }
+        // Where the disk does not answer, nobody waits for it for ever. Token 1 is an alarm of no desk.
+        if cancellingTasks { _ = self.engine.schedule(after: .seconds(5), token: 1) }
+        self.finishDraining()
+    }
+
+    func finishDraining() {
+        guard self.isDraining, self.records.isEmpty else { return }
+        for done in self.drained { done() }
+        self.drained = []
+    }
+}

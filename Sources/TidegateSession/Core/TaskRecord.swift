@@ -1,0 +1,123 @@
+internal import TidegateModel
+internal import TidegateTransfer
+
+/// Everything the session's thread knows about one task.
+final class TaskRecord {
+    let task: TransferTask
+    let gate: GatePolicy
+    let retry: RetryPolicy
+    let firstHop: RedirectRule.Hop
+
+    var machine = TaskMachine()
+    var clocks: TaskClocks
+    var counter = RetryCounter()
+    var hop: RedirectRule.Hop
+    var redirects = 0
+    var attempt: LiveAttempt?
+    var hold = BodyHold()
+    var file: DownloadFile?
+    /// True once a temporary file of this task may be on the disk.
+    var hasTemporary = false
+    var bodyIdentity: FileIdentity?
+    var isPrepared = false
+    var body: [UInt8] = []
+
+    /// The desk of the current hop; nil before the first one.
+    var desk: GateDesk?
+    var hasSlot = false
+    var gateWaitBegan: MonotonicTime?
+    var gateWasTold = false
+    var shut: GateJudge.Shut?
+    var linkFailures = 0
+
+    var tally = Tally()
+    var alarm: TransferTimer?
+    var alarmDue: MonotonicTime?
+    /// How deep inputs are being handled; what everybody sees is written when the last one is done.
+    var depth = 0
+    var isPublished = false
+
+    /// What the result will say.
+    struct Tally {
+        var started: WallTime?
+        var firstResumed: MonotonicTime?
+        var status: Int?
+        var wireBytes: Int64 = 0
+        var delivered: Int64 = 0
+        var refetched: Int64 = 0
+        var phases = PhaseDurations()
+        var failure: TaskFailure?
+        var attribution: Attribution?
+        var explanation: String?
+        var requireUnmet: Requirement?
+        var movedTo: String?
+    }
+
+    init(_ task: TransferTask, _ configuration: SessionConfiguration) {
+        let request = task.request
+        self.task = task
+        self.gate = request.gate ?? configuration.gate
+        self.retry = request.retry ?? configuration.retry
+        self.firstHop = RedirectRule.Hop(
+            method: request.method, url: request.address, keepsBody: true, keepsCredentials: true)
+        self.hop = self.firstHop
+        self.clocks = TaskClocks(
+            limits: TaskClocks.Limits(
+                idle: request.idleTimeout, attempt: request.attemptTimeout, deadline: request.deadline,
+                patience: self.gate.patience))
+    }
+
+    var number: UInt64 { self.task.number }
+    var request: TaskRequest { self.task.request }
+    var kind: TaskKind { self.task.request.kind }
+
+    /// Where the download goes; nil for other tasks.
+    var paths: DownloadPaths? {
+        if case .file(let path, _, _) = self.request.destination { DownloadPaths(destination: path) } else { nil }
+    }
+
+    /// True where an unfinished download is kept for the next process.
+    var continues: Bool {
+        if case .file(_, _, let continues) = self.request.destination { continues } else { false }
+    }
+
+    /// True where bytes stay after a failed attempt.
+    var keepsBytes: Bool {
+        switch self.request.destination {
+        case .memory: false
+        case .file, .descriptor, .discard: !self.request.acceptsCompression
+        }
+    }
+
+    /// True where bytes once delivered cannot be taken back.
+    var isStream: Bool { if case .descriptor = self.request.destination { true } else { false } }
+
+    var situation: TaskClocks.Situation {
+        TaskClocks.Situation(
+            isSuspended: self.machine.isSuspended && self.machine.phase != .finishing,
+            isHeld: !self.machine.heldReasons.isEmpty, waitsAtGate: self.gateWaitBegan != nil,
+            isOnWire: self.attempt != nil && self.machine.phase == .running,
+            isInGrace: self.clocks.hasAppointment(.grace), isOver: self.machine.isOver)
+    }
+
+    /// How far the bodies have come, for people.
+    var progress: TransferProgress {
+        guard let attempt = self.attempt else {
+            return TransferProgress(
+                offset: self.hold.offset, expected: self.hold.total, attempt: self.machine.attempts)
+        }
+        let progress = attempt.progress
+        return TransferProgress(
+            offset: progress.offset, receivedWire: progress.receivedWire, received: progress.received,
+            expected: progress.expected ?? (attempt.head == nil ? self.hold.total : nil), sent: progress.sent,
+            expectedSent: self.expectedSent, attempt: attempt.number)
+    }
+
+    private var expectedSent: Int64? {
+        switch self.request.body {
+        case .none: nil
+        case .data(let bytes): Int64(bytes.count)
+        case .file: self.bodyIdentity?.size
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// The three ways in which HTTP writes a moment (RFC 9110 5.6.7), as seconds since 1970.
+enum HTTPDate {
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
+    ///
+    /// `year` is the current one: two digits mean a year less than 50 years ahead of it. Nil for anything else.
+    static func parse(_ text: String, year: Int) -> Int64? {
+        let words = text.split { " ,-".contains($0) }.map(String.init)
+        if words.count == 6, words[5] == "GMT" || words[5] == "UTC" {
+            return self.seconds(day: words[1], month: words[2], year: words[3], time: words[4], near: year)
+        }
+        guard words.count == 5 else { return nil }
+        return self.seconds(day: words[2], month: words[1], year: words[4], time: words[3], near: year)
+    }
+
+    private static func seconds(day: String, month: String, year: String, time: String, near now: Int) -> Int64? {
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let clock = time.split(separator: ":").compactMap { self.number($0) }
+        guard let day = self.number(day[...]), (1...31).contains(day), let month = months.firstIndex(of: month),
+            var year = self.number(year[...]), clock.count == 3, clock[0] < 24, clock[1] < 60, clock[2] <= 60
+        else { return nil }
+        if year < 100 {
+            year += now / 100 * 100
+            if year > now + 50 { year -= 100 }
+        }
+        let days = self.days(year: year, month: month + 1, day: day)
+        return Int64(days) * 86_400 + Int64(clock[0] * 3600 + clock[1] * 60 + clock[2])
+    }
+
+    private static func number(_ text: Substring) -> Int? {
+        guard (1...4).contains(text.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        return Int(text)
+    }
+
+    // Years begin in March here, so that a leap day is the last of its year.
+    private static func days(year: Int, month: Int, day: Int) -> Int {
+        let year = month <= 2 ? year - 1 : year
+        let era = (year >= 0 ? year : year - 399) / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}

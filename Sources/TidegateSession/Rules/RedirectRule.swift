@@ -1,0 +1,34 @@
+/// Where a redirect leads, and with what (RFC 9110 15.4).
+enum RedirectRule {
+    /// What is sent next.
+    struct Hop: Sendable, Hashable {
+        var method: String
+        var url: RequestURL
+        var keepsBody: Bool
+        /// False once another origin was asked: its answers get no credentials of the first one's.
+        var keepsCredentials: Bool
+    }
+
+    /// The statuses that are followed; 300 and 304 are answers of their own.
+    static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
+
+    static func follow(_ status: Int, to location: String, from hop: Hop) throws(RequestURL.Problem) -> Hop {
+        let url = try hop.url.following(location)
+        let isSafe = hop.method == "GET" || hop.method == "HEAD"
+        let becomesGet = !isSafe && (status == 303 || (hop.method == "POST" && (status == 301 || status == 302)))
+        return Hop(
+            method: becomesGet ? "GET" : hop.method, url: url, keepsBody: hop.keepsBody && !becomesGet,
+            keepsCredentials: hop.keepsCredentials && url.origin == hop.url.origin)
+    }
+
+    /// The fields that belong to one origin only.
+    static func isPrivate(_ name: String) -> Bool {
+        ["authorization", "cookie", "proxy-authorization"].contains(name.lowercased())
+    }
+
+    /// The fields that describe a body.
+    static func describesBody(_ name: String) -> Bool {
+        ["content-type", "content-length", "content-encoding", "content-language", "transfer-encoding"]
+            .contains(name.lowercased())
+    }
+}

@@ -1,0 +1,53 @@
+internal import TidegateModel
+
+/// The tokens that one origin's retries are paid with.
+struct RetryBudget: Sendable {
+    private let policy: RetryBudgetPolicy
+    private(set) var tokens: Double
+    private var counted: MonotonicTime
+
+    init(_ policy: RetryBudgetPolicy, at now: MonotonicTime) {
+        self.policy = policy
+        self.tokens = policy.tokens
+        self.counted = now
+    }
+
+    /// Pays for a retry; false where the bucket does not hold enough, and then nothing is taken.
+    mutating func pay(_ price: RetryPrice, at now: MonotonicTime) -> Bool {
+        self.refill(at: now)
+        let cost = self.cost(of: price)
+        guard self.tokens >= cost else { return false }
+        self.tokens -= cost
+        return true
+    }
+
+    /// An attempt succeeded: one token, and what its own retry had cost.
+    mutating func succeeded(refunding price: RetryPrice?, at now: MonotonicTime) {
+        self.refill(at: now)
+        self.tokens = min(self.policy.tokens, self.tokens + 1 + (price.map(self.cost) ?? 0))
+    }
+
+    private mutating func refill(at now: MonotonicTime) {
+        let earned = (now - self.counted).inSeconds * self.policy.refillPerSecond
+        self.counted = now
+        self.tokens = min(self.policy.tokens, self.tokens + max(0, earned))
+    }
+
+    private func cost(of price: RetryPrice) -> Double {
+        switch price {
+        case .free: 0
+        case .connect: self.policy.connectCost
+        case .full: self.policy.retryCost
+        }
+    }
+}
+
+/// What a retry costs.
+enum RetryPrice: Sendable, Hashable {
+    /// The server was never asked, and nothing of it is used.
+    case free
+    /// The server never saw the request, or asked to be tried later.
+    case connect
+    /// The server saw the request.
+    case full
+}

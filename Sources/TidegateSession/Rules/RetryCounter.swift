@@ -1,0 +1,55 @@
+internal import TidegateModel
+
+/// A task's tries so far, and what the next failure leads to.
+struct RetryCounter: Sendable {
+    /// Charged attempts in all.
+    private(set) var charged = 0
+    /// Charged failures in a row without progress.
+    private(set) var inARow = 0
+    /// What the retry under way was paid with.
+    private(set) var paid: RetryPrice?
+
+    /// What bounds the next try.
+    struct Room: Sendable {
+        var policy: RetryPolicy
+        var atMost: Int?
+        var price: RetryPrice
+        var asked: RetryAfter?
+        /// How long the task was active.
+        var active: Duration
+        /// What is left until the deadline; nil is without end.
+        var untilDeadline: Duration?
+    }
+
+    enum Answer: Sendable, Hashable {
+        case wait(Duration)
+        case stop(TaskEvent.ExhaustionReason)
+    }
+
+    mutating func charge(madeProgress: Bool) {
+        self.charged += 1
+        self.inARow = madeProgress ? 1 : self.inARow + 1
+    }
+
+    mutating func succeeded() {
+        self.charged += 1
+        self.inARow = 0
+    }
+
+    /// Decides about another try after a charged failure, and pays for it.
+    mutating func next(
+        _ room: Room, budget: inout RetryBudget, at now: MonotonicTime,
+        using generator: inout some RandomNumberGenerator
+    ) -> Answer {
+        let limit = min(room.policy.attempts, room.atMost ?? .max)
+        guard self.inARow < limit, room.asked != .never else { return .stop(.limit) }
+        var delay = Backoff.delay(afterFailure: self.inARow, policy: room.policy, using: &generator)
+        if case .wait(let asked) = room.asked { delay = RetryAfter.spread(asked, using: &generator) }
+        // A wait that was asked for counts in full: it would end after the time the task is given.
+        if let end = room.policy.maxElapsed, room.active + delay >= end { return .stop(.deadline) }
+        if let left = room.untilDeadline, delay >= left { return .stop(.deadline) }
+        guard budget.pay(room.price, at: now) else { return .stop(.budget) }
+        self.paid = room.price
+        return .wait(delay)
+    }
+}

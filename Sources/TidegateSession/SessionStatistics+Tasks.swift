@@ -1,0 +1,29 @@
+internal import TidegateModel
+
+extension SessionStatistics {
+    /// How long a running task may go without a byte before it counts as stalled.
+    private static let stallTime = Duration.seconds(10)
+
+    /// Counts handles.
+    init(of tasks: [TransferTask], at now: MonotonicTime) {
+        self.init()
+        for task in tasks { self.add(task, at: now) }
+    }
+
+    private mutating func add(_ task: TransferTask, at now: MonotonicTime) {
+        let (info, held, lastByte) = task.board.look { ($0.info, $0.held, $0.lastByte) }
+        let name = info.state.name
+        guard name != .completed else { return }
+        self.tasks[name, default: 0] += 1
+        for reason in held { self.held[reason, default: 0] += 1 }
+        if held.contains(.path) || held.contains(.constraint) { self.gateWaiting += 1 }
+        let start = info.started ?? info.created
+        self.oldestStart[name] = min(self.oldestStart[name] ?? start, start)
+        guard name == .running else { return }
+        self.activeConnections += 1
+        if let lastByte, now - lastByte > SessionStatistics.stallTime { self.stalled += 1 }
+        guard let expected = info.progress.expected else { return }
+        self.expectedBytes[info.kind, default: 0] += expected
+        self.transferredBytes[info.kind, default: 0] += info.progress.offset + info.progress.receivedWire
+    }
+}

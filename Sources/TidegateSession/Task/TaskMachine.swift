@@ -1,0 +1,269 @@
+internal import TidegateModel
+
+/// What a task is doing, and what follows from what happens to it: the suspend count, the holds and the phase.
+///
+/// Users move the count, the system moves the holds; a task may run when the count is 0 and nothing holds it.
+struct TaskMachine: Sendable {
+    enum Phase: Sendable, Hashable {
+        /// No attempt, and none may start.
+        case idle
+        /// Nothing is in the way; the gate and the queue are being asked.
+        case seeking
+        /// An attempt is under way.
+        case running
+        /// An attempt is under way, and its user has suspended the task.
+        case paused
+        /// Every byte is here; the file is being put in its place.
+        case finishing
+        /// Over.
+        case ended(TaskOutcome)
+    }
+
+    enum Input: Sendable, Hashable {
+        case resume
+        case suspend(TaskEvent.SuspendReason)
+        case cancel
+        case hold(HoldReason, detail: String?)
+        case release(HoldReason)
+        /// The gate and the queue let the task through.
+        case admit
+        /// The pause lasted too long, or the attempt cannot pause.
+        case giveBack
+        /// The way under the attempt is gone, and so is the gate's consent.
+        case losePath(detail: String?)
+        /// The way under the attempt is gone, but there is another one.
+        case changePath
+        /// The attempt is over and another one follows at once.
+        case attemptLeads
+        /// The attempt failed and another one follows after a delay.
+        case attemptBacksOff
+        /// The attempt brought everything.
+        case attemptCompletes(needsCommit: Bool)
+        /// The file is in its place, or could not be put there.
+        case committed(isGood: Bool)
+        /// The task cannot go on.
+        case fail
+    }
+
+    /// What is told to everybody.
+    enum Note: Sendable, Hashable {
+        case resumed
+        case suspended(TaskEvent.SuspendReason)
+        case held(HoldReason, detail: String?)
+        case released(HoldReason, after: Duration)
+        case attemptStarted(Int)
+    }
+
+    /// Why an attempt is taken off the wire.
+    enum DetachCause: Sendable, Hashable {
+        case suspended, pathLost, ended
+    }
+
+    enum Effect: Sendable, Hashable {
+        case tell(Note)
+        /// Ask the gate and the queue; the answer is `hold` or `admit`.
+        case seek
+        case stopSeeking
+        case start(attempt: Int)
+        case pause
+        case unpause
+        case detach(DetachCause)
+        case commit
+        case abandonCommit
+        /// The last effect of all.
+        case end(TaskOutcome)
+    }
+
+    private struct Hold {
+        let reason: HoldReason
+        let detail: String?
+        let since: MonotonicTime
+    }
+
+    private(set) var phase = Phase.idle
+    private(set) var suspendCount = 1
+    private(set) var attempts = 0
+    /// How long each kind of hold that has ended lasted in all.
+    private(set) var heldTotals: [HoldReason: Duration] = [:]
+    private var holds: [Hold] = []
+
+    var isSuspended: Bool { self.suspendCount > 0 }
+
+    var isOver: Bool { if case .ended = self.phase { true } else { false } }
+
+    var heldReasons: [HoldReason] { self.holds.map(\.reason) }
+
+    func isHeld(for reason: HoldReason) -> Bool { self.holds.contains { $0.reason == reason } }
+
+    /// What everybody may see.
+    var state: TaskState {
+        switch self.phase {
+        case .ended(let outcome): return .completed(outcome)
+        case .idle, .seeking, .running, .paused, .finishing:
+            if self.isSuspended, self.phase != .finishing { return .suspended }
+            if let hold = self.holds.first { return .waiting(hold.reason, detail: hold.detail) }
+            return .running(attempt: max(1, self.phase == .seeking ? self.attempts + 1 : self.attempts))
+        }
+    }
+
+    mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
+        switch input {
+        case .resume: self.resume()
+        case .suspend(let reason): self.suspend(reason)
+        case .cancel: self.end(.cancelled, at: now)
+        case .hold(let reason, let detail): self.hold(reason, detail, at: now)
+        case .release(let reason): self.release(reason, at: now)
+        case .admit: self.admit()
+        case .giveBack: self.giveBack()
+        case .losePath(let detail): self.losePath(detail, at: now)
+        case .changePath: self.changePath()
+        case .attemptLeads: self.leaveAttempt()
+        case .attemptBacksOff: self.leaveAttempt(holding: .backoff, at: now)
+        case .attemptCompletes(let needsCommit): self.complete(needsCommit: needsCommit, at: now)
+        case .committed(let isGood): self.committed(isGood: isGood, at: now)
+        case .fail: self.fail(at: now)
+        }
+    }
+
+    // MARK: - Users
+
+    private mutating func resume() -> [Effect] {
+        guard !self.isOver, self.suspendCount > 0 else { return [] }
+        self.suspendCount -= 1
+        guard self.suspendCount == 0 else { return [] }
+        switch self.phase {
+        case .idle: return [.tell(.resumed)] + self.seekIfRunnable()
+        case .paused:
+            self.phase = .running
+            return [.tell(.resumed), .unpause]
+        case .seeking, .running, .finishing, .ended: return [.tell(.resumed)]
+        }
+    }
+
+    private mutating func suspend(_ reason: TaskEvent.SuspendReason) -> [Effect] {
+        guard !self.isOver else { return [] }
+        self.suspendCount += 1
+        guard self.suspendCount == 1 else { return [] }
+        switch self.phase {
+        case .seeking:
+            self.phase = .idle
+            return [.stopSeeking, .tell(.suspended(reason))]
+        case .running:
+            self.phase = .paused
+            return [.tell(.suspended(reason)), .pause]
+        case .idle, .paused, .finishing, .ended: return [.tell(.suspended(reason))]
+        }
+    }
+
+    // MARK: - Holds
+
+    private mutating func hold(_ reason: HoldReason, _ detail: String?, at now: MonotonicTime) -> [Effect] {
+        switch self.phase {
+        case .idle: return self.add(reason, detail, at: now)
+        case .seeking:
+            self.phase = .idle
+            return [.stopSeeking] + self.add(reason, detail, at: now)
+        case .running, .paused:
+            self.phase = .idle
+            return [.detach(.pathLost)] + self.add(reason, detail, at: now)
+        case .finishing, .ended: return []
+        }
+    }
+
+    private mutating func add(_ reason: HoldReason, _ detail: String?, at now: MonotonicTime) -> [Effect] {
+        guard !self.isHeld(for: reason) else { return [] }
+        self.holds.append(Hold(reason: reason, detail: detail, since: now))
+        return [.tell(.held(reason, detail: detail))]
+    }
+
+    private mutating func release(_ reason: HoldReason, at now: MonotonicTime) -> [Effect] {
+        guard !self.isOver, let position = self.holds.firstIndex(where: { $0.reason == reason }) else { return [] }
+        let after = now - self.holds.remove(at: position).since
+        self.heldTotals[reason, default: .zero] += after
+        return [.tell(.released(reason, after: after))] + self.seekIfRunnable()
+    }
+
+    private mutating func seekIfRunnable() -> [Effect] {
+        guard self.phase == .idle, self.suspendCount == 0, self.holds.isEmpty else { return [] }
+        self.phase = .seeking
+        return [.seek]
+    }
+
+    // MARK: - Attempts
+
+    private mutating func admit() -> [Effect] {
+        guard self.phase == .seeking else { return [] }
+        self.phase = .running
+        self.attempts += 1
+        return [.tell(.attemptStarted(self.attempts)), .start(attempt: self.attempts)]
+    }
+
+    private mutating func giveBack() -> [Effect] {
+        guard self.phase == .paused else { return [] }
+        self.phase = .idle
+        return [.detach(.suspended)]
+    }
+
+    private mutating func losePath(_ detail: String?, at now: MonotonicTime) -> [Effect] {
+        switch self.phase {
+        case .running, .paused: return self.hold(.path, detail, at: now)
+        case .idle, .seeking, .finishing, .ended: return []
+        }
+    }
+
+    private mutating func changePath() -> [Effect] {
+        switch self.phase {
+        case .running, .paused:
+            self.phase = .idle
+            return [.detach(.pathLost)] + self.seekIfRunnable()
+        case .idle, .seeking, .finishing, .ended: return []
+        }
+    }
+
+    private mutating func leaveAttempt(holding reason: HoldReason? = nil, at now: MonotonicTime? = nil) -> [Effect] {
+        guard self.phase == .running || self.phase == .paused else { return [] }
+        self.phase = .idle
+        if let reason, let now { return self.add(reason, nil, at: now) }
+        return self.seekIfRunnable()
+    }
+
+    private mutating func complete(needsCommit: Bool, at now: MonotonicTime) -> [Effect] {
+        guard self.phase == .running || self.phase == .paused else { return [] }
+        self.phase = .finishing
+        return needsCommit ? [.commit] : self.close(.success, at: now)
+    }
+
+    private mutating func committed(isGood: Bool, at now: MonotonicTime) -> [Effect] {
+        guard self.phase == .finishing else { return [] }
+        return self.close(isGood ? .success : .failure, at: now)
+    }
+
+    // MARK: - The end
+
+    // A file on its way to its place is not stopped by a clock: it would be there, and the task would say it is not.
+    private mutating func fail(at now: MonotonicTime) -> [Effect] {
+        self.phase == .finishing ? [] : self.end(.failure, at: now)
+    }
+
+    private mutating func end(_ outcome: TaskOutcome, at now: MonotonicTime) -> [Effect] {
+        switch self.phase {
+        case .ended: return []
+        case .idle: return self.close(outcome, at: now)
+        case .seeking: return [.stopSeeking] + self.close(outcome, at: now)
+        case .running, .paused: return [.detach(.ended)] + self.close(outcome, at: now)
+        case .finishing: return [.abandonCommit] + self.close(outcome, at: now)
+        }
+    }
+
+    private mutating func close(_ outcome: TaskOutcome, at now: MonotonicTime) -> [Effect] {
+        var effects: [Effect] = []
+        for hold in self.holds {
+            let after = now - hold.since
+            self.heldTotals[hold.reason, default: .zero] += after
+            effects.append(.tell(.released(hold.reason, after: after)))
+        }
+        self.holds = []
+        self.phase = .ended(outcome)
+        return effects + [.end(outcome)]
+    }
+}

@@ -1,0 +1,59 @@
+internal import Glibc
+
+extension DownloadPaths {
+    /// Looks whether a download can end here, before anything is written: nil, or what is in the way in one sentence.
+    package func obstacle() -> String? {
+        var status = stat()
+        if stat(self.destination, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            return "\(self.destination) is a directory"
+        }
+        let slash = self.destination.lastIndex(of: "/")
+        let directory = slash.map { $0 == self.destination.startIndex ? "/" : String(self.destination[..<$0]) } ?? "."
+        guard self.destination.last != "/", !self.destination.isEmpty else {
+            return "\"\(self.destination)\" names no file"
+        }
+        guard stat(directory, &status) == 0 else {
+            return errno == ENOENT
+                ? "the directory \(directory) does not exist" : "the directory \(directory): \(self.reason(errno))"
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "\(directory) is not a directory" }
+        guard access(directory, W_OK | X_OK) == 0 else {
+            return "the directory \(directory) cannot be written: \(self.reason(errno))"
+        }
+        return nil
+    }
+
+    private func reason(_ code: Int32) -> String {
+        guard let text = strerror(code) else { return "error \(code)" }
+        return String(cString: text)
+    }
+}
+
+extension DownloadFile {
+    /// Gives the temporary file, and so the final one, these permission bits (chmod(2)).
+    package func setPermissions(_ bits: UInt16) throws(FileError) {
+        guard chmod(self.paths.temporary, mode_t(bits)) == 0 else {
+            throw FileError(operation: "chmod", path: self.paths.temporary, code: errno)
+        }
+    }
+}
+
+/// What tells a file from the same path with other contents.
+package struct FileIdentity: Sendable, Hashable {
+    /// The file's size in bytes.
+    package let size: Int64
+    private let inode: UInt64
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    /// Looks at a file that is to be read.
+    package static func of(_ path: String) throws(FileError) -> FileIdentity {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw FileError(operation: "stat", path: path, code: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw FileError(operation: "open", path: path, code: EISDIR) }
+        guard access(path, R_OK) == 0 else { throw FileError(operation: "open", path: path, code: errno) }
+        return FileIdentity(
+            size: Int64(status.st_size), inode: UInt64(status.st_ino), seconds: status.st_mtim.tv_sec,
+            nanoseconds: status.st_mtim.tv_nsec)
+    }
+}
