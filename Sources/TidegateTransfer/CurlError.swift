@@ -1,17 +1,44 @@
+internal import CCurl
+internal import Glibc
+
 /// A call of libcurl's failed.
 package struct CurlError: Error, Sendable, CustomStringConvertible {
-    /// The call, as its man page names it, with the option where it has one.
+    /// The call, as its man page names it, or the option it was about.
     package let operation: String
     /// The `CURLcode` or `CURLMcode` (libcurl-errors(3)).
     package let code: Int32
     /// What libcurl says about the code.
     package let text: String
 
-    package init(operation: String, code: Int32, text: String) {
-        self.operation = operation
-        self.code = code
-        self.text = text
+    package var description: String { "\(self.operation): \(self.text) (\(self.code))" }
+
+    /// Throws where a `CURLcode` is not CURLE_OK.
+    static func check(_ code: CURLcode, _ operation: @autoclosure () -> String) throws(CurlError) {
+        guard code != CURLE_OK else { return }
+        throw CurlError(operation: operation(), code: Int32(code.rawValue), text: self.text(of: code))
     }
 
-    package var description: String { "\(self.operation): \(self.text) (\(self.code))" }
+    /// Throws where a `CURLMcode` is not CURLM_OK.
+    static func check(_ code: CURLMcode, _ operation: @autoclosure () -> String) throws(CurlError) {
+        guard code != CURLM_OK else { return }
+        let text = curl_multi_strerror(code).map { String(cString: $0) } ?? "unknown error"
+        throw CurlError(operation: operation(), code: code.rawValue, text: text)
+    }
+
+    static func text(of code: CURLcode) -> String {
+        curl_easy_strerror(code).map { String(cString: $0) } ?? "unknown error"
+    }
+}
+
+/// libcurl's process-wide state.
+enum CurlLibrary {
+    // Run once, by the first thread that asks (globals are lazy); later calls only read the result.
+    private static let status: CURLcode = {
+        // Without this a write to a closed connection would end the process; libcurl is told not to care itself.
+        signal(SIGPIPE, SIG_IGN)
+        return tg_global_init()
+    }()
+
+    /// Prepares libcurl; to be called before the first thread that uses it.
+    static func prepare() throws(CurlError) { try CurlError.check(self.status, "curl_global_init") }
 }

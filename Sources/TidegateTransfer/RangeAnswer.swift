@@ -16,9 +16,15 @@ package enum RangeAnswer: Sendable, Hashable {
 extension RangeAnswer {
     /// Judges an answer by its status and fields, before the first byte of its body is used.
     ///
-    /// `resume` is what was asked for with Range and If-Range; nil where the whole was asked for.
-    package static func judge(status: Int, fields: HeaderBlock, resume: ResumePoint?) -> RangeAnswer {
-        guard let resume else { return (200...299).contains(status) ? .append : .reject(.httpStatus) }
+    /// `resume` is what was asked for with Range and If-Range; nil where the whole was asked for, or, where
+    /// `asksForPart`, a part that the caller handles itself.
+    package static func judge(
+        status: Int, fields: HeaderBlock, resume: ResumePoint?, asksForPart: Bool = false
+    ) -> RangeAnswer {
+        guard let resume else {
+            guard status != 206 || asksForPart else { return .reject(.protocolError) }
+            return (200...299).contains(status) ? .append : .reject(.httpStatus)
+        }
         return switch status {
         case 206: self.partial(fields, resume)
         // 203 is a 200 that a proxy transformed (RFC 9110 section 15.3.4).

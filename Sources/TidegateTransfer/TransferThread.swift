@@ -1,3 +1,4 @@
+internal import Glibc
 package import TidegateLoop
 
 /// The thread that owns libcurl, every attempt and every timer of a session.
@@ -8,6 +9,12 @@ package final class TransferThread<Client: TransferClient>: Sendable {
     package init(
         name: String = "tg-transfer", make: @escaping @Sendable (TransferEngine) -> Client
     ) throws(LoopError) {
+        do throws(CurlError) {
+            try CurlLibrary.prepare()
+        } catch {
+            // libcurl gives no error number; memory is what its start can lack.
+            throw LoopError(operation: error.operation, code: ENOMEM)
+        }
         self.thread = try LoopThread(name: name) { loop in
             let engine = TransferEngine(loop: loop)
             return TransferBody(engine: engine, client: make(engine))
@@ -34,4 +41,23 @@ final class TransferBody<Client: TransferClient>: LoopBody {
     }
 
     func receive(_ command: Client.Command) { self.client.receive(command) }
+
+    func ready(_ descriptor: Int32, for events: Loop.Interest) { self.engine.ready(descriptor, for: events) }
+
+    func timerFired(_ token: UInt64) {
+        if !self.engine.timerFired(token) { self.client.timerFired(token) }
+    }
+
+    func batchEnded() {
+        self.engine.serve(self.client)
+        self.client.batchEnded()
+        // Attempts the client has just started go out in this batch, too.
+        self.engine.serve(self.client)
+        self.engine.rest()
+    }
+
+    func stopping() {
+        self.client.stopping()
+        self.engine.shutDown()
+    }
 }

@@ -1,0 +1,25 @@
+internal import TidegateLoop
+internal import TidegateModel
+
+/// The one timer of the loop's that serves libcurl; moved only when it would fire too late.
+///
+/// libcurl changes its mind with every transfer, mostly to later: firing once too early costs less than following it.
+struct CurlTimer {
+    /// Clients' tokens are below it.
+    static let token: UInt64 = 1 << 63
+
+    private var armed: (id: TimerID, deadline: MonotonicTime)?
+
+    /// It fired.
+    mutating func fired() { self.armed = nil }
+
+    /// Makes sure that the loop wakes at `deadline`.
+    mutating func arm(at deadline: MonotonicTime?, on loop: Loop) {
+        guard let deadline else { return }
+        if let armed = self.armed {
+            guard deadline < armed.deadline else { return }
+            loop.cancel(armed.id)
+        }
+        self.armed = (loop.schedule(at: deadline, token: CurlTimer.token), deadline)
+    }
+}

@@ -1,0 +1,84 @@
+internal import CCurl
+internal import Glibc
+
+/// One transfer of libcurl's, used again after a reset (CURL).
+struct EasyHandle: ~Copyable {
+    let raw: UnsafeMutableRawPointer
+
+    init() throws(CurlError) {
+        guard let raw = curl_easy_init() else {
+            throw CurlError(operation: "curl_easy_init", code: Int32(CURLE_FAILED_INIT.rawValue), text: "out of memory")
+        }
+        self.raw = raw
+    }
+
+    deinit { curl_easy_cleanup(self.raw) }
+
+    /// Forgets every option; keeps the memory.
+    func reset() { curl_easy_reset(self.raw) }
+
+    func set(_ option: CURLoption, _ value: Int) throws(CurlError) {
+        try self.check(tg_easy_set_long(self.raw, option, value), option)
+    }
+
+    func set(_ option: CURLoption, offset value: Int64) throws(CurlError) {
+        try self.check(tg_easy_set_offset(self.raw, option, curl_off_t(value)), option)
+    }
+
+    func set(_ option: CURLoption, _ value: String) throws(CurlError) {
+        try self.check(tg_easy_set_string(self.raw, option, value), option)
+    }
+
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws(CurlError) {
+        try self.check(tg_easy_set_pointer(self.raw, option, value), option)
+    }
+
+    /// The list must live until the transfer is over.
+    func set(_ option: CURLoption, _ list: borrowing FieldList) throws(CurlError) {
+        try self.check(tg_easy_set_list(self.raw, option, list.raw), option)
+    }
+
+    /// A number libcurl kept about the transfer; 0 where it knows none.
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        return tg_easy_get_long(self.raw, info, &value) == CURLE_OK ? value : 0
+    }
+
+    /// A count or a time in microseconds; 0 where libcurl knows none.
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        return tg_easy_get_offset(self.raw, info, &value) == CURLE_OK ? Int64(value) : 0
+    }
+
+    /// The socket of the transfer's connection; nil where it has none.
+    var socket: Int32? {
+        var value: curl_socket_t = -1
+        return tg_easy_get_socket(self.raw, &value) == CURLE_OK && value >= 0 ? value : nil
+    }
+
+    private func check(_ code: CURLcode, _ option: CURLoption) throws(CurlError) {
+        try CurlError.check(code, EasyHandle.name(of: option))
+    }
+
+    private static func name(of option: CURLoption) -> String {
+        curl_easy_option_by_id(option).map { "CURLOPT_\(String(cString: $0.pointee.name))" } ?? "curl_easy_setopt"
+    }
+}
+
+/// A list of strings in libcurl's form (curl_slist).
+struct FieldList: ~Copyable {
+    private(set) var raw: UnsafeMutablePointer<curl_slist>?
+
+    init() {}
+
+    deinit { curl_slist_free_all(self.raw) }
+
+    var isEmpty: Bool { self.raw == nil }
+
+    mutating func append(_ text: String) throws(CurlError) {
+        guard let longer = curl_slist_append(self.raw, text) else {
+            throw CurlError(operation: "curl_slist_append", code: Int32(CURLE_OUT_OF_MEMORY.rawValue), text: "out of memory")
+        }
+        self.raw = longer
+    }
+}

@@ -1,0 +1,109 @@
+internal import CCurl
+internal import TidegateModel
+
+/// One network epoch's connections and addresses.
+final class Epoch {
+    /// Counted from 1.
+    let number: Int
+    /// Outlives ``multi``, whose last words it hears.
+    let log = CurlLog()
+    private var multi: MultiHandle?
+    /// Transfers added and not yet removed.
+    var running = 0
+    /// When libcurl's timer is due; nil for never.
+    var deadline: MonotonicTime?
+    private var pinned: [Origin: Pin] = [:]
+
+    private struct Pin {
+        let addresses: [IPAddress]
+        let moment: MonotonicTime
+    }
+
+    init(number: Int) throws(CurlError) {
+        self.number = number
+        let multi = try MultiHandle()
+        try multi.configure(telling: self.log)
+        self.multi = consume multi
+    }
+
+    /// Starts a transfer.
+    func add(_ slot: Slot) throws(CurlError) {
+        try self.multi?.add(slot.easy)
+        slot.isAdded = true
+        self.running += 1
+    }
+
+    /// Ends a transfer where it is; closes its connection unless the answer was read to its end.
+    func remove(_ slot: Slot) throws(CurlError) {
+        guard slot.isAdded else { return }
+        slot.isAdded = false
+        self.running -= 1
+        try self.multi?.remove(slot.easy)
+    }
+
+    /// Tells libcurl that a socket is ready.
+    func act(on descriptor: Int32, _ events: Int32) throws(CurlError) { try self.multi?.act(on: descriptor, events) }
+
+    /// Tells libcurl that its timer is due.
+    func timeOut() throws(CurlError) {
+        self.deadline = nil
+        try self.multi?.timeOut()
+    }
+
+    /// The next finished transfer.
+    func nextDone() -> (slot: Int, code: CURLcode)? { self.multi?.nextDone() }
+
+    /// Closes all connections; the log hears of it.
+    func close() {
+        self.deadline = nil
+        self.multi = nil
+    }
+
+    /// The CURLOPT_RESOLVE line that an attempt needs; nil where libcurl's cache has these addresses already.
+    ///
+    /// The `+` lets an entry end after libcurl's 60 s; it is renewed after 30.
+    func resolveLine(for origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime) -> String? {
+        guard !addresses.isEmpty, !origin.isLiteral else { return nil }
+        if let pin = self.pinned[origin], pin.addresses == addresses, now - pin.moment < .seconds(30) { return nil }
+        if self.pinned.count >= 512 { self.pinned = self.pinned.filter { now - $0.value.moment < .seconds(30) } }
+        self.pinned[origin] = Pin(addresses: addresses, moment: now)
+        let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
+        return "+\(origin.host):\(origin.port):\(list)"
+    }
+
+    /// Takes libcurl's wish for a timer over into ``deadline``.
+    func takeTimer(at now: MonotonicTime) {
+        switch self.log.timer {
+        case .unchanged: break
+        case .none: self.deadline = nil
+        // libcurl rounds down to milliseconds; too early would only mean to wake twice.
+        case .after(let count): self.deadline = count == 0 ? now : now + .milliseconds(count + 1)
+        }
+        self.log.timer = .unchanged
+    }
+}
+
+/// The host and the port of a URL.
+struct Origin: Hashable {
+    let host: String
+    let port: UInt16
+
+    /// Whether the host is an address, which needs no resolving.
+    var isLiteral: Bool { self.host.hasPrefix("[") || IPAddress(self.host) != nil }
+
+    /// The origin of an absolute http or https URL; nil for anything else.
+    init?(url: String) {
+        let isTLS = url.hasPrefix("https://") || url.prefix(8).lowercased() == "https://"
+        guard isTLS || url.prefix(7).lowercased() == "http://" else { return nil }
+        let rest = url.dropFirst(isTLS ? 8 : 7)
+        var authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
+        let colon = authority.lastIndex(of: ":")
+        let hasPort = colon.map { authority[$0...].contains("]") == false } ?? false
+        let host = hasPort ? authority[..<(colon ?? authority.endIndex)] : authority
+        let digits = hasPort ? authority[(colon ?? authority.startIndex)...].dropFirst() : ""
+        guard !host.isEmpty, let port = digits.isEmpty ? (isTLS ? 443 : 80) : UInt16(digits) else { return nil }
+        self.host = String(host)
+        self.port = port
+    }
+}

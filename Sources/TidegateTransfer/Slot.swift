@@ -1,0 +1,128 @@
+internal import CCurl
+internal import Glibc
+internal import TidegateLoop
+internal import TidegateModel
+
+/// A place for one running attempt: libcurl's handle and what its callbacks append to. Used again and again.
+///
+/// The engine's table owns every slot for as long as the thread lives, so that libcurl may hold unretained pointers.
+final class Slot {
+    /// The slot's place in the engine's table.
+    let number: Int
+    let easy: EasyHandle
+    /// CURL_ERROR_SIZE bytes for libcurl's words.
+    let errorText: UnsafeMutablePointer<CChar>
+    let outbox: Outbox
+    let time: SystemTime
+
+    /// The attempt in this slot; nil while it is free.
+    var request: AttemptRequest?
+    var epoch: Epoch?
+    var pending: Pending = []
+    /// Whether libcurl's set has this slot.
+    var isAdded = false
+    var fieldList = FieldList()
+    var resolveList = FieldList()
+
+    // What the callbacks append to.
+    var stamps = Stamps()
+    var wire = WireRecord()
+    var head = HeadRecord()
+    var sink = SinkRecord()
+    var upload = UploadRecord()
+    var localFailure: LocalFailure?
+    var pause: PauseState = []
+
+    /// What there is to report.
+    struct Pending: OptionSet {
+        let rawValue: UInt8
+        static let wire = Pending(rawValue: 1)
+        static let head = Pending(rawValue: 2)
+        static let moved = Pending(rawValue: 4)
+        static let blocked = Pending(rawValue: 8)
+        /// The attempt is to be ended although libcurl did not end it.
+        static let broken = Pending(rawValue: 16)
+    }
+
+    /// Why nothing moves.
+    struct PauseState: OptionSet {
+        let rawValue: UInt8
+        static let user = PauseState(rawValue: 1)
+        static let sink = PauseState(rawValue: 2)
+    }
+
+    /// When things happened.
+    struct Stamps {
+        var started = MonotonicTime(nanoseconds: 0)
+        var socketOpened: MonotonicTime?
+        var wireReached: MonotonicTime?
+        var firstByte: MonotonicTime?
+        var lastActivity = MonotonicTime(nanoseconds: 0)
+        var lastProgress = MonotonicTime(nanoseconds: 0)
+    }
+
+    /// Why we ended the transfer ourselves.
+    struct LocalFailure {
+        let failure: TaskFailure
+        let text: String
+    }
+
+    init(number: Int, outbox: Outbox, time: SystemTime) throws(CurlError) {
+        self.easy = try EasyHandle()
+        self.number = number
+        self.outbox = outbox
+        self.time = time
+        self.errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        self.errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit { self.errorText.deallocate() }
+
+    /// Notes something to report; the engine looks after libcurl has returned.
+    func note(_ pending: Pending) {
+        if self.pending.isEmpty { self.outbox.slots.append(self.number) }
+        self.pending.formUnion(pending)
+    }
+
+    /// Makes libcurl end the transfer; the first reason stays.
+    func fail(_ failure: TaskFailure, _ text: @autoclosure () -> String) {
+        if self.localFailure == nil { self.localFailure = LocalFailure(failure: failure, text: text()) }
+    }
+
+    /// Takes an attempt; what libcurl was told for the last one is forgotten.
+    func begin(_ request: AttemptRequest, in epoch: Epoch) {
+        self.easy.reset()
+        self.request = request
+        self.epoch = epoch
+        let now = self.time.monotonic()
+        self.stamps.started = now
+        self.stamps.lastActivity = now
+        self.stamps.lastProgress = now
+    }
+
+    /// Whether the attempt has, or is getting, a connection.
+    var hasConnection: Bool { self.wire.hasOpened || self.wire.tries > 0 }
+
+    /// Frees the slot for the next attempt. libcurl must not be using it any more.
+    func clear() {
+        self.request = nil
+        self.epoch = nil
+        self.pending = []
+        self.isAdded = false
+        self.fieldList = FieldList()
+        self.resolveList = FieldList()
+        self.stamps = Stamps()
+        self.wire.clear()
+        self.head.clear()
+        self.sink.clear()
+        self.upload.clear()
+        self.localFailure = nil
+        self.pause = []
+        self.errorText[0] = 0
+    }
+}
+
+/// Which slots have something to report.
+final class Outbox {
+    var slots: [Int] = []
+}

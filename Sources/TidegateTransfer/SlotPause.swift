@@ -1,0 +1,44 @@
+internal import CCurl
+internal import TidegateModel
+
+extension Slot {
+    /// Brings libcurl's pause in line with ours; may deliver bytes to the sink at once.
+    func applyPause() -> Bool {
+        var mask: Int32 = 0
+        if self.pause.contains(.user) { mask |= CURLPAUSE_RECV | CURLPAUSE_SEND }
+        if self.pause.contains(.sink) { mask |= CURLPAUSE_RECV }
+        return curl_easy_pause(self.easy.raw, mask) == CURLE_OK
+    }
+
+    /// The sink takes bytes again.
+    func unblock() {
+        guard self.pause.remove(.sink) != nil else { return }
+        if !self.applyPause() { self.noteBroken() }
+    }
+
+    /// Has the engine end the attempt: libcurl does not report what failed inside a call of ours.
+    func noteBroken() {
+        self.fail(.internal, "libcurl could not go on")
+        self.note(.broken)
+    }
+
+    /// Opens what is to be sent; where that fails, the attempt will be reported as over.
+    func openBody(_ body: AttemptBody) -> Bool {
+        do throws(FileError) {
+            try self.upload.open(body)
+            return true
+        } catch {
+            self.fail(error.failure, error.description)
+            self.note(.broken)
+            return false
+        }
+    }
+
+    /// Whether to report progress for bytes that moved in this batch: at most ten times a second.
+    func isProgressDue(at now: MonotonicTime) -> Bool {
+        self.stamps.lastActivity = now
+        guard now - self.stamps.lastProgress >= .milliseconds(100) else { return false }
+        self.stamps.lastProgress = now
+        return true
+    }
+}

@@ -1,0 +1,161 @@
+internal import CCurl
+internal import Glibc
+internal import TidegateLoop
+
+/// What the loop watches for libcurl, by descriptor.
+///
+/// Registration is lazy: libcurl drops its wish after every answer and states it anew with the next request, which
+/// would cost two system calls each. A socket of ours stays watched as it was until an event comes that nobody wants.
+struct SocketTable {
+    private struct Entry {
+        /// The epoch that said so last; 0 for none.
+        var epoch = 0
+        var wanted = Loop.Interest()
+        /// What the kernel watches; nil where it does not.
+        var registered: Loop.Interest?
+        /// Opened by us, so that we hear of its end. Others (resolver pipes) must be forgotten at once.
+        var isOurs = false
+        /// The server closed it while it was idle.
+        var isDead = false
+    }
+
+    private var entries: [Entry] = []
+    /// Sockets of ours that are open and not known to be dead.
+    private(set) var openCount = 0
+    /// How often the kernel was asked to watch, change or forget a descriptor.
+    private(set) var controlCalls = 0
+
+    /// The epoch whose libcurl is to be told about an event; nil where nobody wants it any more.
+    mutating func epoch(ready descriptor: Int32, on loop: Loop) -> Int? {
+        guard let index = self.index(descriptor), self.entries[index].epoch != 0 else { return nil }
+        if !self.entries[index].wanted.isEmpty { return self.entries[index].epoch }
+        // An idle connection never speaks first: it was closed, and libcurl finds out when it wants to use it.
+        self.markDead(index)
+        self.forget(index, descriptor, on: loop)
+        return nil
+    }
+
+    /// Applies what libcurl wished for.
+    mutating func apply(_ log: CurlLog, of epoch: Int, on loop: Loop) {
+        guard !log.changes.isEmpty else { return }
+        for change in log.changes {
+            switch change {
+            case .opened(let descriptor): self.open(descriptor, epoch)
+            case .closed(let descriptor): self.close(descriptor)
+            case .want(let descriptor, let what): self.want(descriptor, what, epoch, on: loop)
+            }
+        }
+        log.changes.removeAll(keepingCapacity: true)
+        self.register(on: loop)
+    }
+
+    /// The sockets of an epoch that no transfer is using: libcurl wants nothing of them, and they are not in `busy`.
+    func idle(of epoch: Int, except busy: Set<Int32>) -> [Int32] {
+        self.entries.indices.compactMap { index in
+            let entry = self.entries[index]
+            let descriptor = Int32(index)
+            return entry.isOurs && entry.epoch == epoch && entry.wanted.isEmpty && !busy.contains(descriptor)
+                ? descriptor : nil
+        }
+    }
+
+    /// Takes a socket out of the count of usable ones.
+    mutating func markDead(_ descriptor: Int32) {
+        if let index = self.index(descriptor) { self.markDead(index) }
+    }
+
+    // Descriptors whose registration has to follow their wish; most changes cancel each other within a batch.
+    private var touched: [Int32] = []
+
+    private mutating func open(_ descriptor: Int32, _ epoch: Int) {
+        let index = self.makeIndex(descriptor)
+        self.entries[index] = Entry(epoch: epoch, isOurs: true)
+        self.openCount += 1
+    }
+
+    private mutating func close(_ descriptor: Int32) {
+        let index = self.makeIndex(descriptor)
+        if self.entries[index].isOurs, !self.entries[index].isDead { self.openCount -= 1 }
+        self.entries[index] = Entry()
+    }
+
+    private mutating func markDead(_ index: Int) {
+        guard self.entries[index].isOurs, !self.entries[index].isDead else { return }
+        self.entries[index].isDead = true
+        self.openCount -= 1
+    }
+
+    private mutating func want(_ descriptor: Int32, _ what: Int32, _ epoch: Int, on loop: Loop) {
+        let index = self.makeIndex(descriptor)
+        self.entries[index].epoch = epoch
+        self.entries[index].wanted = SocketTable.interest(what)
+        if what != CURL_POLL_REMOVE {
+            self.touched.append(descriptor)
+        } else if !self.entries[index].isOurs {
+            self.forget(index, descriptor, on: loop)
+            self.entries[index] = Entry()
+        }
+    }
+
+    private mutating func register(on loop: Loop) {
+        for descriptor in self.touched {
+            let index = self.makeIndex(descriptor)
+            let wanted = self.entries[index].wanted
+            guard !wanted.isEmpty, self.entries[index].registered != wanted else { continue }
+            self.controlCalls += 1
+            self.entries[index].registered =
+                self.watch(descriptor, wanted, isKnown: self.entries[index].registered != nil, on: loop)
+        }
+        self.touched.removeAll(keepingCapacity: true)
+    }
+
+    // A failure leaves the socket unwatched, and libcurl's own timeouts end the transfer.
+    private func watch(
+        _ descriptor: Int32, _ wanted: Loop.Interest, isKnown: Bool, on loop: Loop
+    ) -> Loop.Interest? {
+        do throws(LoopError) {
+            if isKnown { try loop.change(descriptor, to: wanted) } else { try loop.watch(descriptor, for: wanted) }
+            return wanted
+        } catch {
+            guard error.code == (isKnown ? ENOENT : EEXIST) else { return nil }
+        }
+        do throws(LoopError) {
+            if isKnown { try loop.watch(descriptor, for: wanted) } else { try loop.change(descriptor, to: wanted) }
+            return wanted
+        } catch {
+            return nil
+        }
+    }
+
+    private mutating func forget(_ index: Int, _ descriptor: Int32, on loop: Loop) {
+        guard self.entries[index].registered != nil else { return }
+        self.entries[index].registered = nil
+        self.controlCalls += 1
+        do throws(LoopError) {
+            try loop.unwatch(descriptor)
+        } catch {
+            // The kernel forgets closed descriptors by itself: there is nothing left to undo.
+        }
+    }
+
+    private func index(_ descriptor: Int32) -> Int? {
+        self.entries.indices.contains(Int(descriptor)) ? Int(descriptor) : nil
+    }
+
+    private mutating func makeIndex(_ descriptor: Int32) -> Int {
+        let index = Int(descriptor)
+        if index >= self.entries.count {
+            self.entries.append(contentsOf: repeatElement(Entry(), count: max(64, index + 1 - self.entries.count)))
+        }
+        return index
+    }
+
+    private static func interest(_ what: Int32) -> Loop.Interest {
+        switch what {
+        case CURL_POLL_IN: .read
+        case CURL_POLL_OUT: .write
+        case CURL_POLL_INOUT: [.read, .write]
+        default: []
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/// What a ``LiveServer`` does with a request: steps, one after the other.
+public struct LiveServerAnswer: Sendable {
+    /// One thing a server can do to its client.
+    public enum Step: Sendable {
+        /// Sends bytes as they are.
+        case send([UInt8])
+        /// Sends a body of so many bytes, byte n of it being ``LiveServerAnswer/byte(at:)`` of `from` + n.
+        case pattern(from: Int64, count: Int64)
+        /// Waits, unless the server stops.
+        case wait(milliseconds: Int)
+        /// Closes the connection in an orderly way (FIN).
+        case close
+        /// Breaks the connection (RST).
+        case reset
+        /// Says nothing more until the client closes or the server stops.
+        case hang
+    }
+
+    /// The steps, in order. After the last one the next request of the connection is read.
+    public var steps: [Step]
+
+    /// An answer from its steps.
+    public init(_ steps: [Step]) { self.steps = steps }
+
+    /// A whole answer with a length.
+    public static func respond(
+        _ status: Int = 200, _ fields: [String] = [], body: [UInt8] = []
+    ) -> LiveServerAnswer {
+        LiveServerAnswer([.send(self.head(status, fields + ["Content-Length: \(body.count)"]) + body)])
+    }
+
+    /// A whole answer with a text for its body.
+    public static func respond(_ status: Int = 200, _ fields: [String] = [], text: String) -> LiveServerAnswer {
+        self.respond(status, fields, body: Array(text.utf8))
+    }
+
+    /// An answer in chunks (RFC 9112 section 7.1); `isWhole` sends the last chunk, too.
+    public static func chunked(_ chunks: [String], isWhole: Bool = true) -> LiveServerAnswer {
+        let body = chunks.flatMap { Array("\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n".utf8) }
+        let end = isWhole ? Array("0\r\n\r\n".utf8) : []
+        return LiveServerAnswer([.send(self.head(200, ["Transfer-Encoding: chunked"]) + body + end)])
+    }
+
+    /// A body of the test pattern, or the part of it that the request's Range asks for, with a strong entity tag.
+    public static func pattern(
+        _ total: Int64, for request: LiveServerRequest, etag: String = "\"tide\"", slice: Int64? = nil,
+        pauseMilliseconds: Int = 0
+    ) -> LiveServerAnswer {
+        let asked = request.rangeStart
+        let isSame = request.field("if-range").map { $0 == etag } ?? true
+        let start = isSame ? asked ?? 0 : 0
+        let fields = ["ETag: \(etag)", "Accept-Ranges: bytes"]
+        guard start < total else { return .respond(416, fields + ["Content-Range: bytes */\(total)"]) }
+        let range = start > 0 ? ["Content-Range: bytes \(start)-\(total - 1)/\(total)"] : []
+        let head = self.head(start > 0 ? 206 : 200, fields + range + ["Content-Length: \(total - start)"])
+        var steps: [Step] = [.send(head)]
+        var sent = start
+        while sent < total {
+            let count = min(slice ?? total, total - sent)
+            steps.append(.pattern(from: sent, count: count))
+            if pauseMilliseconds > 0 { steps.append(.wait(milliseconds: pauseMilliseconds)) }
+            sent += count
+        }
+        return LiveServerAnswer(steps)
+    }
+
+    /// These steps after the answer's own.
+    public func then(_ steps: Step...) -> LiveServerAnswer { LiveServerAnswer(self.steps + steps) }
+
+    /// A status line and field lines with the empty line that ends them.
+    public static func head(_ status: Int, _ fields: [String]) -> [UInt8] {
+        Array((["HTTP/1.1 \(status) Test"] + fields + ["", ""]).joined(separator: "\r\n").utf8)
+    }
+
+    /// The test pattern's byte at an offset: no part of a body looks like another within 251 · 256 bytes.
+    public static func byte(at offset: Int64) -> UInt8 {
+        UInt8(truncatingIfNeeded: offset % 251 ^ offset >> 8)
+    }
+
+    /// A part of the test pattern.
+    public static func bytes(from start: Int64 = 0, count: Int64) -> [UInt8] {
+        (start..<start + count).map(self.byte(at:))
+    }
+}

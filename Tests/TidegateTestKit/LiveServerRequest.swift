@@ -1,0 +1,42 @@
+public import TidegateModel
+
+/// A request as a ``LiveServer`` received it.
+public struct LiveServerRequest: Sendable {
+    /// The request method.
+    public var method: String
+    /// The request target, with its query.
+    public var path: String
+    /// The fields in order.
+    public var fields: [HTTPField]
+    /// The body.
+    public var body: [UInt8] = []
+    /// The connection, counted from 1.
+    public var connection: Int
+    /// The request's place among all that came, counted from 1.
+    public var number = 0
+
+    /// The first field of that name, case ignored.
+    public func field(_ name: String) -> String? {
+        self.fields.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// N of `Range: bytes=N-`.
+    public var rangeStart: Int64? {
+        guard let range = self.field("range"), range.hasPrefix("bytes="), range.hasSuffix("-") else { return nil }
+        return Int64(range.dropFirst(6).dropLast())
+    }
+
+    /// Parses a head that ends before its empty line; nil where it makes no sense.
+    init?(head: [UInt8], connection: Int) {
+        let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count == 3 else { return nil }
+        self.method = String(words[0])
+        self.path = String(words[1])
+        self.connection = connection
+        self.fields = lines.dropFirst().map { line in
+            let colon = line.firstIndex(of: ":") ?? line.endIndex
+            return HTTPField(String(line[..<colon]), String(line[colon...].dropFirst().drop { $0 == " " }))
+        }
+    }
+}
