@@ -34,3 +34,9 @@ static inline int tg_epoll_wait(int epoll, struct epoll_event *events, int capac
 
 /// Names the calling thread; the kernel keeps 15 bytes (PR_SET_NAME, prctl(2)).
 static inline void tg_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+/// Moves the calling thread into the namespace behind a descriptor (setns(2)); hidden without _GNU_SOURCE.
+int setns(int descriptor, int kind);
+
+/// CLONE_NEWNET: the network part of setns(2).
+static inline int tg_enter_network(int descriptor) { return setns(descriptor, 0x40000000); }

@@ -36,6 +36,8 @@ public struct Link: Sendable, Hashable {
     public var master: UInt32?
     /// The addresses on the link, in the kernel's order.
     public var addresses: [IPPrefix]
+    /// The families of which the link has an address that counts: neither link-local nor still being checked.
+    public var usableFamilies: Set<AddressFamily>
     /// How often the carrier was lost since the link exists, by the kernel's own counter; nil where it has none.
     public var carrierLosses: UInt32?
     /// True for links that the configuration keeps out of series and `link.changed` events.
@@ -48,7 +50,7 @@ public struct Link: Sendable, Hashable {
     public init(
         name: String, index: UInt32, generation: UInt32 = 0, kind: Kind, isAdminUp: Bool, hasCarrier: Bool,
         operState: OperState, reason: Unreachable?, master: UInt32? = nil, addresses: [IPPrefix] = [],
-        carrierLosses: UInt32? = nil, isExcluded: Bool = false
+        usableFamilies: Set<AddressFamily> = [], carrierLosses: UInt32? = nil, isExcluded: Bool = false
     ) {
         self.name = name
         self.index = index
@@ -60,6 +62,7 @@ public struct Link: Sendable, Hashable {
         self.reason = reason
         self.master = master
         self.addresses = addresses
+        self.usableFamilies = usableFamilies
         self.carrierLosses = carrierLosses
         self.isExcluded = isExcluded
     }

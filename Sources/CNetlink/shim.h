@@ -1,0 +1,39 @@
+#pragma once
+// libnl's sockets and attribute parsing, with the rtnetlink constants and what Swift cannot read from macros.
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/errno.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// <linux/if.h> clashes with the Glibc module, which has <net/if.h> without these two.
+enum { TG_IFF_LOWER_UP = 1 << 16, TG_IFF_DORMANT = 1 << 17 };
+
+// Linux 5.18 and libnl 3.7 differ in which of these they know; the numbers are the kernel's ABI.
+enum { TG_IFLA_CARRIER_UP_COUNT = 47, TG_IFLA_CARRIER_DOWN_COUNT = 48, TG_RTEXT_FILTER_SKIP_STATS = 1 << 3 };
+
+static inline struct nlmsghdr *tg_message(const void *bytes) { return (struct nlmsghdr *)bytes; }
+
+/// The body of a message; its length has to be checked before.
+static inline const void *tg_body(const struct nlmsghdr *message) { return nlmsg_data(message); }
+
+/// The first nexthop of an RTA_MULTIPATH attribute, or NULL where there is no room for one.
+static inline const struct rtnexthop *tg_nexthop_at(const void *bytes, size_t offset, size_t length) {
+    if (offset > length || length - offset < sizeof(struct rtnexthop)) return NULL;
+    const struct rtnexthop *hop = (const struct rtnexthop *)((const char *)bytes + offset);
+    if (hop->rtnh_len < sizeof(struct rtnexthop) || hop->rtnh_len > length - offset) return NULL;
+    return hop;
+}
+
+/// Parses the attributes that follow the fixed part of a nexthop.
+static inline int tg_nexthop_attributes(const struct rtnexthop *hop, struct nlattr **table, int maximum) {
+    return nla_parse(
+        table, maximum, (struct nlattr *)((char *)hop + sizeof(struct rtnexthop)),
+        (int)(hop->rtnh_len - sizeof(struct rtnexthop)), NULL);
+}

@@ -1,0 +1,45 @@
+package import TidegateModel
+
+/// How the kernel is watched.
+package struct KernelOptions: Sendable {
+    /// The two sockets.
+    package enum Purpose: Sendable, Hashable {
+        /// Hears multicast, never asks.
+        case monitor
+        /// Asks, never hears multicast.
+        case query
+    }
+
+    /// Look once, join nothing.
+    package var isOnce: Bool
+    /// The receive buffer to ask for, in bytes; the kernel doubles it.
+    package var receiveBufferBytes: Int
+    /// Runs on the thread before the first socket is opened; a test enters its namespace here.
+    package var onThreadStart: @Sendable () -> Void
+    /// Stands in for a kernel or sandbox that refuses a socket; asked before each one is opened.
+    package var refusal: @Sendable (Purpose) -> NetlinkError?
+
+    package init(
+        isOnce: Bool = false, receiveBufferBytes: Int = 8 << 20, onThreadStart: @escaping @Sendable () -> Void = {},
+        refusal: @escaping @Sendable (Purpose) -> NetlinkError? = { _ in nil }
+    ) {
+        self.isOnce = isOnce
+        self.receiveBufferBytes = receiveBufferBytes
+        self.onThreadStart = onThreadStart
+        self.refusal = refusal
+    }
+}
+
+/// What the kernel's side has to tell after a batch.
+package struct KernelNews: Sendable {
+    /// What was heard or missed, for the bus.
+    package var events: [NetlinkEvent] = []
+    /// Something may have changed: look again.
+    package var isDirty = false
+    /// A link or an address was lost: look at once.
+    package var isLoss = false
+    /// The sight changed: blind, or seeing again, or in another mode.
+    package var isSightChanged = false
+
+    package init() {}
+}

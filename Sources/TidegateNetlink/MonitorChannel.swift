@@ -1,0 +1,51 @@
+internal import CNetlink
+internal import TidegateModel
+
+/// The socket that listens: multicast only.
+final class MonitorChannel {
+    // Without links a monitor hears nothing that matters; the others are tolerated missing.
+    private static let required = RTNLGRP_LINK.rawValue
+    private static let routes = [RTNLGRP_IPV4_ROUTE.rawValue, RTNLGRP_IPV6_ROUTE.rawValue]
+    private static let others = [
+        RTNLGRP_IPV4_IFADDR.rawValue, RTNLGRP_IPV6_IFADDR.rawValue, RTNLGRP_IPV4_RULE.rawValue,
+        RTNLGRP_IPV6_RULE.rawValue, RTNLGRP_NEXTHOP.rawValue, RTNLGRP_IPV4_NETCONF.rawValue,
+        RTNLGRP_IPV6_NETCONF.rawValue,
+    ]
+
+    private let socket: NetlinkSocket
+
+    init(bufferBytes: Int) throws(NetlinkError) {
+        self.socket = try NetlinkSocket.connected(bufferBytes: bufferBytes)
+        try self.socket.setNonblocking()
+        try self.socket.join(MonitorChannel.required)
+        for group in MonitorChannel.others { try? self.socket.join(group) }
+        self.joinRoutes()
+    }
+
+    var descriptor: Int32 { self.socket.descriptor }
+    var receiveBufferBytes: Int { self.socket.receiveBufferBytes }
+
+    func setReceiveBuffer(_ bytes: Int) { self.socket.setReceiveBuffer(bytes) }
+
+    // A route group that is refused only costs promptness: the safety lookups see the same.
+    func joinRoutes() { for group in MonitorChannel.routes { try? self.socket.join(group) } }
+
+    func leaveRoutes() { for group in MonitorChannel.routes { try? self.socket.leave(group) } }
+
+    func receive(_ body: (KernelEnvelope) -> Void) -> NetlinkSocket.Received {
+        self.socket.receive { MessageDecoder.decode($0, body) }
+    }
+
+    /// Throws away what is queued, because a dump will replace it.
+    func drain() -> NetlinkSocket.Received {
+        // Bounded: a kernel that fills the queue faster than this must not hold the thread.
+        for _ in 0..<100_000 {
+            switch self.socket.receive({ _ in }) {
+            case .datagram, .foreign, .truncated, .overrun: continue
+            case .nothing: return .nothing
+            case .failed(let error): return .failed(error)
+            }
+        }
+        return .overrun
+    }
+}

@@ -1,0 +1,123 @@
+internal import CNetlink
+internal import Glibc
+
+/// A route netlink socket of libnl's; closed when it goes out of scope.
+struct NetlinkSocket: ~Copyable {
+    /// What one call of ``receive(_:)`` brought.
+    enum Received: Equatable {
+        /// A datagram was read and handed over.
+        case datagram
+        /// A datagram of somebody else's than the kernel; it was thrown away.
+        case foreign
+        /// Nothing to read, or the time limit passed.
+        case nothing
+        /// The kernel dropped messages before this point; what is left in the queue is older.
+        case overrun
+        /// A datagram was longer than the buffer.
+        case truncated
+        /// The socket does not work any more.
+        case failed(NetlinkError)
+    }
+
+    // Kernels build dump datagrams of up to 32 KiB; twice that leaves no room for doubt.
+    private static let datagramCapacity = 65_536
+
+    private let raw: OpaquePointer
+
+    private init() throws(NetlinkError) {
+        guard let raw = nl_socket_alloc() else { throw NetlinkError(operation: "nl_socket_alloc", errno: ENOMEM) }
+        self.raw = raw
+    }
+
+    deinit { nl_socket_free(self.raw) }
+
+    /// A connected socket whose receive buffer holds `bufferBytes` where the kernel allows it.
+    static func connected(bufferBytes: Int) throws(NetlinkError) -> NetlinkSocket {
+        let socket = try NetlinkSocket()
+        // Notifications carry the sequence numbers of whoever caused them.
+        nl_socket_disable_seq_check(socket.raw)
+        nl_socket_disable_auto_ack(socket.raw)
+        nl_socket_disable_msg_peek(socket.raw)
+        try check(nl_connect(socket.raw, NETLINK_ROUTE), "opening a route netlink socket")
+        try check(nl_socket_set_msg_buf_size(socket.raw, NetlinkSocket.datagramCapacity), "nl_socket_set_msg_buf_size")
+        // After nl_connect, which sets a smaller buffer than the kernel's own default.
+        socket.setReceiveBuffer(bufferBytes)
+        return socket
+    }
+
+    var descriptor: Int32 { nl_socket_get_fd(self.raw) }
+
+    /// Joins a multicast group; throws where the kernel or a sandbox refuses it.
+    func join(_ group: UInt32) throws(NetlinkError) {
+        try check(nl_socket_add_membership(self.raw, Int32(group)), "joining netlink group \(group)")
+    }
+
+    func leave(_ group: UInt32) throws(NetlinkError) {
+        try check(nl_socket_drop_membership(self.raw, Int32(group)), "leaving netlink group \(group)")
+    }
+
+    func setNonblocking() throws(NetlinkError) {
+        try check(nl_socket_set_nonblocking(self.raw), "nl_socket_set_nonblocking")
+    }
+
+    /// Asks for exact errors and strict filtering; kernels that lack an option work without it.
+    func setQueryOptions(timeoutSeconds: Int) {
+        for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] { _ = self.set(SOL_NETLINK, option, 1) }
+        var limit = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
+        _ = setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    /// Asks for a receive buffer; the effective size is in ``receiveBufferBytes``.
+    func setReceiveBuffer(_ bytes: Int) {
+        let size = Int32(clamping: bytes)
+        guard !self.set(SOL_SOCKET, SO_RCVBUFFORCE, size) else { return }
+        _ = self.set(SOL_SOCKET, SO_RCVBUF, size)
+    }
+
+    /// The receive buffer's effective size: what the kernel doubled and perhaps capped.
+    var receiveBufferBytes: Int {
+        var size: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 else { return 0 }
+        return Int(size)
+    }
+
+    /// Sends requests; several may stand one behind the other.
+    func send(_ requests: [UInt8]) throws(NetlinkError) {
+        let sent = requests.withUnsafeBytes { bytes in
+            nl_sendto(self.raw, UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
+        }
+        try check(sent, "sending a netlink request")
+    }
+
+    /// Reads one datagram and lends it to `body`.
+    func receive(_ body: (UnsafeRawBufferPointer) -> Void) -> Received {
+        var sender = sockaddr_nl()
+        var buffer: UnsafeMutablePointer<UInt8>?
+        let count = nl_recv(self.raw, &sender, &buffer, nil)
+        defer { free(buffer) }
+        if count <= 0 { return NetlinkSocket.outcome(of: count) }
+        // Any process may send to our port; only the kernel has port 0.
+        guard sender.nl_pid == 0 else { return .foreign }
+        body(UnsafeRawBufferPointer(start: buffer, count: Int(count)))
+        return .datagram
+    }
+
+    private static func outcome(of count: Int32) -> Received {
+        switch -count {
+        case 0, NLE_AGAIN: .nothing
+        case NLE_NOMEM: .overrun
+        case NLE_MSG_TRUNC: .truncated
+        default: .failed(NetlinkError(operation: "reading a netlink socket", libnl: count))
+        }
+    }
+
+    private func set(_ level: Int32, _ option: Int32, _ value: Int32) -> Bool {
+        var value = value
+        return setsockopt(self.descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
+    }
+}
+
+private func check(_ code: Int32, _ operation: String) throws(NetlinkError) {
+    guard code >= 0 else { throw NetlinkError(operation: operation, libnl: code) }
+}

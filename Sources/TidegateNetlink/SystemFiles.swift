@@ -1,0 +1,50 @@
+internal import Glibc
+package import TidegateModel
+
+/// Small files of the system's that the kernel or the administrator keeps.
+package enum SystemFiles {
+    /// What sysfs says about a link; nothing where /sys belongs to another namespace.
+    package static func facts(of link: KernelLink) -> LinkFacts {
+        let folder = "/sys/class/net/\(link.name)"
+        guard !link.name.contains("/"), let index = self.text("\(folder)/ifindex"),
+            UInt32(index.filter(\.isNumber)) == link.index
+        else { return LinkFacts() }
+        let event = self.text("\(folder)/uevent") ?? ""
+        let type = event.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }?.dropFirst("DEVTYPE=".count)
+        return LinkFacts(
+            deviceType: type.map(String.init), isWireless: self.exists("\(folder)/wireless") || self.exists("\(folder)/phy80211"),
+            hasDevice: self.exists("\(folder)/device"))
+    }
+
+    /// The resolvers of /etc/resolv.conf (resolv.conf(5)), in order; 127.0.0.1 where there is none, as glibc has it.
+    package static func resolvers() -> [IPAddress] {
+        let found = self.resolvers(in: self.text("/etc/resolv.conf") ?? "")
+        return found.isEmpty ? [IPAddress(ipv4: 0x7F00_0001)] : found
+    }
+
+    /// The `nameserver` lines of a resolv.conf. Zones given by interface name are left out, and with them the address.
+    package static func resolvers(in text: String) -> [IPAddress] {
+        text.split(whereSeparator: \.isNewline).compactMap { line in
+            let words = line.split(whereSeparator: \.isWhitespace)
+            guard words.count >= 2, words[0] == "nameserver" else { return nil }
+            return IPAddress(String(words[1]))
+        }
+    }
+
+    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    // These files are short; whatever goes beyond 64 KiB is not one of them.
+    private static func text(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while content.count < 65_536 {
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { break }
+            content.append(contentsOf: buffer[..<count])
+        }
+        return String(decoding: content, as: UTF8.self)
+    }
+}

@@ -1,0 +1,115 @@
+internal import CNetlink
+internal import Glibc
+internal import TidegateModel
+
+/// Decodes RTM_NEWLINK and RTM_DELLINK.
+enum LinkDecoder {
+    static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, isGone: Bool) -> KernelMessage? {
+        guard let header = MessageDecoder.body(message, as: ifinfomsg.self) else { return nil }
+        // A port that leaves its bridge is announced as RTM_DELLINK of AF_BRIDGE, and is not gone.
+        guard header.ifi_family == UInt8(AF_UNSPEC) else { return .ignored }
+        guard header.ifi_index > 0 else { return nil }
+        let index = UInt32(header.ifi_index)
+        if isGone { return .linkGone(index: index) }
+        return Attributes.of(message, fixedBytes: MemoryLayout<ifinfomsg>.size, highest: 64) { attributes in
+            // Wireless extensions repeat a link without saying anything about it.
+            if header.ifi_change == 0, attributes.bytes(Int(IFLA_WIRELESS)) != nil { return .ignored }
+            return self.link(header, index, attributes).map { .link($0) }
+        }
+    }
+
+    private static func link(_ header: ifinfomsg, _ index: UInt32, _ attributes: Attributes) -> KernelLink? {
+        guard let name = attributes.text(Int(IFLA_IFNAME)), !name.isEmpty else { return nil }
+        let states: [Link.OperState] = [.unknown, .notPresent, .down, .lowerLayerDown, .testing, .dormant, .up]
+        let state = Int(attributes.byte(Int(IFLA_OPERSTATE)) ?? 0)
+        let kind = attributes.nested(Int(IFLA_LINKINFO), highest: 8) { $0.text(Int(IFLA_INFO_KIND)) }
+        return KernelLink(
+            index: index, name: name, flags: header.ifi_flags,
+            operState: states.indices.contains(state) ? states[state] : .unknown, hardwareType: header.ifi_type,
+            infoKind: kind, master: attributes.word(Int(IFLA_MASTER)),
+            carrierLosses: attributes.word(Int(TG_IFLA_CARRIER_DOWN_COUNT)))
+    }
+}
+
+/// Decodes RTM_NEWADDR and RTM_DELADDR.
+enum AddressDecoder {
+    static func decode(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelAddress? {
+        guard let header = MessageDecoder.body(message, as: ifaddrmsg.self), header.ifa_index > 0 else { return nil }
+        return Attributes.of(message, fixedBytes: MemoryLayout<ifaddrmsg>.size, highest: 16) { attributes in
+            // On point-to-point links IFA_ADDRESS is the other end.
+            let remote = attributes.address(Int(IFA_ADDRESS))
+            guard let local = attributes.address(Int(IFA_LOCAL)) ?? remote,
+                let prefix = IPPrefix(local, length: Int(header.ifa_prefixlen))
+            else { return nil }
+            var flags = attributes.word(Int(IFA_FLAGS)) ?? UInt32(header.ifa_flags)
+            // Both ways of saying "deprecated" occur, in turns, for the same address.
+            if let lifetimes = attributes.bytes(Int(IFA_CACHEINFO)), lifetimes.count >= 4,
+                lifetimes.loadUnaligned(as: UInt32.self) == 0
+            {
+                flags |= KernelAddress.flagDeprecated
+            }
+            return KernelAddress(
+                link: header.ifa_index, prefix: prefix, peer: remote == local ? nil : remote, flags: flags,
+                scope: header.ifa_scope)
+        }
+    }
+}
+
+/// Decodes RTM_NEWROUTE.
+enum RouteDecoder {
+    private static let (table, link, gateway, via) = (
+        Int(RTA_TABLE.rawValue), Int(RTA_OIF.rawValue), Int(RTA_GATEWAY.rawValue), Int(RTA_VIA.rawValue)
+    )
+    private static let (source, multipath, cacheInfo, highest) = (
+        Int(RTA_PREFSRC.rawValue), Int(RTA_MULTIPATH.rawValue), Int(RTA_CACHEINFO.rawValue), Int(RTA_NH_ID.rawValue)
+    )
+
+    static func decode(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelRoute? {
+        guard let header = MessageDecoder.body(message, as: rtmsg.self) else { return nil }
+        return Attributes.of(message, fixedBytes: MemoryLayout<rtmsg>.size, highest: self.highest) { attributes in
+            KernelRoute(
+                kind: self.kind(header.rtm_type), table: attributes.word(self.table) ?? UInt32(header.rtm_table),
+                flags: header.rtm_flags, link: attributes.word(self.link),
+                gateway: attributes.address(self.gateway) ?? attributes.via(self.via),
+                source: attributes.address(self.source),
+                nexthops: attributes.bytes(self.multipath).map(self.nexthops) ?? [],
+                expiresIn: attributes.bytes(self.cacheInfo).flatMap(self.expiry))
+        }
+    }
+
+    private static func kind(_ type: UInt8) -> KernelRoute.Kind {
+        switch Int(type) {
+        case RTN_UNICAST: .unicast
+        case RTN_LOCAL: .local
+        case RTN_BROADCAST: .broadcast
+        case RTN_MULTICAST: .multicast
+        case RTN_ANYCAST: .anycast
+        default: .other(type)
+        }
+    }
+
+    private static func nexthops(_ bytes: UnsafeRawBufferPointer) -> [KernelRoute.Nexthop] {
+        var result: [KernelRoute.Nexthop] = []
+        var offset = 0
+        while let hop = tg_nexthop_at(bytes.baseAddress, offset, bytes.count) {
+            let gateway = Attributes.of(hop, highest: self.highest) {
+                $0.address(self.gateway) ?? $0.via(self.via)
+            }
+            if hop.pointee.rtnh_ifindex > 0 {
+                result.append(
+                    KernelRoute.Nexthop(
+                        link: UInt32(hop.pointee.rtnh_ifindex), gateway: gateway,
+                        flags: UInt32(hop.pointee.rtnh_flags)))
+            }
+            offset += (Int(hop.pointee.rtnh_len) + 3) / 4 * 4
+        }
+        return result
+    }
+
+    // struct rta_cacheinfo: rta_expires is the third word, signed, in hundredths of a second; 0 means never.
+    private static func expiry(_ bytes: UnsafeRawBufferPointer) -> Duration? {
+        guard bytes.count >= 12 else { return nil }
+        let ticks = bytes.loadUnaligned(fromByteOffset: 8, as: Int32.self)
+        return ticks == 0 ? nil : .milliseconds(10 * Int64(max(0, ticks)))
+    }
+}

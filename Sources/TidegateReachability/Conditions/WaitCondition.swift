@@ -1,0 +1,130 @@
+public import TidegateModel
+
+/// Something to wait for, as `tidegate wait --for` takes it.
+public enum WaitCondition: Sendable, Hashable {
+    /// What a host has to answer to.
+    public enum HostCheck: String, Sendable, CaseIterable, Hashable {
+        case tcp, tls, http
+    }
+
+    /// A link carries traffic: the named one, or any.
+    case carrier(interface: String?)
+    /// A link has an address that counts.
+    case address(interface: String?, family: AddressFamily?)
+    /// There is a default path.
+    case route(family: AddressFamily?)
+    /// Some address of a host is routed and, with a check, answers.
+    case host(Target, HostCheck?)
+
+    /// Parses `carrier[:IF]`, `address[:IF][:v4|v6]`, `route[:v4|v6]`, `host:NAME[:PORT[/tcp|tls|http]]`.
+    ///
+    /// - Throws: ``WaitConditionError``, which quotes the part that is wrong.
+    public init(_ text: String) throws(WaitConditionError) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let rest = parts.count == 2 ? parts[1] : nil
+        switch parts[0] {
+        case "carrier": self = .carrier(interface: try rest.map { part throws(WaitConditionError) in try WaitCondition.interface(part, of: text) })
+        case "address": self = try WaitCondition.address(rest, of: text)
+        case "route": self = .route(family: try rest.map { part throws(WaitConditionError) in try WaitCondition.family(part, of: text) })
+        case "host": self = try WaitCondition.host(rest, of: text)
+        case "gateway", "dns", "internet": throw .notAvailableYet(parts[0])
+        default: throw .unknownCondition(parts[0])
+        }
+    }
+
+    private static func interface(_ part: String, of text: String) throws(WaitConditionError) -> String {
+        // IFNAMSIZ with its final zero; the kernel refuses slashes, colons and blanks (dev_valid_name).
+        guard (1...15).contains(part.utf8.count), !part.contains(where: { $0 == "/" || $0 == ":" || $0.isWhitespace })
+        else { throw .badInterface(part, of: text) }
+        return part
+    }
+
+    private static func family(_ part: String, of text: String) throws(WaitConditionError) -> AddressFamily {
+        switch part {
+        case "v4": .ipv4
+        case "v6": .ipv6
+        default: throw .badFamily(part, of: text)
+        }
+    }
+
+    private static func address(_ rest: String?, of text: String) throws(WaitConditionError) -> WaitCondition {
+        guard let rest else { return .address(interface: nil, family: nil) }
+        let parts = rest.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        if parts.count == 1 {
+            if let family = try? self.family(rest, of: text) { return .address(interface: nil, family: family) }
+            return .address(interface: try self.interface(rest, of: text), family: nil)
+        }
+        return .address(interface: try self.interface(parts[0], of: text), family: try self.family(parts[1], of: text))
+    }
+
+    private static func host(_ rest: String?, of text: String) throws(WaitConditionError) -> WaitCondition {
+        guard let rest, !rest.isEmpty else { throw .noHost(text) }
+        let parts = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let target: Target
+        do throws(TargetError) {
+            target = try Target(parts[0])
+        } catch {
+            throw .badTarget(error)
+        }
+        guard parts.count == 2 else { return .host(target, target.port == nil ? nil : .tcp) }
+        guard let check = HostCheck(rawValue: parts[1]) else { throw .unknownCheck(parts[1], of: text) }
+        guard target.port != nil else { throw .checkWithoutPort(parts[1], of: text) }
+        return .host(target, check)
+    }
+
+    /// The target of a host condition.
+    public var target: Target? {
+        switch self {
+        case .host(let target, _): target
+        case .carrier, .address, .route: nil
+        }
+    }
+}
+
+extension WaitCondition: CustomStringConvertible {
+    /// The condition as ``init(_:)`` reads it.
+    public var description: String {
+        switch self {
+        case .carrier(let interface): (["carrier", interface] as [String?]).compactMap { $0 }.joined(separator: ":")
+        case .address(let interface, let family):
+            ["address", interface, family.map(VerdictWords.short)].compactMap { $0 }.joined(separator: ":")
+        case .route(let family): ["route", family.map(VerdictWords.short)].compactMap { $0 }.joined(separator: ":")
+        case .host(let target, let check): "host:\(target)\(check.map { "/\($0.rawValue)" } ?? "")"
+        }
+    }
+}
+
+/// What is wrong with a condition's text; every case quotes the offending part.
+public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The first word is no condition.
+    case unknownCondition(String)
+    /// The condition is known and cannot be tested yet.
+    case notAvailableYet(String)
+    /// This is no interface name.
+    case badInterface(String, of: String)
+    /// This is neither v4 nor v6.
+    case badFamily(String, of: String)
+    /// `host:` without a host.
+    case noHost(String)
+    /// The host or port is wrong.
+    case badTarget(TargetError)
+    /// This is neither tcp nor tls nor http.
+    case unknownCheck(String, of: String)
+    /// A check needs a port.
+    case checkWithoutPort(String, of: String)
+
+    /// One sentence without a final full stop.
+    public var description: String {
+        switch self {
+        case .unknownCondition(let word):
+            "\"\(word)\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
+        case .notAvailableYet(let word): "the condition \"\(word)\" is not available yet"
+        case .badInterface(let part, let text): "\"\(part)\" in \"\(text)\" is not an interface name"
+        case .badFamily(let part, let text): "\"\(part)\" in \"\(text)\" is neither v4 nor v6"
+        case .noHost(let text): "\"\(text)\" names no host"
+        case .badTarget(let error): error.description
+        case .unknownCheck(let part, let text): "\"\(part)\" in \"\(text)\" is not a check; checks are tcp, tls and http"
+        case .checkWithoutPort(let part, let text): "the check \"\(part)\" in \"\(text)\" needs a port"
+        }
+    }
+}

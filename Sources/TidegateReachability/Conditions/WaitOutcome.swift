@@ -1,0 +1,139 @@
+public import TidegateModel
+
+/// Whether a condition holds and, if not, what is missing.
+public enum WaitOutcome: Sendable, Hashable {
+    /// It holds.
+    case satisfied
+    /// It does not; the first rung that fails, why, and a sentence without a final full stop.
+    case unsatisfied(Rung, Unreachable?, sentence: String)
+
+    /// True when the condition holds.
+    public var isSatisfied: Bool { self == .satisfied }
+}
+
+/// What a check of a host came to: a connection, a handshake, an answer.
+public enum HostCheckResult: Sendable, Hashable {
+    /// Not made yet.
+    case pending
+    /// The host answered as it should.
+    case passed
+    /// It did not.
+    case failed(Unreachable)
+}
+
+extension WaitCondition {
+    /// Judges the condition by a status.
+    ///
+    /// - Parameters:
+    ///   - family: Only this family counts (`-4`, `-6`).
+    ///   - check: The result of the host's check, for conditions that have one.
+    public func evaluate(
+        _ status: ReachabilityStatus, family: AddressFamily? = nil, check: HostCheckResult = .pending
+    ) -> WaitOutcome {
+        guard status.families.contains(where: { $0.verdict.level != .unknown }) else {
+            return .failing(.monitorDown, VerdictWords.phrase(.monitorDown))
+        }
+        return switch self {
+        case .carrier(let interface): WaitCondition.carrier(interface, status)
+        case .address(let interface, let own): WaitCondition.address(interface, own ?? family, status)
+        case .route(let own): WaitCondition.route(own ?? family, status)
+        case .host(let target, let kind): WaitCondition.host(target, kind, family, status, check)
+        }
+    }
+
+    private static func carrier(_ name: String?, _ status: ReachabilityStatus) -> WaitOutcome {
+        if let name {
+            guard let link = status.links.first(where: { $0.name == name }) else { return .missing(name) }
+            return link.reason.map { .failing($0, VerdictWords.phrase($0, link: name)) } ?? .satisfied
+        }
+        let links = status.links.filter { $0.kind != .loopback && !$0.isExcluded }
+        guard !links.contains(where: \.isUsable) else { return .satisfied }
+        let best = links.max { LinkJudge.rung(of: $0.reason ?? .noInterface) < LinkJudge.rung(of: $1.reason ?? .noInterface) }
+        let reason = best?.reason ?? .noInterface
+        return .failing(reason, VerdictWords.phrase(reason, link: best?.name))
+    }
+
+    private static func address(
+        _ name: String?, _ family: AddressFamily?, _ status: ReachabilityStatus
+    ) -> WaitOutcome {
+        let carrier = self.carrier(name, status)
+        guard carrier.isSatisfied else { return carrier }
+        let links = status.links.filter { name == nil ? $0.kind != .loopback && !$0.isExcluded : $0.name == name }
+        let families = family.map { [$0] } ?? AddressFamily.allCases
+        let isThere = links.contains { link in link.isUsable && families.contains { link.usableFamilies.contains($0) } }
+        guard !isThere else { return .satisfied }
+        let reasons = status.families.filter { families.contains($0.family) }.compactMap(\.verdict.reason)
+        let reason = reasons.first { Rung(failing: $0) == .address } ?? .noAddress
+        let place = [name.map { "on \($0)" }, family.map { "(\(VerdictWords.short($0)))" }].compactMap { $0 }
+        return .failing(reason, ([VerdictWords.phrase(reason)] + place).joined(separator: " "))
+    }
+
+    private static func route(_ family: AddressFamily?, _ status: ReachabilityStatus) -> WaitOutcome {
+        let families = family.map { [$0] } ?? AddressFamily.allCases
+        let verdicts = status.families.filter { families.contains($0.family) }.map(\.verdict)
+        guard !verdicts.contains(where: { $0.level >= .routed }) else { return .satisfied }
+        // The family that got further is the one worth naming.
+        let best = verdicts.max { $0.level < $1.level }
+        return .failing(best?.reason ?? .noRoute, VerdictWords.families(status, families))
+    }
+
+    private static func host(
+        _ target: Target, _ kind: HostCheck?, _ family: AddressFamily?, _ status: ReachabilityStatus,
+        _ check: HostCheckResult
+    ) -> WaitOutcome {
+        let path = self.path(to: target, family, status)
+        guard path.isSatisfied, let kind else { return path }
+        return switch check {
+        case .passed: .satisfied
+        case .pending: .unsatisfied(Rung(kind), nil, sentence: "\(target) has not answered yet")
+        case .failed(let reason): .failing(reason, "\(target): \(VerdictWords.phrase(reason))")
+        }
+    }
+
+    private static func path(
+        to target: Target, _ family: AddressFamily?, _ status: ReachabilityStatus
+    ) -> WaitOutcome {
+        guard let verdict = status.targets.first(where: { $0.target == target }) else {
+            return .unsatisfied(.route, nil, sentence: "\(target) is not watched")
+        }
+        guard !verdict.addresses.isEmpty else {
+            guard verdict.verdict.level < .routed, let reason = verdict.verdict.reason else {
+                return .unsatisfied(.dns, nil, sentence: "\(target.host) is not resolved yet")
+            }
+            let phrase = VerdictWords.phrase(verdict.verdict, among: status.links) ?? "no answer"
+            return .failing(reason, "\(target.host): \(phrase)")
+        }
+        let own = verdict.addresses.filter { family == nil || $0.address.family == family }
+        guard let best = VerdictReducer.best(own) else {
+            let word = family.map(VerdictWords.short) ?? ""
+            return .failing(.nameNotFound, "\(target.host) has no \(word) address")
+        }
+        // People hear of a gain once it is stable; so does whoever waits.
+        let isSettled = family != nil || verdict.verdict.level >= .routed
+        if best.level >= .routed, isSettled { return .satisfied }
+        let reason = best.reason ?? verdict.verdict.reason ?? .noRoute
+        let judged = Verdict(level: .none, reason: reason)
+        return .failing(reason, "\(target): \(VerdictWords.phrase(judged, among: status.links) ?? "no route")")
+    }
+}
+
+extension WaitOutcome {
+    fileprivate static func failing(_ reason: Unreachable, _ sentence: String) -> WaitOutcome {
+        .unsatisfied(Rung(failing: reason), reason, sentence: sentence)
+    }
+
+    fileprivate static func missing(_ name: String) -> WaitOutcome {
+        .unsatisfied(.interface, .noInterface, sentence: "there is no interface \(name)")
+    }
+}
+
+extension Rung {
+    fileprivate init(_ check: WaitCondition.HostCheck) {
+        self =
+            switch check {
+            case .tcp: .tcp
+            case .tls: .tls
+            case .http: .http
+            }
+    }
+}

@@ -1,0 +1,28 @@
+internal import TidegateModel
+
+/// What one lookup comes to.
+enum Judgement: Hashable {
+    /// A packet would leave now.
+    case routed(NetworkPath, notes: [PathNote], expiresIn: Duration?)
+    /// It would not; `deadLink` is the link that a matching route leads to in vain.
+    case failed(Unreachable, deadLink: UInt32?)
+    /// The kernel did not answer.
+    case silent
+}
+
+extension Unreachable {
+    /// The reason behind a refused lookup (errno(3)); nil where the request itself was wrong.
+    init?(lookupErrno code: Int32, hasText: Bool) {
+        switch code {
+        case 101: self = .noRoute
+        case 113: self = .routeUnreachable
+        case 13: self = .prohibited
+        case 22:
+            // The kernel explains requests that it finds wrong; a blackhole it leaves unexplained.
+            guard !hasText else { return nil }
+            self = .blackholed
+        case 19: self = .noSuchInterface
+        default: self = .noRoute
+        }
+    }
+}

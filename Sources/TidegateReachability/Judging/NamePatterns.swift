@@ -1,0 +1,20 @@
+/// Anchored regular expressions over interface names, with what they said before.
+struct NamePatterns {
+    private let patterns: [Regex<AnyRegexOutput>]
+    private var known: [String: Bool] = [:]
+
+    /// Patterns that a configuration has already accepted.
+    init(_ patterns: [String]) {
+        self.patterns = patterns.compactMap { try? Regex($0) }
+    }
+
+    /// True when one of the patterns matches the whole name.
+    mutating func match(_ name: String) -> Bool {
+        if let answer = self.known[name] { return answer }
+        // Container names never repeat; what they leave behind is forgotten now and then.
+        if self.known.count > 4096 { self.known = [:] }
+        let answer = self.patterns.contains { (try? $0.wholeMatch(in: name)) ?? nil != nil }
+        self.known[name] = answer
+        return answer
+    }
+}

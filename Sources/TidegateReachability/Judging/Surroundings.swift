@@ -1,0 +1,98 @@
+internal import TidegateModel
+internal import TidegateNetlink
+
+/// Links and addresses, judged: what lookups are held against.
+struct Surroundings {
+    /// What is known about a source address.
+    struct Source: Hashable {
+        var isDeprecated: Bool
+        var isLinkLocal: Bool
+    }
+
+    /// Every link by index, loopback included.
+    private(set) var links: [UInt32: Link] = [:]
+    /// Addresses that traffic may come from, on links in any state.
+    private(set) var sources: [IPAddress: Source] = [:]
+    /// Addresses of usable links that count.
+    private(set) var usableAddresses: Set<IPAddress> = []
+    /// Why a family has no usable address; absent where it has one.
+    private(set) var addressReasons: [AddressFamily: Unreachable] = [:]
+    /// Families with an address that is good at least for the link itself.
+    private(set) var localFamilies: Set<AddressFamily> = []
+    /// Why no link is usable; nil where one is.
+    private(set) var linkReason: Unreachable?
+
+    init(_ tables: KernelTables, excluded: inout NamePatterns) {
+        let livePortMasters = Set(tables.links.values.lazy.filter(LinkJudge.isLivePort).compactMap(\.master))
+        for link in tables.links.values {
+            let reason = LinkJudge.reason(link, hasLivePort: livePortMasters.contains(link.index))
+            self.links[link.index] = Link(link, reason, tables.addresses(on: link.index), excluded.match(link.name))
+        }
+        self.linkReason = self.judgeLinks()
+        self.judgeAddresses(tables)
+    }
+
+    /// The links by index, as the status lists them.
+    var sortedLinks: [Link] { self.links.values.sorted { $0.index < $1.index } }
+
+    /// True when traffic to other hosts may leave by this link.
+    func isUsable(_ index: UInt32) -> Bool {
+        guard let link = self.links[index] else { return false }
+        return link.isUsable && link.kind != .loopback
+    }
+
+    /// Usable links other than this one.
+    func usableLinks(besides index: UInt32) -> [UInt32] {
+        self.links.keys.filter { $0 != index && self.isUsable($0) }.sorted()
+    }
+
+    private func judgeLinks() -> Unreachable? {
+        let outward = self.links.values.filter { $0.kind != .loopback }
+        if outward.contains(where: \.isUsable) { return nil }
+        // The link that people care about comes first, then the one that got furthest.
+        let best = outward.max { left, right in
+            if left.isExcluded != right.isExcluded { return left.isExcluded }
+            return LinkJudge.rung(of: left.reason ?? .noInterface) < LinkJudge.rung(of: right.reason ?? .noInterface)
+        }
+        return best?.reason ?? .noInterface
+    }
+
+    private mutating func judgeAddresses(_ tables: KernelTables) {
+        var reasons: [AddressFamily: [Unreachable]] = [:]
+        for address in tables.addresses {
+            let reason = AddressJudge.reason(address)
+            if reason == nil || reason == .linkLocalOnly {
+                self.sources[address.address] = Source(
+                    isDeprecated: address.flags & KernelAddress.flagDeprecated != 0, isLinkLocal: reason != nil)
+            }
+            guard self.isUsable(address.link), !self.isPort(address.link) else { continue }
+            let family = address.address.family
+            if let reason {
+                reasons[family, default: []].append(reason)
+            } else {
+                self.usableAddresses.insert(address.address)
+            }
+            if reason == nil || reason == .linkLocalOnly { self.localFamilies.insert(family) }
+        }
+        for family in AddressFamily.allCases where !self.usableAddresses.contains(where: { $0.family == family }) {
+            self.addressReasons[family] = AddressJudge.closest(reasons[family] ?? [])
+        }
+    }
+
+    // What arrives at a port belongs to its master.
+    private func isPort(_ index: UInt32) -> Bool {
+        guard let master = self.links[index]?.master, let kind = self.links[master]?.kind else { return false }
+        return kind == .bridge || kind == .bond
+    }
+}
+
+extension Link {
+    fileprivate init(_ link: KernelLink, _ reason: Unreachable?, _ addresses: [KernelAddress], _ isExcluded: Bool) {
+        self.init(
+            name: link.name, index: link.index, generation: link.generation, kind: link.isLoopback ? .loopback : link.kind,
+            isAdminUp: link.isAdminUp, hasCarrier: link.hasCarrier, operState: link.operState, reason: reason,
+            master: link.master, addresses: addresses.map(\.prefix),
+            usableFamilies: Set(addresses.filter { AddressJudge.reason($0) == nil }.map(\.address.family)),
+            carrierLosses: link.carrierLosses, isExcluded: isExcluded)
+    }
+}

@@ -1,0 +1,144 @@
+internal import TidegateModel
+internal import TidegateNetlink
+
+/// Reduces lookups to verdicts: values in, values out.
+struct VerdictReducer {
+    let surroundings: Surroundings
+    /// The links that the configuration calls metered.
+    let meteredLinks: Set<UInt32>
+
+    init(_ surroundings: Surroundings, meteredLinks: Set<UInt32> = []) {
+        self.surroundings = surroundings
+        self.meteredLinks = meteredLinks
+    }
+
+    // MARK: One lookup
+
+    /// Judges the kernel's two answers about a destination.
+    func judge(_ lookup: RouteLookup, of destination: IPAddress) -> Judgement {
+        switch (lookup.matched, lookup.chosen) {
+        case (.none, _), (_, .none): .silent
+        case (.refused(let code, let hasText), _), (.route, .refused(let code, let hasText)):
+            Unreachable(lookupErrno: code, hasText: hasText).map { .failed($0, deadLink: nil) } ?? .silent
+        case (.route(let matched), .route(let chosen)):
+            switch matched.kind {
+            case .local: self.thisHost(chosen)
+            case .broadcast, .multicast, .anycast: .failed(.notAHost, deadLink: nil)
+            case .unicast: self.judge(matched, chosen, to: destination)
+            case .other(let type): .failed(VerdictReducer.reason(ofType: type), deadLink: nil)
+            }
+        }
+    }
+
+    private static func reason(ofType type: UInt8) -> Unreachable {
+        switch type {
+        case 6: .blackholed
+        case 7: .routeUnreachable
+        case 8: .prohibited
+        default: .noRoute
+        }
+    }
+
+    private func thisHost(_ chosen: KernelRoute) -> Judgement {
+        let loopback = self.surroundings.links.values.first { $0.kind == .loopback }
+        let path = NetworkPath(
+            interface: loopback?.name ?? "lo", index: loopback?.index ?? 1, generation: loopback?.generation ?? 0,
+            source: chosen.source, table: chosen.table, metered: .guessNo)
+        return .routed(path, notes: [.thisHost], expiresIn: nil)
+    }
+
+    private func judge(_ matched: KernelRoute, _ chosen: KernelRoute, to destination: IPAddress) -> Judgement {
+        let legs = matched.legs
+        let live = legs.filter { !$0.isDead && self.surroundings.isUsable($0.link) }
+        guard let first = live.first else { return self.dead(legs) }
+        guard let source = chosen.source, let quality = self.surroundings.sources[source.withoutZone],
+            !quality.isLinkLocal || destination.isLinkLocal
+        else { return .failed(.noSourceAddress, deadLink: nil) }
+        // The kernel may choose a dead leg of several; a packet on its way there is lost, the next one may not be.
+        let isChosenLive = live.contains { $0.link == chosen.link }
+        let link = isChosenLive ? chosen.link ?? first.link : first.link
+        var notes: [PathNote] = []
+        if live.count < legs.count { notes.append(.degradedMultipath(live: live.count, total: legs.count)) }
+        if quality.isDeprecated { notes.append(.deprecatedOnly) }
+        if source.isUniqueLocal, !destination.isUniqueLocal { notes.append(.uniqueLocalSource) }
+        if self.surroundings.links[link]?.kind == .tunnel { notes.append(.tunnel) }
+        let path = self.path(
+            link, gateway: isChosenLive ? chosen.gateway : first.gateway, source: source, table: matched.table)
+        return .routed(path, notes: notes, expiresIn: matched.expiresIn)
+    }
+
+    private func dead(_ legs: [KernelRoute.Nexthop]) -> Judgement {
+        guard let leg = legs.first else { return .failed(.noSuchInterface, deadLink: nil) }
+        guard let link = self.surroundings.links[leg.link] else { return .failed(.noSuchInterface, deadLink: leg.link) }
+        guard link.kind != .loopback else { return .failed(.noRoute, deadLink: nil) }
+        return .failed(link.reason ?? .noCarrier, deadLink: leg.link)
+    }
+
+    private func path(_ index: UInt32, gateway: IPAddress?, source: IPAddress, table: UInt32) -> NetworkPath {
+        let link = self.surroundings.links[index]
+        let metered = link.map { link in
+            MeteredJudge.metered(link, among: self.surroundings.links.values) { name in
+                self.meteredLinks.contains { self.surroundings.links[$0]?.name == name }
+            }
+        }
+        return NetworkPath(
+            interface: link?.name ?? String(index), index: index, generation: link?.generation ?? 0, gateway: gateway,
+            source: source, table: table, metered: metered ?? .guessNo)
+    }
+
+    // MARK: Verdicts
+
+    /// The verdict of a family over its sentinels' judgements.
+    func family(_ family: AddressFamily, _ judgements: [Judgement]) -> Verdict {
+        guard !judgements.isEmpty, !judgements.contains(.silent) else { return .unknown }
+        var routes: [(path: NetworkPath, notes: [PathNote])] = []
+        var failures: [(reason: Unreachable, deadLink: UInt32?)] = []
+        for judgement in judgements {
+            switch judgement {
+            case .routed(let path, let notes, _): routes.append((path, notes))
+            case .failed(let reason, let deadLink): failures.append((reason, deadLink))
+            case .silent: break
+            }
+        }
+        guard let first = routes.first else {
+            // Where sentinels fail differently, a route that leads nowhere says more than no route.
+            let telling = failures.first { $0.reason != .noRoute } ?? failures.first
+            return self.noDefault(family, telling?.reason ?? .noRoute, deadLink: telling?.deadLink)
+        }
+        var notes = first.notes
+        if !failures.isEmpty { notes.append(.partial) }
+        if routes.contains(where: { $0.path.index != first.path.index || $0.path.gateway != first.path.gateway }) {
+            notes.append(.mixedPaths)
+        }
+        return Verdict(level: .routed, path: first.path, notes: notes)
+    }
+
+    private func noDefault(_ family: AddressFamily, _ reason: Unreachable, deadLink: UInt32?) -> Verdict {
+        let level: Level = self.surroundings.localFamilies.contains(family) ? .local : .none
+        return Verdict(level: level, reason: self.fundamental(reason, family, deadLink: deadLink))
+    }
+
+    /// The verdict for one address of a target.
+    func address(_ address: IPAddress, _ judgement: Judgement) -> Verdict {
+        switch judgement {
+        case .routed(let path, let notes, _): return Verdict(level: .routed, path: path, notes: notes)
+        case .silent: return .unknown
+        case .failed(let reason, let deadLink):
+            // For a neighbour on the link, a link-local source is good enough.
+            guard !address.isLinkLocal else { return Verdict(level: .none, reason: reason) }
+            return Verdict(level: .none, reason: self.fundamental(reason, address.family, deadLink: deadLink))
+        }
+    }
+
+    /// The best verdict over a target's addresses; the first one where several are as good.
+    static func best(_ verdicts: [AddressVerdict]) -> Verdict? {
+        verdicts.max { $0.verdict.level < $1.verdict.level }?.verdict
+    }
+
+    // The lowest rung that fails explains everything above it.
+    private func fundamental(_ reason: Unreachable, _ family: AddressFamily, deadLink: UInt32?) -> Unreachable {
+        if let reason = self.surroundings.linkReason { return reason }
+        if deadLink != nil { return reason }
+        return self.surroundings.addressReasons[family] ?? reason
+    }
+}

@@ -1,0 +1,118 @@
+internal import Synchronization
+public import TidegateBus
+public import TidegateModel
+package import TidegateNetlink
+
+/// Watches links, addresses, routes and rules of this network namespace, and says where packets would go.
+///
+/// It runs one thread, `tg-netlink`, until it is stopped or released. It needs no privilege. Where the kernel cannot be
+/// read, every level is `unknown`, all gates are open, and ``blindness`` says why.
+public final class ReachabilityMonitor: PathSource, Sendable {
+    private let board: ReachabilityBoard
+    private let thread: KernelThread<Watchkeeper>?
+    private let lastWatch = Atomic<UInt64>(0)
+
+    /// Starts watching; the first verdict comes within milliseconds.
+    public convenience init(
+        _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource
+    ) {
+        self.init(configuration, bus: bus, resolver: resolver, time: time, kernel: KernelOptions())
+    }
+
+    /// Starts watching a kernel as `kernel` has it: a test's namespace, or a kernel that refuses.
+    package init(
+        _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
+        kernel options: KernelOptions, resolverAddresses: @escaping @Sendable () -> [IPAddress] = SystemFiles.resolvers
+    ) {
+        let parts = WatchkeeperParts(
+            configuration: configuration, bus: bus, resolver: resolver, time: time, resolverAddresses: resolverAddresses)
+        let board = ReachabilityBoard(mode: options.isOnce ? .once : .event)
+        self.board = board
+        do throws(NetlinkError) {
+            self.thread = try KernelThread(options: options) { kernel in
+                Watchkeeper(kernel: kernel, parts: parts, board: board)
+            }
+        } catch {
+            self.thread = nil
+            board.write { content in
+                content.blindness = error.description
+                content.targetOrder = configuration.targets
+                content.isReady = true
+            }
+        }
+    }
+
+    /// Looks once without watching: one dump and the lookups, and the targets' names within `limit`.
+    public static func look(
+        _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
+        within limit: Duration = .seconds(5)
+    ) async -> ReachabilityStatus {
+        await self.look(configuration, resolver: resolver, time: time, within: limit, kernel: KernelOptions())
+    }
+
+    package static func look(
+        _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
+        within limit: Duration, kernel options: KernelOptions
+    ) async -> ReachabilityStatus {
+        var options = options
+        options.isOnce = true
+        let monitor = ReachabilityMonitor(
+            configuration, bus: EventBus(time: time), resolver: resolver, time: time, kernel: options)
+        defer { monitor.stop() }
+        return await monitor.firstStatus(within: limit)
+    }
+
+    /// Everything known now, as people see it: what was gained lately shows once it is stable.
+    public func status() -> ReachabilityStatus { self.board.status }
+
+    /// True once there is a first verdict; `unknown` is a verdict.
+    public var isReady: Bool { self.board.read { $0.isReady } }
+
+    /// Why the kernel cannot be read, in one sentence without a final full stop; nil while it can.
+    public var blindness: String? { self.board.read { $0.blindness } }
+
+    /// The first status with every configured target's name answered; what is known by then, after `limit`.
+    public func firstStatus(within limit: Duration) async -> ReachabilityStatus {
+        await withCheckedContinuation { waiter in
+            guard self.thread?.send(.tellFirst(within: limit, waiter)) ?? false else { return waiter.resume() }
+        }
+        return self.board.status
+    }
+
+    /// Ends the watch; verdicts stay as they were last.
+    public func stop() { self.thread?.stop() }
+
+    /// Looks again at everything now; how long it took.
+    package func lookAgain() async -> Duration {
+        await withCheckedContinuation { waiter in
+            guard self.thread?.send(.look(waiter)) ?? false else { return waiter.resume(returning: .zero) }
+        }
+    }
+
+    // MARK: Paths for tasks
+
+    /// The verdict that gates go by; `unknown` for a target that nobody watches.
+    public func current(_ target: Target) -> TargetVerdict {
+        self.board.read { $0.targetsForGates[target] } ?? TargetVerdict(target: target, verdict: .unknown)
+    }
+
+    /// Watches a target: one call soon, then one at every change, all on the netlink thread.
+    public func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
+        let id = self.lastWatch.add(1, ordering: .relaxed).newValue
+        guard let thread = self.thread, thread.send(.watch(target, id: id, sink: sink)) else {
+            sink(TargetVerdict(target: target, verdict: .unknown))
+            return PathWatch {}
+        }
+        return PathWatch { [weak thread] in thread?.send(.unwatch(id)) }
+    }
+
+    /// True while `address` is a usable source address on this host; true when the monitor is blind.
+    public func holdsAddress(_ address: IPAddress) -> Bool {
+        self.board.read { $0.blindness != nil || !$0.isReady || $0.usableAddresses.contains(address.withoutZone) }
+    }
+
+    /// The verdict of a family that gates go by.
+    public func family(_ family: AddressFamily) -> Verdict {
+        self.board.read { $0.familiesForGates[family] } ?? .unknown
+    }
+}

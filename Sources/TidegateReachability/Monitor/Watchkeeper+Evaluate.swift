@@ -1,0 +1,198 @@
+internal import TidegateBus
+internal import TidegateModel
+internal import TidegateNetlink
+
+// How a look is taken: tables, lookups, verdicts, gates, people; in this order.
+extension Watchkeeper {
+    /// Looks at everything; `heardAt` is when the kernel's message was read, where one led here.
+    func evaluate(heardAt: MonotonicTime?) {
+        self.pacer.evaluated()
+        self.disarm(.evaluate)
+        // Behind the kernel the last verdict is better than one by tables that may be wrong.
+        if self.kernel.isBehind, self.isReady { return self.writeHealth() }
+        guard case .seeing = self.kernel.sight else { return self.goBlind() }
+        let reducer = self.currentReducer()
+        let questions = self.sentinelQuestions()
+        let lookups = self.kernel.lookUp(questions[...])
+        var soonest: Duration?
+        let judgements = zip(questions, lookups).map { reducer.judge($1, of: $0.destination) }
+        for case .routed(_, _, let expiry?) in judgements { soonest = min(soonest ?? expiry, expiry) }
+        let families = self.families(reducer, judgements)
+        self.judgeResolvers(reducer, judgements)
+        self.settle(families, detection: heardAt.map { self.kernel.moment - $0 })
+        let count = self.evaluateTargets(reducer, heardAt: heardAt)
+        // A socket that died on the way has left silence behind, which is no verdict.
+        guard case .seeing = self.kernel.sight else { return self.goBlind() }
+        self.finish(reducer, lookups: questions.count + count, expiry: soonest)
+    }
+
+    /// Opens everything: a monitor that cannot see may not hold anybody back.
+    func goBlind() {
+        guard self.kernel.sight != .starting else { return }
+        self.settle(AddressFamily.allCases.map { .init(family: $0, verdict: .unknown) }, detection: nil)
+        for position in self.book.entries.indices { self.judged(position, [], .unknown, .usual, nil) }
+        self.writeHealth()
+        self.becomeReady()
+        self.askNames(all: false)
+    }
+
+    private func finish(_ reducer: VerdictReducer, lookups: Int, expiry: Duration?) {
+        self.writeHealth()
+        self.tellLinks(reducer.surroundings)
+        self.parts.bus.publish(.netlink(.lookedUp(count: lookups)))
+        // A little later than the expiry: the kernel rounds to hundredths of a second.
+        if let expiry { self.arm(.expiry, at: self.kernel.now + expiry + .milliseconds(20)) } else { self.disarm(.expiry) }
+        self.armSafety()
+        self.becomeReady()
+        self.askNames(all: false)
+        self.releaseWaiters()
+    }
+
+    private func becomeReady() {
+        guard !self.isReady else { return }
+        self.isReady = true
+        self.board.write { $0.isReady = true }
+        self.arm(.names, at: self.kernel.now + Watchkeeper.nameInterval)
+        self.releaseWaiters()
+    }
+
+    // MARK: Questions
+
+    private func currentReducer() -> VerdictReducer {
+        if !self.isDirty, let reducer = self.reducer { return reducer }
+        let surroundings = Surroundings(self.kernel.tables, excluded: &self.excluded)
+        let metered = surroundings.links.values.filter { self.metered.match($0.name) }.map(\.index)
+        let reducer = VerdictReducer(surroundings, meteredLinks: Set(metered))
+        self.flaps.observe(surroundings.links.values, at: self.kernel.now)
+        self.reducer = reducer
+        self.isDirty = false
+        return reducer
+    }
+
+    private var sentinels: [(AddressFamily, [IPAddress])] {
+        AddressFamily.allCases.map { family in
+            let chosen = self.parts.configuration.sentinels[family] ?? []
+            return (family, chosen.isEmpty ? ReachabilityConfiguration.defaultSentinels[family] ?? [] : chosen)
+        }
+    }
+
+    // The resolvers are asked about along with the sentinels, in case a name is not resolved yet.
+    private func sentinelQuestions() -> [RouteQuestion] {
+        if self.resolverAddresses.isEmpty { self.readResolvers() }
+        return self.sentinels.flatMap { $1 }.map { RouteQuestion($0) } + self.resolverAddresses.map { RouteQuestion($0) }
+    }
+
+    func readResolvers() {
+        let configured = self.parts.configuration.resolvers
+        self.resolverAddresses = configured.isEmpty ? self.parts.resolverAddresses() : configured
+    }
+
+    // MARK: Families
+
+    private func families(_ reducer: VerdictReducer, _ judgements: [Judgement]) -> [ReachabilityStatus.Family] {
+        var rest = judgements[...]
+        return self.sentinels.map { family, sentinels in
+            let own = Array(rest.prefix(sentinels.count))
+            rest = rest.dropFirst(sentinels.count)
+            var verdict = reducer.family(family, own)
+            if self.hidesLiveDefault(reducer, own, sentinels) { verdict.notes.append(.deadPreferredDefault) }
+            return .init(family: family, verdict: verdict)
+        }
+    }
+
+    private func judgeResolvers(_ reducer: VerdictReducer, _ judgements: [Judgement]) {
+        let own = judgements.suffix(self.resolverAddresses.count)
+        let verdicts = zip(self.resolverAddresses, own).map {
+            AddressVerdict(address: $0, verdict: reducer.address($0, $1))
+        }
+        self.resolverVerdict = VerdictReducer.best(verdicts) ?? .unknown
+    }
+
+    // The kernel prefers a dead default to a live one with a higher metric; worth a word to whoever looks.
+    private func hidesLiveDefault(_ reducer: VerdictReducer, _ own: [Judgement], _ sentinels: [IPAddress]) -> Bool {
+        guard case .failed(_, let dead?) = own.first, let sentinel = sentinels.first else { return false }
+        let others = reducer.surroundings.usableLinks(besides: dead).prefix(8)
+        let questions = others.map { RouteQuestion(sentinel, link: $0) }
+        return self.kernel.lookUp(questions[...]).contains { lookup in
+            guard case .routed = reducer.judge(lookup, of: sentinel) else { return false }
+            return true
+        }
+    }
+
+    // MARK: Settling
+
+    func times(for path: NetworkPath?) -> HoldMachine.Times {
+        guard let path, self.flaps.isFlapping(path.index, path.generation, at: self.kernel.now) else { return .usual }
+        return .flapping
+    }
+
+    private func settle(_ families: [ReachabilityStatus.Family], detection: Duration?) {
+        let global = ReachabilityStatus.global(over: families)
+        var told: [(PathEvent.Scope, HoldMachine.Effect)] = []
+        for entry in families {
+            let input = HoldMachine.Input.judged(entry.verdict, self.times(for: entry.verdict.path), detection: detection)
+            let effects = self.familyHolds[entry.family, default: HoldMachine()].handle(input, at: self.kernel.now)
+            told += effects.map { (.family(entry.family), $0) }
+        }
+        let input = HoldMachine.Input.judged(global, self.times(for: global.path), detection: detection)
+        let effects = self.globalHold.handle(input, at: self.kernel.now)
+        self.writeFamilies()
+        self.tell(effects.map { (.global, $0) } + told)
+    }
+
+    /// Lets what has become stable be known.
+    func settle() {
+        var told: [(PathEvent.Scope, HoldMachine.Effect)] = []
+        told += self.globalHold.handle(.tick, at: self.kernel.now).map { (.global, $0) }
+        for family in AddressFamily.allCases {
+            let effects = self.familyHolds[family, default: HoldMachine()].handle(.tick, at: self.kernel.now)
+            told += effects.map { (.family(family), $0) }
+        }
+        self.writeFamilies()
+        self.settleTargets()
+        self.tell(told)
+    }
+
+    private func tell(_ told: [(PathEvent.Scope, HoldMachine.Effect)]) {
+        for (scope, effect) in told {
+            guard case .tellPeople(let from, let lasted, let detection) = effect else { continue }
+            let to = self.verdictForPeople(scope)
+            if scope == .global { self.noteNewPath(from: from, to: to) }
+            self.publish(scope, from: from, to: to, lasted, detection)
+        }
+        self.armHold()
+    }
+
+    private func verdictForPeople(_ scope: PathEvent.Scope) -> Verdict {
+        switch scope {
+        case .global: self.globalHold.people.verdict ?? .unknown
+        case .family(let family): self.familyHolds[family]?.people.verdict ?? .unknown
+        case .target: .unknown
+        }
+    }
+
+    func publish(
+        _ scope: PathEvent.Scope, from: Verdict?, to: Verdict, _ lasted: Duration?, _ detection: Duration?
+    ) {
+        let event = PathEvent(scope: scope, from: from ?? .unknown, to: to, lasted: lasted, detection: detection)
+        self.parts.bus.publish(.path(event))
+    }
+
+    private func noteNewPath(from: Verdict?, to: Verdict) {
+        if from != nil, from?.level != to.level {
+            let wall = self.parts.time.wall()
+            self.board.write { $0.status.since = wall }
+        }
+        guard from != nil, to.level >= .routed else { return }
+        // Another network may have other answers.
+        self.parts.resolver.invalidate()
+        self.readResolvers()
+        self.askNames(all: true)
+    }
+
+    func armHold() {
+        let holds = [self.globalHold.deadline, self.targetDeadline] + self.familyHolds.values.map(\.deadline)
+        guard let first = holds.compactMap({ $0 }).min() else { return self.disarm(.hold) }
+        self.arm(.hold, at: first)
+    }
+}

@@ -1,0 +1,167 @@
+internal import TidegateBus
+internal import TidegateModel
+internal import TidegateNetlink
+
+/// What a watchkeeper is given for its whole life.
+struct WatchkeeperParts: Sendable {
+    var configuration: ReachabilityConfiguration
+    var bus: EventBus
+    var resolver: any NameResolver
+    var time: any TimeSource
+    var resolverAddresses: @Sendable () -> [IPAddress]
+}
+
+/// What other threads ask of the watchkeeper.
+enum WatchkeeperCommand: Sendable {
+    case watch(Target, id: UInt64, sink: @Sendable (TargetVerdict) -> Void)
+    case unwatch(UInt64)
+    case resolved(String, Result<[IPAddress], ResolveFailure>)
+    case tellFirst(within: Duration, CheckedContinuation<Void, Never>)
+    case look(CheckedContinuation<Duration, Never>)
+}
+
+/// Keeps the watch on the netlink thread: hears the kernel, has it judged, and tells gates and people.
+final class Watchkeeper: KernelObserver {
+    enum Timer: UInt64 {
+        case evaluate, hold, safety, expiry, names
+    }
+
+    static let firstWaiter: UInt64 = 1000
+    private static let safetyInterval = Duration.seconds(12)
+    private static let stormInterval = Duration.milliseconds(500)
+    static let nameInterval = Duration.seconds(60)
+
+    let kernel: Kernel
+    let parts: WatchkeeperParts
+    let board: ReachabilityBoard
+    var send: @Sendable (WatchkeeperCommand) -> Bool = { _ in false }
+
+    var pacer = EvaluationPacer()
+    var flaps = FlapCounter()
+    var globalHold = HoldMachine()
+    var familyHolds: [AddressFamily: HoldMachine] = [:]
+    var book: TargetBook
+    var resolverAddresses: [IPAddress] = []
+    var resolverVerdict = Verdict.unknown
+    var reducer: VerdictReducer?
+    var excluded: NamePatterns
+    var metered: NamePatterns
+    var isDirty = true
+    var links: [UInt32: Link] = [:]
+    var timers: [Timer: KernelTimer] = [:]
+    var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    private var lastWaiter = Watchkeeper.firstWaiter
+    var isReady = false
+
+    init(kernel: Kernel, parts: WatchkeeperParts, board: ReachabilityBoard) {
+        self.kernel = kernel
+        self.parts = parts
+        self.board = board
+        self.book = TargetBook(configured: parts.configuration.targets)
+        self.excluded = NamePatterns(parts.configuration.excludedInterfaces)
+        self.metered = NamePatterns(parts.configuration.meteredInterfaces)
+    }
+
+    func started(send: @escaping @Sendable (WatchkeeperCommand) -> Bool) {
+        self.send = send
+        let order = self.book.entries.map(\.target)
+        self.board.write { $0.targetOrder = order }
+    }
+
+    func kernelChanged(_ news: KernelNews) {
+        if news.isDirty { self.isDirty = true }
+        if news.isSightChanged || !self.isReady {
+            self.evaluate(heardAt: nil)
+        } else if news.isDirty {
+            self.pace(isLoss: news.isLoss)
+        } else if self.isHealthNews(news) {
+            self.writeHealth()
+        }
+        for event in news.events { self.parts.bus.publish(.netlink(event)) }
+    }
+
+    private func isHealthNews(_ news: KernelNews) -> Bool {
+        news.events.contains { event in
+            switch event {
+            case .overrun, .dumpInterrupted, .resynced, .receiveBuffer: true
+            case .received, .malformed, .lookedUp, .modeChanged, .lost: false
+            }
+        }
+    }
+
+    private func pace(isLoss: Bool) {
+        switch self.pacer.heard(at: self.kernel.now, isLoss: isLoss, isStorm: self.kernel.sight == .seeing(.storm)) {
+        case .now: self.evaluate(heardAt: self.kernel.now)
+        case .at(let moment): self.arm(.evaluate, at: moment)
+        }
+    }
+
+    func receive(_ command: WatchkeeperCommand) {
+        switch command {
+        case .watch(let target, let id, let sink): self.watch(target, id, sink)
+        case .unwatch(let id): self.unwatch(id)
+        case .resolved(let name, let result): self.resolved(name, result)
+        case .tellFirst(let limit, let waiter): self.tellFirst(within: limit, waiter)
+        case .look(let waiter):
+            let start = self.kernel.moment
+            self.evaluate(heardAt: nil)
+            waiter.resume(returning: self.kernel.moment - start)
+        }
+    }
+
+    func timerFired(_ token: UInt64) {
+        guard token < Watchkeeper.firstWaiter, let timer = Timer(rawValue: token) else {
+            self.waiters.removeValue(forKey: token)?.resume()
+            return
+        }
+        self.timers[timer] = nil
+        switch timer {
+        case .evaluate: self.evaluate(heardAt: self.kernel.now)
+        case .hold: self.settle()
+        case .safety, .expiry: self.evaluate(heardAt: nil)
+        case .names: self.askNames(all: true)
+        }
+    }
+
+    func stopping() {
+        for waiter in self.waiters.values { waiter.resume() }
+        self.waiters = [:]
+    }
+
+    // MARK: Timers
+
+    func arm(_ timer: Timer, at moment: MonotonicTime) {
+        if let old = self.timers[timer] { self.kernel.cancel(old) }
+        self.timers[timer] = self.kernel.schedule(at: moment, token: timer.rawValue)
+    }
+
+    func disarm(_ timer: Timer) {
+        if let old = self.timers.removeValue(forKey: timer) { self.kernel.cancel(old) }
+    }
+
+    // Nothing tells of every change; what no event told is found out by looking now and then.
+    func armSafety() {
+        switch self.kernel.sight {
+        case .seeing(.once), .blind, .starting: return
+        case .seeing(.storm): self.arm(.safety, at: self.kernel.now + Watchkeeper.stormInterval)
+        case .seeing(.event), .seeing(.poll): self.arm(.safety, at: self.kernel.now + Watchkeeper.safetyInterval)
+        }
+    }
+
+    // MARK: Waiting for the first verdict
+
+    private func tellFirst(within limit: Duration, _ waiter: CheckedContinuation<Void, Never>) {
+        guard !self.isComplete else { return waiter.resume() }
+        self.lastWaiter += 1
+        self.waiters[self.lastWaiter] = waiter
+        _ = self.kernel.schedule(at: self.kernel.now + limit, token: self.lastWaiter)
+    }
+
+    func releaseWaiters() {
+        guard !self.waiters.isEmpty, self.isComplete else { return }
+        for waiter in self.waiters.values { waiter.resume() }
+        self.waiters = [:]
+    }
+
+    private var isComplete: Bool { self.isReady && self.book.isSettled }
+}

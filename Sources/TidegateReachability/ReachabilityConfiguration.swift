@@ -1,0 +1,68 @@
+public import TidegateModel
+
+/// What a monitor watches and how it names it; an invalid one cannot be constructed.
+public struct ReachabilityConfiguration: Sendable {
+    /// The addresses whose lookups stand for "the internet", by family. No packet is ever sent to them.
+    ///
+    /// At least four global unicast addresses of each family, IPv4 in both halves of the address space.
+    public var sentinels: [AddressFamily: [IPAddress]]
+    /// What to judge besides, in the order of the status.
+    public var targets: [Target]
+    /// The resolvers to judge by while a name has no address; empty for those of /etc/resolv.conf.
+    public var resolvers: [IPAddress]
+    /// Anchored regular expressions: links kept out of series and events. They still count for the verdict.
+    public private(set) var excludedInterfaces: [String]
+    /// Anchored regular expressions: links whose traffic costs money.
+    public private(set) var meteredInterfaces: [String]
+
+    /// The links excluded by default: loopback and what containers come and go with.
+    public static let defaultExcludedInterfaces = ["lo", "veth.*", "docker.*", "br-.*", "cni.*"]
+
+    /// The defaults.
+    public init() {
+        self.sentinels = ReachabilityConfiguration.defaultSentinels
+        self.targets = []
+        self.resolvers = []
+        self.excludedInterfaces = ReachabilityConfiguration.defaultExcludedInterfaces
+        self.meteredInterfaces = []
+    }
+
+    /// A configuration from its parts.
+    ///
+    /// - Throws: ``ReachabilityConfigurationError``, which names the pattern that is no regular expression.
+    public init(
+        sentinels: [AddressFamily: [IPAddress]] = ReachabilityConfiguration.defaultSentinels, targets: [Target] = [],
+        excludedInterfaces: [String] = ReachabilityConfiguration.defaultExcludedInterfaces,
+        meteredInterfaces: [String] = [], resolvers: [IPAddress] = []
+    ) throws(ReachabilityConfigurationError) {
+        self.sentinels = sentinels
+        self.targets = targets
+        self.resolvers = resolvers
+        self.excludedInterfaces = excludedInterfaces
+        self.meteredInterfaces = meteredInterfaces
+        for pattern in excludedInterfaces + meteredInterfaces where (try? Regex(pattern)) == nil {
+            throw .invalidPattern(pattern)
+        }
+    }
+
+    /// Public resolvers and name servers of several operators and registries: IPv4 in both halves, IPv6 in four blocks.
+    public static let defaultSentinels: [AddressFamily: [IPAddress]] = [
+        .ipv4: ["1.1.1.1", "8.8.8.8", "9.9.9.9", "193.0.14.129", "198.41.0.4", "199.7.91.13"],
+        .ipv6: [
+            "2001:4860:4860::8888", "2400:cb00:2049:1::a29f:1804", "2600:9000:5300:4500::1", "2a00:1450:4001:80b::200e",
+        ],
+    ].mapValues { $0.compactMap { IPAddress($0) } }
+}
+
+/// What is wrong with a configuration.
+public enum ReachabilityConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// A pattern is no regular expression.
+    case invalidPattern(String)
+
+    /// One sentence without a final full stop.
+    public var description: String {
+        switch self {
+        case .invalidPattern(let pattern): "\"\(pattern)\" is not a regular expression"
+        }
+    }
+}

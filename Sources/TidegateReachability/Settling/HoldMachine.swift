@@ -1,0 +1,103 @@
+internal import TidegateModel
+
+/// Settles one scope's verdicts: what is lost is told at once, what is gained once it is stable.
+struct HoldMachine {
+    /// How long a gain has to be stable.
+    struct Times: Hashable {
+        var gates = Duration.milliseconds(200)
+        var people = Duration.milliseconds(500)
+
+        static let usual = Times()
+        /// For a link that keeps losing its carrier.
+        static let flapping = Times(gates: .seconds(5), people: .seconds(5))
+    }
+
+    enum Input {
+        /// A look came to this verdict; `detection` is the time from the kernel's message to it.
+        case judged(Verdict, Times, detection: Duration?)
+        /// Time has passed.
+        case tick
+    }
+
+    enum Effect: Hashable {
+        /// Gates have to know.
+        case tellGates
+        /// People have to know.
+        case tellPeople(from: Verdict?, lasted: Duration?, detection: Duration?)
+    }
+
+    /// What gates go by.
+    private(set) var gates = Settled()
+    /// What people see.
+    private(set) var people = Settled()
+
+    /// When a gain becomes stable; nil where none is waiting.
+    var deadline: MonotonicTime? {
+        [self.gates.pending?.deadline, self.people.pending?.deadline].compactMap { $0 }.min()
+    }
+
+    /// True where this verdict would change nothing.
+    func isSettled(at verdict: Verdict) -> Bool {
+        self.deadline == nil && self.gates.verdict == verdict && self.people.verdict == verdict
+    }
+
+    mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
+        let (gatesBefore, peopleBefore) = (self.gates, self.people)
+        switch input {
+        case .judged(let verdict, let times, let detection):
+            self.gates.judged(verdict, holding: times.gates, detection, at: now)
+            self.people.judged(verdict, holding: times.people, detection, at: now)
+        case .tick:
+            self.gates.tick(at: now)
+            self.people.tick(at: now)
+        }
+        var effects: [Effect] = []
+        if self.gates.verdict != gatesBefore.verdict { effects.append(.tellGates) }
+        if let verdict = self.people.verdict, peopleBefore.verdict.map({ !$0.isEquivalent(to: verdict) }) ?? true {
+            effects.append(
+                .tellPeople(
+                    from: peopleBefore.verdict, lasted: peopleBefore.verdict == nil ? nil : now - peopleBefore.since,
+                    detection: self.people.detection))
+        }
+        return effects
+    }
+
+    /// A verdict with the one that waits to replace it.
+    struct Settled {
+        struct Pending {
+            var verdict: Verdict
+            var since: MonotonicTime
+            var deadline: MonotonicTime
+            var detection: Duration?
+        }
+
+        private(set) var verdict: Verdict?
+        /// When the level was reached.
+        private(set) var since = MonotonicTime(nanoseconds: 0)
+        fileprivate private(set) var detection: Duration?
+        fileprivate private(set) var pending: Pending?
+
+        fileprivate mutating func judged(
+            _ verdict: Verdict, holding time: Duration, _ detection: Duration?, at now: MonotonicTime
+        ) {
+            guard let current = self.verdict, current.level != .unknown, verdict.level > current.level else {
+                return self.settle(verdict, detection, at: now)
+            }
+            let since = self.pending?.since ?? now
+            self.pending = Pending(verdict: verdict, since: since, deadline: since + time, detection: detection)
+            self.tick(at: now)
+        }
+
+        fileprivate mutating func tick(at now: MonotonicTime) {
+            guard let pending = self.pending, pending.deadline <= now else { return }
+            self.settle(pending.verdict, pending.detection, at: now)
+        }
+
+        private mutating func settle(_ verdict: Verdict, _ detection: Duration?, at now: MonotonicTime) {
+            if self.verdict?.level != verdict.level { self.since = now }
+            self.verdict = verdict
+            self.detection = detection
+            self.pending = nil
+        }
+    }
+}

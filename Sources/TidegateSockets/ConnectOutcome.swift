@@ -1,0 +1,26 @@
+internal import Glibc
+package import TidegateModel
+
+/// How an attempt to connect ended.
+package enum ConnectOutcome: Sendable, Hashable {
+    /// The other side accepted, after this long.
+    case connected(Duration)
+    /// It did not come to a connection; why.
+    case failed(Unreachable)
+}
+
+extension Unreachable {
+    /// The reason behind a failed connect(2) (errno(3)).
+    init(connectErrno code: Int32) {
+        self =
+            switch code {
+            case ECONNREFUSED, ECONNRESET: .refused
+            case ENETUNREACH: .noRoute
+            case EACCES, EPERM: .prohibited
+            case EINVAL: .blackholed
+            case EADDRNOTAVAIL: .noSourceAddress
+            case ETIMEDOUT: .timeout
+            default: .hostUnreachable
+            }
+    }
+}

@@ -1,0 +1,87 @@
+internal import Glibc
+internal import Synchronization
+
+/// A command that a test ran and that failed.
+public struct CommandFailure: Error, CustomStringConvertible {
+    public let description: String
+}
+
+/// Runs commands to their end, for setting up what a test needs.
+public enum NamespaceCommand {
+    /// Runs a command; its exit status and what it printed on both outputs. 127 where it cannot be started.
+    @discardableResult
+    public static func run(_ words: [String], input: String = "") -> (status: Int32, output: String) {
+        guard let started = try? RunningCommand(words, input: input) else { return (127, "cannot start \(words)") }
+        return started.wait()
+    }
+
+    /// Runs a command that has to succeed.
+    public static func check(_ words: [String], input: String = "") throws {
+        let result = self.run(words, input: input)
+        guard result.status == 0 else {
+            throw CommandFailure(description: "\(words.joined(separator: " ")): \(result.status): \(result.output)")
+        }
+    }
+}
+
+/// A command that runs until it ends or is let go.
+public final class RunningCommand: Sendable {
+    private let process: pid_t
+    private let output: Int32
+    private let isWaitedFor = Atomic<Bool>(false)
+
+    init(_ words: [String], input: String = "") throws {
+        var (toCommand, fromCommand): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        guard pipe(&toCommand) == 0, pipe(&fromCommand) == 0 else { throw CommandFailure(description: "pipe failed") }
+        let pipes = toCommand + fromCommand
+        for descriptor in pipes { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, pipes[0], 0)
+        posix_spawn_file_actions_adddup2(&actions, pipes[3], 1)
+        posix_spawn_file_actions_adddup2(&actions, pipes[3], 2)
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var process = pid_t()
+        let code = posix_spawnp(&process, words[0], &actions, nil, &arguments, environ)
+        close(pipes[0])
+        close(pipes[3])
+        let bytes = Array(input.utf8)
+        _ = write(pipes[1], bytes, bytes.count)
+        close(pipes[1])
+        guard code == 0 else {
+            close(pipes[2])
+            throw CommandFailure(description: "\(words[0]): \(code)")
+        }
+        self.process = process
+        self.output = pipes[2]
+    }
+
+    deinit {
+        if !self.isWaitedFor.exchange(true, ordering: .relaxed) {
+            kill(self.process, SIGKILL)
+            waitpid(self.process, nil, 0)
+        }
+        close(self.output)
+    }
+
+    /// Asks the command to end, and waits until it has.
+    public func stop() {
+        kill(self.process, SIGTERM)
+        _ = self.wait()
+    }
+
+    func wait() -> (status: Int32, output: String) {
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(self.output, &buffer, buffer.count)
+            guard count > 0 else { break }
+            text += buffer[..<count]
+        }
+        var status: Int32 = 0
+        if !self.isWaitedFor.exchange(true, ordering: .relaxed) { waitpid(self.process, &status, 0) }
+        return ((status >> 8) & 0xFF, String(decoding: text, as: UTF8.self))
+    }
+}
