@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 
 /// A program that a test started; its output goes to files, so that no full pipe can stop it.
 public final class Program: Sendable {
