@@ -57,7 +57,12 @@ struct SinkRecord {
             do throws(FileError) { try file.truncate(to: 0) } catch {
                 return .failed(error.failure, error.description)
             }
-        case .descriptor, .discard: break
+        case .descriptor:
+            // What has gone into a pipe cannot be thrown away.
+            guard head.range == .restartFromZero, let resume = request.resume, resume.offset > 0 else { break }
+            return .failed(
+                .rangeMismatch, "the body changed on the server after \(resume.offset) bytes had been delivered")
+        case .discard: break
         }
         return nil
     }

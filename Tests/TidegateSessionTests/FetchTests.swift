@@ -1,0 +1,65 @@
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+@Suite(.timeLimit(.minutes(1)))
+struct FetchTests {
+    @Test("A data task brings its body, and its events come in order")
+    func data() async throws {
+        let server = try LiveServer { _ in .respond(text: "tide") }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let task = rig.run(try TaskRequest(url: server.url("/a?secret=1")))
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(String(decoding: task.body(), as: UTF8.self) == "tide")
+        #expect(result.status == 200)
+        #expect(result.bytes == 4)
+        #expect(result.wireBytes == 4)
+        #expect(result.attempts == 1)
+        #expect(result.held.isEmpty)
+        #expect(task.info.url == server.url("/a"))
+        #expect(
+            rig.words(of: task) == [
+                "created", "resumed", "gate(immediate)", "attemptStarted(1)", "responseHead(200)", "progress",
+                "attemptSucceeded", "completed(success)",
+            ])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A download appears whole at its place, and nothing else is left")
+    func download() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .pattern(300_000, for: $0) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("out.bin"), permissions: 0o640)
+        let task = rig.run(request)
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.file == scratch.file("out.bin"))
+        #expect(result.bytes == 300_000)
+        #expect(scratch.names == ["out.bin"])
+        #expect(scratch.bytes("out.bin") == LiveServerAnswer.bytes(count: 300_000))
+        #expect(rig.words(of: task).suffix(3) == ["attemptSucceeded", "moved", "completed(success)"])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A 503 is tried again, and the second answer counts")
+    func retry() async throws {
+        let server = try LiveServer { $0.number == 1 ? .respond(503, text: "busy") : .respond(text: "ok") }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(retry: try RetryPolicy(base: .milliseconds(10), cap: .milliseconds(20))))
+        let task = rig.run(try TaskRequest(url: server.url()))
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.attempts == 2)
+        #expect(String(decoding: task.body(), as: UTF8.self) == "ok")
+        let words = rig.words(of: task)
+        #expect(words.filter { $0.hasPrefix("retry") } == ["retryScheduled(http_5xx)"])
+        #expect(words.contains("held(backoff)") && words.contains("released(backoff)"))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}

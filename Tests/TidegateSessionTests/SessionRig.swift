@@ -1,0 +1,140 @@
+import Glibc
+import Testing
+import TidegateBus
+import TidegateLoop
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+/// A session on scripted surroundings, with everything it tells.
+final class SessionRig {
+    let paths: ScriptedPathSource
+    let resolver: ScriptedResolver
+    let heard = RecordingSink()
+    let session: Session
+
+    init(
+        _ configuration: SessionConfiguration = .standard, paths: ScriptedPathSource = ScriptedPathSource(),
+        resolver: ScriptedResolver = ScriptedResolver()
+    ) throws {
+        let bus = EventBus(time: SystemTime())
+        bus.attach(self.heard)
+        self.paths = paths
+        self.resolver = resolver
+        self.session = try Session(
+            configuration, bus: bus, paths: paths, resolver: resolver, time: SystemTime(),
+            generator: SeededGenerator(seed: 7))
+    }
+
+    /// Makes a task and lets it go.
+    func run(_ request: TaskRequest) -> TransferTask {
+        let task = self.session.task(request)
+        task.resume()
+        return task
+    }
+
+    /// The events of a task, each as a word.
+    func words(of task: TransferTask) -> [String] { self.heard.taskChanges(of: task.id).map(\.word) }
+
+    /// Waits until something is so; gives up, and says false, after ten seconds.
+    func wait(_ isSo: () -> Bool) async -> Bool {
+        let time = SystemTime()
+        let end = time.monotonic() + .seconds(10)
+        while time.monotonic() < end {
+            if isSo() { return true }
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+        return isSo()
+    }
+}
+
+/// Chance that is the same in every run (splitmix64).
+struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) { self.state = seed }
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// A directory of a test's own, removed with it.
+final class Scratch {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/tidegate-session-XXXXXX".utf8CString)
+        let made = template.withUnsafeMutableBufferPointer { $0.baseAddress.map { mkdtemp($0) } ?? nil }
+        try #require(made != nil)
+        self.path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        for name in self.names { unlink("\(self.path)/\(name)") }
+        rmdir(self.path)
+    }
+
+    func file(_ name: String) -> String { "\(self.path)/\(name)" }
+
+    var names: [String] {
+        guard let directory = opendir(self.path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    func bytes(_ name: String) -> [UInt8]? {
+        let descriptor = open(self.file(name), O_RDONLY)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        guard read(descriptor, &bytes, bytes.count) == bytes.count else { return nil }
+        return bytes
+    }
+
+    func write(_ bytes: [UInt8], to name: String) {
+        let descriptor = open(self.file(name), O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        _ = Glibc.write(descriptor, bytes, bytes.count)
+        close(descriptor)
+    }
+}
+
+extension TaskEvent.Change {
+    /// The event as one word, with what tells it from others of its kind.
+    var word: String {
+        switch self {
+        case .created: "created"
+        case .resumed: "resumed"
+        case .suspended: "suspended"
+        case .held(let reason, _): "held(\(reason.rawValue))"
+        case .released(let reason, _): "released(\(reason.rawValue))"
+        case .gate(let result, _): "gate(\(result.rawValue))"
+        case .attemptStarted(let number): "attemptStarted(\(number))"
+        case .responseHead(let status, _): "responseHead(\(status))"
+        case .progress: "progress"
+        case .attemptFailed(_, let failure, _, let isCharged):
+            "attemptFailed(\(failure.rawValue)\(isCharged ? "" : ", free"))"
+        case .attemptSucceeded: "attemptSucceeded"
+        case .retryScheduled(let reason, _): "retryScheduled(\(reason.label))"
+        case .retriesExhausted(let reason): "retriesExhausted(\(reason.rawValue))"
+        case .restarted: "restarted"
+        case .refetched: "refetched"
+        case .moved: "moved"
+        case .moveFailed: "moveFailed"
+        case .completed(let result): "completed(\(result.outcome.rawValue))"
+        }
+    }
+}
