@@ -2,9 +2,13 @@ internal import CLinux
 internal import Glibc
 package import TidegateModel
 
-/// A thread's descriptors and timers. Belongs to the thread of a ``LoopThread`` and never leaves it.
+/// A thread's descriptors and timers.
+///
+/// Belongs to the thread of a ``LoopThread`` and never leaves it.
 package final class Loop {
-    /// What a descriptor is watched for (epoll_ctl(2)). Hang-up and error are always reported.
+    /// What a descriptor is watched for (epoll_ctl(2)).
+    ///
+    /// Hang-up and error are always reported.
     package struct Interest: OptionSet, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -31,7 +31,9 @@ package final class LoopThread<Body: LoopBody>: Sendable {
     private let inbox: Inbox<Body.Command>
     private let thread: Mutex<pthread_t?>
 
-    /// Starts the thread; `make` runs on it, and its body stays there. The kernel shows 15 bytes of `name`.
+    /// Starts the thread; `make` runs on it, and its body stays there.
+    ///
+    /// The kernel shows 15 bytes of `name`.
     package init(name: String, make: @escaping @Sendable (Loop) -> Body) throws(LoopError) {
         let inbox = try Inbox<Body.Command>()
         let loop = try Loop()

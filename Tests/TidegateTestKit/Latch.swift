@@ -5,6 +5,7 @@ internal import Synchronization
 public final class Latch: Sendable {
     private let isOpen = Atomic<Bool>(false)
 
+    /// A closed latch.
     public init() {}
 
     /// Lets everybody through, now and later.

@@ -7,6 +7,7 @@ public final class ManualTime: TimeSource {
     private let start: MonotonicTime
     private let wallStart: WallTime
 
+    /// Clocks that start at the given moments.
     public init(
         monotonic: MonotonicTime = MonotonicTime(nanoseconds: 1_000_000_000_000),
         wall: WallTime = WallTime(microseconds: 1_790_000_000_000_000)
@@ -15,8 +16,10 @@ public final class ManualTime: TimeSource {
         self.wallStart = wall
     }
 
+    /// The moment on the monotonic clock.
     public func monotonic() -> MonotonicTime { self.start + self.elapsed.withLock { $0 } }
 
+    /// The moment on the wall clock.
     public func wall() -> WallTime {
         let elapsed = self.elapsed.withLock { $0 }
         return WallTime(microseconds: self.wallStart.microseconds + elapsed.wholeNanoseconds / 1000)

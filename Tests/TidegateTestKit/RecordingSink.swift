@@ -6,8 +6,10 @@ public import TidegateModel
 public final class RecordingSink: EventSink {
     private let recorded = Mutex<[Event]>([])
 
+    /// A sink that has heard nothing yet.
     public init() {}
 
+    /// Remembers an event.
     public func receive(_ event: Event) {
         self.recorded.withLock { $0.append(event) }
     }

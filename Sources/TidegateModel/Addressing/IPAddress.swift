@@ -158,7 +158,8 @@ extension IPAddress: LosslessStringConvertible {
         var bits: UInt32 = 0
         for part in parts {
             // A leading zero may mean octal to other programs, so it means nothing here.
-            guard part.count <= 3, part.count == 1 || part.first != "0", part.utf8.allSatisfy({ (48...57).contains($0) }),
+            guard part.count <= 3, part.count == 1 || part.first != "0",
+                part.utf8.allSatisfy({ (48...57).contains($0) }),
                 let octet = UInt8(part)
             else { return nil }
             bits = bits << 8 | UInt32(octet)

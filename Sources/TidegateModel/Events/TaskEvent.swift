@@ -1,4 +1,6 @@
-/// Something that happened to a task. One task's events are published in order, by one thread.
+/// Something that happened to a task.
+///
+/// One task's events are published in order, by one thread.
 public struct TaskEvent: Sendable {
     /// The task.
     public var id: TaskID
@@ -14,7 +16,9 @@ public struct TaskEvent: Sendable {
         self.change = change
     }
 
-    /// What can happen to a task. `completed` comes exactly once, and last.
+    /// What can happen to a task.
+    ///
+    /// `completed` comes exactly once, and last.
     public enum Change: Sendable {
         /// The task exists, suspended; its method and its URL without user information and query.
         case created(method: String, url: String)

@@ -13,7 +13,8 @@ extension ReachabilityStatus {
             .init("reason", .optional(self.global.reason?.rawValue)),
             .init("since", .optional(self.since?.description)),
             .init("mode", .string(self.mode.rawValue)),
-            .init("families", .object(self.families.map { .init($0.family.rawValue, .object($0.verdict.familyMembers)) })),
+            .init(
+                "families", .object(self.families.map { .init($0.family.rawValue, .object($0.verdict.familyMembers)) })),
             .init("links", .array(self.links.map { $0.json(among: self.links) })),
             .init("targets", .array(self.targets.map(\.json))),
             .init("monitor", self.health.json),
@@ -25,7 +26,8 @@ extension ReachabilityStatus.Health {
     fileprivate var json: JSONValue {
         [
             "overruns": .integer(Int64(clamping: self.overruns)), "resyncs": .integer(Int64(clamping: self.resyncs)),
-            "interruptedDumps": .integer(Int64(clamping: self.interruptedDumps)), "consistent": .bool(self.isConsistent),
+            "interruptedDumps": .integer(Int64(clamping: self.interruptedDumps)),
+            "consistent": .bool(self.isConsistent),
         ]
     }
 }

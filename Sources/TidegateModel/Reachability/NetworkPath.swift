@@ -29,7 +29,9 @@ public struct NetworkPath: Sendable, Hashable {
         self.metered = metered
     }
 
-    /// True when packets would take the same way: same link, gateway and source. A renamed interface is the same way.
+    /// True when packets would take the same way: same link, gateway and source.
+    ///
+    /// A renamed interface is the same way.
     public func isSameWay(as other: NetworkPath) -> Bool {
         self.index == other.index && self.generation == other.generation && self.gateway == other.gateway
             && self.source == other.source

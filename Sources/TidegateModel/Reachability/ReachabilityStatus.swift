@@ -84,7 +84,8 @@ public struct ReachabilityStatus: Sendable {
     /// The status of a monitor that has not seen anything yet.
     public static func blind(mode: Mode) -> ReachabilityStatus {
         ReachabilityStatus(
-            global: .unknown, mode: mode, families: AddressFamily.allCases.map { Family(family: $0, verdict: .unknown) },
+            global: .unknown, mode: mode,
+            families: AddressFamily.allCases.map { Family(family: $0, verdict: .unknown) },
             links: [], targets: [], health: Health())
     }
 

@@ -1,4 +1,4 @@
-/// How far a task's bodies have come. Counts are bytes.
+/// How far a task's bodies have come, in bytes.
 public struct TransferProgress: Sendable, Hashable {
     /// Where this attempt's response body started: bytes held before it.
     public var offset: Int64

@@ -1,0 +1,95 @@
+public import TidegateBus
+internal import TidegateMetrics
+public import TidegateModel
+public import TidegateReachability
+internal import TidegateResolver
+public import TidegateSession
+
+/// One of each, wired together: what watches the network, what makes requests, and the bus that tells of both.
+///
+/// Several monitors live side by side; each has its own threads and its own bus.
+public final class Monitor: Sendable {
+    /// Carries every event of this monitor.
+    public let bus: EventBus
+    /// Watches links, addresses, routes and targets.
+    public let reachability: ReachabilityMonitor
+    /// Makes requests, held while there is no path.
+    public let session: Session
+    private let configuration: MonitorConfiguration
+    private let time: any TimeSource
+    private let recorder: MetricsRecorder
+
+    /// Starts watching; the first verdict follows within milliseconds.
+    ///
+    /// A host that does not let netlink be opened makes the level `unknown` and leaves gates open.
+    /// - Throws: ``TaskError`` where the machine gives no thread for transfers.
+    public init(
+        _ configuration: MonitorConfiguration = MonitorConfiguration(), time: any TimeSource = SystemClocks()
+    ) throws(TaskError) {
+        let bus = EventBus(time: time)
+        let recorder = MetricsRecorder(build: BuildInfo.current, start: time.monotonic())
+        // Attached first: the counters have to equal the number of events.
+        bus.attach(MetricsSink(recorder: recorder))
+        let resolver = Resolver(time: time)
+        let reachability = ReachabilityMonitor(configuration.reachability, bus: bus, resolver: resolver, time: time)
+        self.bus = bus
+        self.recorder = recorder
+        self.reachability = reachability
+        self.configuration = configuration
+        self.time = time
+        self.session = try Session(
+            configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
+            generator: SystemRandomNumberGenerator())
+    }
+
+    /// Ends every task, then the watching; temporary files that a later run can continue are kept.
+    public func stop() async {
+        await self.session.invalidate(cancellingTasks: true)
+        self.reachability.stop()
+    }
+
+    /// The resolver that monitors use, for looks without a monitor.
+    public static func systemResolver(time: any TimeSource = SystemClocks()) -> any NameResolver {
+        Resolver(time: time)
+    }
+
+    /// The whole exposition, as a scraper gets it.
+    package func exposition(
+        in format: ExpositionFormat, process: ProcessSample?, requestsInFlight: Int
+    ) -> [UInt8] {
+        let subscribers = self.bus.statistics().map { kind, statistics in
+            ScrapeInputs.Subscriber(
+                label: kind.label, queued: statistics.queued, capacity: statistics.capacity,
+                dropped: statistics.dropped)
+        }
+        let inputs = ScrapeInputs(
+            now: self.time.monotonic(), status: self.status(), targetNames: self.configuration.targetNames,
+            session: self.session.statistics(), subscribers: subscribers.sorted { $0.label < $1.label },
+            process: process, requestsInFlight: requestsInFlight)
+        return self.recorder.exposition(of: inputs, in: format)
+    }
+}
+
+extension Monitor: MonitorView {
+    /// Everything known about the network now.
+    public func status() -> ReachabilityStatus { self.reachability.status() }
+
+    /// The tasks that are not over, and those that ended lately; oldest first.
+    public func tasks() -> [TaskInfo] { self.session.tasks() }
+
+    /// One task; nil where the id is not known.
+    public func task(_ id: TaskID) -> TaskInfo? { self.session.task(id) }
+
+    /// Counts of tasks and connections now.
+    public func sessionStatistics() -> SessionStatistics { self.session.statistics() }
+
+    /// True once there is a first verdict; `unknown` is a verdict.
+    public var isReady: Bool { self.reachability.isReady }
+}
+
+/// Passes every event on to the metrics.
+private struct MetricsSink: EventSink {
+    let recorder: MetricsRecorder
+
+    func receive(_ event: Event) { self.recorder.record(event) }
+}

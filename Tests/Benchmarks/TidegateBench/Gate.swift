@@ -1,0 +1,23 @@
+import Glibc
+import Tidegate
+
+/// Prints, in nanoseconds of CLOCK_MONOTONIC, every moment at which a gate's subscriber heard of a lost path.
+struct Gate {
+    let target: String
+
+    func run() async throws {
+        setvbuf(stdout, nil, _IOLBF, 0)
+        let monitor = try Monitor()
+        _ = await monitor.reachability.firstStatus(within: .seconds(5))
+        let watch = monitor.reachability.watch(try Target(self.target)) { verdict in
+            guard verdict.verdict.level == .none else { return }
+            var time = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &time)
+            print(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+        }
+        print("ready")
+        // The benchmark ends this process; a day is longer than any.
+        try await Task.sleep(for: .seconds(86_400))
+        watch.cancel()
+    }
+}

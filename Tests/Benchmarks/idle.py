@@ -1,0 +1,61 @@
+"""Resident memory of the idle sidecar (static, stripped), against blackbox_exporter; and `status` against `ip route get`."""
+
+import pathlib
+import shutil
+import statistics
+import subprocess
+import time
+import urllib.request
+
+import lab
+
+LISTEN, PEER = "127.0.0.1:19843", "127.0.0.1:19115"
+
+
+def answers(listen):
+    def ask():
+        try:
+            return urllib.request.urlopen(f"http://{listen}/metrics", timeout=1).status == 200
+        except OSError:
+            return False
+    return ask
+
+
+def memory(process):
+    fields = {}
+    for line in pathlib.Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()[1:]:
+        name, value = line.split(":")
+        fields[name] = int(value.split()[0])
+    return fields["Rss"] / 1024, fields["Anonymous"] / 1024
+
+
+def run(rows):
+    with lab.folder() as path:
+        binary = path / "tidegate"
+        static = lab.ROOT / ".build/static/release/tidegate"
+        shutil.copy(static, binary)
+        lab.call("strip", str(binary))
+        (path / "blackbox.yml").write_text("modules: {http_2xx: {prober: http}}\n")
+        with lab.running([str(binary), "serve", "--web.listen-address", LISTEN], ready=answers(LISTEN)) as ours, \
+                lab.running(["prometheus-blackbox-exporter", f"--config.file={path}/blackbox.yml",
+                             f"--web.listen-address={PEER}"], ready=answers(PEER)) as peer:
+            for _ in range(20):
+                answers(LISTEN)()
+                answers(PEER)()
+                time.sleep(0.5)
+            (total, anonymous), (peerTotal, peerAnonymous) = memory(ours), memory(peer)
+        rows.add("idle resident memory (MiB), against blackbox_exporter", f"{total:.1f}", f"{peerTotal:.1f}",
+                 f"{total / peerTotal:.2f}", "<= 2.2", total <= 2.2 * peerTotal)
+        rows.add("of it anonymous (MiB)", f"{anonymous:.1f}", f"{peerAnonymous:.1f}",
+                 f"{anonymous / peerAnonymous:.2f}", "<= 1", anonymous <= peerAnonymous)
+        ours = [wall([str(binary), "status"]) for _ in range(21)]
+        peer = [wall(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do ip route get 1.1.1.1; done"]) for _ in range(21)]
+        mine, theirs = statistics.median(ours), statistics.median(peer)
+        rows.add("status, wall time (ms), against ip route get x8", f"{mine:.1f}", f"{theirs:.1f}",
+                 f"{mine / theirs:.2f}", "<= 25 ms", mine <= 25)
+
+
+def wall(words):
+    start = time.monotonic()
+    subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return (time.monotonic() - start) * 1000

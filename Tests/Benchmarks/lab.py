@@ -1,0 +1,165 @@
+"""The laboratory: network namespaces, nginx, measured processes, and the table that is printed in the end."""
+
+import contextlib
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TIDEGATE = ROOT / ".build/release/tidegate"
+BENCH = ROOT / ".build/release/TidegateBench"
+
+
+class Rows:
+    """Results, each with the ratio to reach."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, what, ours, peer, ratio, goal, reached):
+        row = (what, ours, peer, ratio, goal, "yes" if reached else "NO")
+        self.rows.append(row)
+        print("  ".join(row), flush=True)
+
+    def note(self, what, value):
+        self.rows.append((what, value, "", "", "", ""))
+        print(what, value, flush=True)
+
+    def table(self):
+        head = ("what", "Tidegate", "peer", "ratio", "to reach", "reached")
+        rows = [head] + self.rows
+        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+        lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
+        lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+        return "\n".join(lines)
+
+
+class Measured:
+    """What a finished process cost."""
+
+    def __init__(self, words, output=None, limit=120):
+        start = time.monotonic()
+        process = subprocess.Popen(words, stdout=output or subprocess.PIPE, stderr=subprocess.DEVNULL)
+        timer = start + limit
+        text = b""
+        if process.stdout:
+            text = process.stdout.read()
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            if time.monotonic() > timer:
+                process.send_signal(signal.SIGKILL)
+            time.sleep(0.005)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.status = process.returncode
+        self.seconds = time.monotonic() - start
+        self.cpu = usage.ru_utime + usage.ru_stime
+        self.resident = usage.ru_maxrss
+        self.text = text.decode()
+
+
+@contextlib.contextmanager
+def running(words, ready=None, **options):
+    """A process that is ended by its id when the block ends; `ready` is called until it says yes."""
+    process = subprocess.Popen(words, stdout=options.pop("stdout", subprocess.DEVNULL),
+                               stderr=subprocess.DEVNULL, **options)
+    try:
+        deadline = time.monotonic() + 20
+        while ready and not ready():
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{words[0]} did not come up")
+            time.sleep(0.05)
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def folder():
+    path = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-bench-"))
+    path.chmod(0o755)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Hosts:
+    """Two namespaces with a veth pair: `uplink` here, `cable` at the peer."""
+
+    here, swapped, peer = "10.77.0.2", "10.77.0.3", "10.77.0.1"
+
+    def __init__(self):
+        name = f"tgb{random.randrange(1 << 24):x}"
+        self.inside, self.outside = name + "a", name + "b"
+
+    def __enter__(self):
+        for namespace in (self.inside, self.outside):
+            call("ip", "netns", "add", namespace)
+            call("ip", "-n", namespace, "link", "set", "lo", "up")
+        call("ip", "link", "add", "uplink", "index", "77", "netns", self.inside,
+             "type", "veth", "peer", "name", "cable", "netns", self.outside)
+        self.at_peer(f"addr add {self.peer}/24 dev cable")
+        self.at_peer("link set cable up")
+        self.at_home(f"addr add {self.here}/24 dev uplink")
+        self.at_home("link set uplink up")
+        self.at_home(f"route add default via {self.peer}")
+        return self
+
+    def __exit__(self, *_):
+        for namespace in (self.inside, self.outside):
+            call("ip", "netns", "del", namespace)
+
+    def at_home(self, words):
+        call("ip", "-n", self.inside, *words.split())
+
+    def at_peer(self, words):
+        call("ip", "-n", self.outside, *words.split())
+
+    def home(self, *words):
+        return ["ip", "netns", "exec", self.inside, *map(str, words)]
+
+    def away(self, *words):
+        return ["ip", "netns", "exec", self.outside, *map(str, words)]
+
+    def swap_address(self):
+        """What a DHCP server that changed its mind does to a client."""
+        self.at_home(f"addr add {self.swapped}/24 dev uplink")
+        self.at_home(f"addr del {self.here}/24 dev uplink")
+        self.at_home(f"route replace default via {self.peer}")
+
+
+def call(*words):
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+
+
+def nginx(path, listen, rate="0", wrap=lambda *words: list(words)):
+    """nginx with one worker over the files below `path`; `rate` is bytes a second per connection."""
+    temporary = " ".join(
+        f"{kind}_temp_path {path}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    limit = "" if rate == "0" else f"limit_rate {rate};"
+    (path / "nginx.conf").write_text(
+        f"daemon off; worker_processes 1; user root; pid {path}/nginx.pid; error_log {path}/nginx.err;\n"
+        "events { worker_connections 4096; }\n"
+        f"http {{ access_log off; {temporary} keepalive_requests 100000000; sendfile on; tcp_nopush on;\n"
+        f"  server {{ listen {listen}; root {path}; {limit}\n"
+        "    location = /small { default_type text/plain; return 200 'thirty-four bytes of plain answer'; } } }\n")
+    return running(wrap("nginx", "-c", str(path / "nginx.conf")), ready=(path / "nginx.pid").exists)
+
+
+def compile_c(source, path, *flags):
+    binary = path / pathlib.Path(source).stem
+    call("gcc", "-O2", "-Wall", "-o", str(binary), str(HERE / source), *flags)
+    return binary

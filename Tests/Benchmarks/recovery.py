@@ -1,0 +1,50 @@
+"""20 MiB at 2 MiB/s (ideal 10 s); the source address is replaced after 3 s."""
+
+import hashlib
+import json
+import threading
+
+import lab
+
+IDEAL, SWAP_AT, LIMIT = 10.0, 3.0, 90
+
+
+def transfer(words, hosts):
+    timer = threading.Timer(SWAP_AT, hosts.swap_address)
+    timer.start()
+    try:
+        return lab.Measured(hosts.home(*words), limit=LIMIT)
+    finally:
+        timer.join()
+
+
+def run(rows):
+    results = {}
+    with lab.folder() as path:
+        served = path / "image"
+        served.write_bytes(bytes(range(256)) * (20 << 12))
+        digest = hashlib.sha256(served.read_bytes()).hexdigest()
+        url = f"http://{lab.Hosts.peer}/image"
+        programs = {
+            "Tidegate": [str(lab.TIDEGATE), "fetch", url, "-o", f"{path}/got", "--write-out", "json"],
+            "curl": ["curl", "-s", "--retry", "5", "--retry-all-errors", "--speed-time", "5", "-C", "-",
+                     "-o", f"{path}/got", url],
+            "aria2c": ["aria2c", "-q", "--allow-overwrite=true", "-d", str(path), "-o", "got", url],
+        }
+        for name, words in programs.items():
+            got = path / "got"
+            got.unlink(missing_ok=True)
+            with lab.Hosts() as hosts, lab.nginx(path, f"{hosts.peer}:80", rate="2m", wrap=hosts.away):
+                measured = transfer(words, hosts)
+            whole = got.exists() and hashlib.sha256(got.read_bytes()).hexdigest() == digest
+            results[name] = (measured.seconds, whole)
+            if name == "Tidegate":
+                report = json.loads(measured.text)
+    ours, isWhole = results["Tidegate"]
+    rows.add("recovery from an address swap (s), against the ideal", f"{ours:.2f}", f"{IDEAL:.2f}",
+             f"{ours / IDEAL:.3f}", "<= 1.02", isWhole and ours <= 1.02 * IDEAL)
+    rows.add("bytes fetched twice", str(report["refetchedBytes"]), "", "", "0", report["refetchedBytes"] == 0)
+    for name in ("curl", "aria2c"):
+        seconds, whole = results[name]
+        text = f"{seconds:.1f}" if whole else f"{seconds:.1f} (lost)"
+        rows.add(f"the same, against {name}", f"{ours:.2f}", text, f"{ours / seconds:.2f}", "< 1", ours < seconds)
