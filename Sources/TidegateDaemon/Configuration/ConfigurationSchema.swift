@@ -1,3 +1,4 @@
+internal import Tidegate
 internal import TidegateModel
 
 /// The keys of the configuration file, section by section.
@@ -121,7 +122,12 @@ extension ValueKind<String> {
     }
 
     fileprivate static let url = ValueKind.text("a URL") { text throws(TextError) in
-        try WebAddress(parsing: text).text
+        do throws(TaskError) {
+            _ = try TaskRequest(url: text)
+            return text
+        } catch {
+            throw TextError(error.underlying)
+        }
     }
 
     fileprivate static let method = ValueKind.text("a method") { text throws(TextError) in

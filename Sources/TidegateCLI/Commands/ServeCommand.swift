@@ -1,0 +1,87 @@
+internal import ArgumentParser
+internal import TidegateDaemon
+
+/// `tidegate serve`: the sidecar.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Watch the network, run scheduled requests, answer Prometheus.",
+        discussion: """
+            Works without a configuration file: reachability, metrics and the status page. SIGHUP reads the file \
+            again, SIGTERM ends within ten seconds.
+            """)
+
+    @Option(name: .customLong("config.file"), help: ArgumentHelp("Read the configuration from this file.", valueName: "file"))
+    var configurationFile: String?
+
+    @Flag(name: .customLong("config.check"), help: "Check the configuration file and end.")
+    var checksOnly = false
+
+    @Option(
+        name: .customLong("web.listen-address"),
+        help: ArgumentHelp("Answer HTTP here, as often as wanted (default: 127.0.0.1:9843).", valueName: "host:port"))
+    var listenAddresses: [String] = []
+
+    @Option(name: .customLong("web.telemetry-path"), help: ArgumentHelp("Expose metrics at this path.", valueName: "path"))
+    var telemetryPath = "/metrics"
+
+    @Option(name: .customLong("web.max-requests"), help: ArgumentHelp("Answer at most this many requests at once.", valueName: "n"))
+    var maxRequests = 40
+
+    @Option(name: .customLong("log.level"), help: ArgumentHelp("Write lines from this level on: debug, info, warn or error.", valueName: "level"))
+    var logLevel: LogLevel = .info
+
+    @Option(name: .customLong("log.format"), help: ArgumentHelp("Write lines as logfmt or json.", valueName: "format"))
+    var logFormat: LogFormat = .logfmt
+
+    func validate() throws {
+        _ = try self.settings()
+        if self.checksOnly, self.configurationFile == nil {
+            throw ValidationError("--config.check needs --config.file")
+        }
+    }
+
+    func run() async throws {
+        do {
+            let daemon = try Daemon(try self.settings())
+            if self.checksOnly {
+                Terminal().answer("\(self.configurationFile ?? ""): ok")
+            } else {
+                try await daemon.run()
+            }
+        } catch let error as DaemonError {
+            throw Ending(error)
+        }
+    }
+
+    private func settings() throws -> DaemonSettings {
+        var settings = DaemonSettings()
+        settings.configurationFile = self.configurationFile
+        settings.logLevel = self.logLevel
+        settings.logFormat = self.logFormat
+        settings.version = Version.text
+        try OptionText.naming("--web.listen-address") { () throws(TextError) in
+            try settings.listen(at: self.listenAddresses)
+        }
+        try OptionText.naming("--web.telemetry-path") { () throws(TextError) in
+            try settings.expose(at: self.telemetryPath)
+        }
+        try OptionText.naming("--web.max-requests") { () throws(TextError) in
+            try settings.allow(requests: self.maxRequests)
+        }
+        return settings
+    }
+}
+
+extension LogLevel: ExpressibleByArgument {}
+
+extension LogFormat: ExpressibleByArgument {}
+
+extension Ending {
+    /// A bad configuration is a usage error; a machine that refuses a port is not.
+    init(_ error: DaemonError) {
+        switch error {
+        case .configuration: self.init(.usage, error.description)
+        case .resource: self.init(.no, error.description)
+        }
+    }
+}

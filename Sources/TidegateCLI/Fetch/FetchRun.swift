@@ -1,0 +1,102 @@
+internal import Tidegate
+internal import TidegateDaemon
+
+/// Carries out a plan: starts the transfers, shows them, and ends them when a signal asks for it.
+struct FetchRun: Sendable {
+    private let plan: FetchPlan
+    private let options: FetchOptions
+    private let terminal: Terminal
+
+    init(plan: FetchPlan, options: FetchOptions, terminal: Terminal) {
+        self.plan = plan
+        self.options = options
+        self.terminal = terminal
+    }
+
+    func run() async throws {
+        try self.checkFiles()
+        let monitor: Monitor
+        do {
+            monitor = try Monitor(MonitorConfiguration(session: self.plan.session))
+        } catch {
+            throw Ending(.usage, "transfers cannot be made: \(error)")
+        }
+        let tasks = self.plan.items.map { monitor.session.task($0.request) }
+        let screen = FetchScreen(tasks: tasks, labels: self.plan.items.map(\.label), look: self.look)
+        let signal = SignalBox()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await screen.follow(monitor.bus) }
+            group.addTask {
+                await Signals.onInterrupt { number in
+                    signal.set(number)
+                    for task in tasks { task.cancel() }
+                }
+            }
+            await self.finish(tasks, on: screen)
+            group.cancelAll()
+        }
+        await monitor.stop()
+        if let ending = await self.ending(screen.results, signal: signal.number) { throw ending }
+    }
+
+    private func finish(_ tasks: [TransferTask], on screen: FetchScreen) async {
+        await withTaskGroup(of: Void.self) { group in
+            for (position, task) in tasks.enumerated() {
+                task.resume()
+                group.addTask { await screen.finished(position, await task.result()) }
+            }
+        }
+    }
+
+    private func checkFiles() throws(Ending) {
+        for item in self.plan.items {
+            if let file = item.file, let problem = DestinationCheck.problem(writing: file) { throw Ending(.no, problem) }
+        }
+        for file in [self.options.request.uploadFile, self.options.line.cacert].compactMap(\.self) {
+            if let problem = DestinationCheck.problem(reading: file) { throw Ending(.no, problem) }
+        }
+    }
+
+    private var look: FetchScreen.Look {
+        var look = FetchScreen.Look(terminal: self.terminal)
+        look.writesObjects = self.options.writeOut == .json
+        look.writesBody = self.plan.writesBody
+        switch self.options.progress {
+        case .bar: look.progress = .bar
+        case .plain: look.progress = .plain
+        case .none: look.progress = .none
+        case .auto:
+            // A body on the same terminal would be torn apart.
+            let isMixed = self.plan.writesBody && self.terminal.isOutputTerminal
+            look.progress = isMixed ? .none : self.terminal.isErrorTerminal ? .bar : .plain
+        }
+        return look
+    }
+
+    private func ending(_ results: [TaskResult], signal: Int32?) -> Ending? {
+        if let signal {
+            for line in self.keptLines(results) { self.terminal.note("tidegate: \(line)") }
+            return Ending(.signal(signal))
+        }
+        return FetchRun.ending(of: results)
+    }
+
+    /// How `fetch` ends after these results; nil when every transfer is done.
+    static func ending(of results: [TaskResult]) -> Ending? {
+        let bad = results.filter { $0.outcome != .success }
+        guard let first = bad.first else { return nil }
+        if bad.allSatisfy({ $0.failure == .gateTimeout }) { return Ending(.gaveUp, FetchText.gaveUp(first)) }
+        return Ending(.no, results.count > 1 ? "\(bad.count) of \(results.count) transfers failed" : nil)
+    }
+
+    // What a later run with --continue goes on with.
+    private func keptLines(_ results: [TaskResult]) -> [String] {
+        zip(self.plan.items, results).compactMap { item, result in
+            guard result.outcome == .cancelled, let file = item.file else { return nil }
+            let folder = DestinationCheck.folder(of: file)
+            let part = "\(folder == "." ? "" : "\(folder)/").\(item.label).tidegate"
+            guard let size = DestinationCheck.size(of: part), size > 0 else { return "nothing was kept of \(item.label)" }
+            return "kept \(ByteText(size)) of \(item.label): go on with --continue"
+        }
+    }
+}

@@ -1,0 +1,116 @@
+internal import Tidegate
+internal import TidegateDaemon
+
+/// Words what happens to transfers for people.
+enum FetchText {
+    /// The line of one event of a transfer; nil for events that nobody needs to read.
+    static func line(_ change: TaskEvent.Change, label: String, progress: TransferProgress) -> String? {
+        switch change {
+        case .attemptStarted(let number): return number == 1 ? "\(label): started" : nil
+        case .held(let reason, let detail):
+            // Queues move by themselves, and a backoff is told by the retry.
+            guard reason != .concurrency, reason != .backoff, reason != .schedule else { return nil }
+            return "\(label): waiting: \(detail ?? reason.words)"
+        case .released(let reason, let after):
+            guard reason == .path || reason == .constraint || reason == .disk else { return nil }
+            return "\(label): going on after \(DurationText(after))"
+        case .attemptFailed(let summary, let failure, let attribution, let isCharged):
+            guard isCharged else { return "\(label): the path was lost" }
+            return "\(label): attempt \(summary.number) failed: \(self.words(failure, summary.status, attribution))"
+        case .retryScheduled(_, let delay): return "\(label): retry in \(DurationText(delay))"
+        case .responseHead(_, let expected): return self.head(label, progress, expected)
+        case .restarted(let discarded):
+            return "\(label): starting again: \(ByteText(discarded)) could not be continued"
+        case .created, .resumed, .suspended, .gate, .progress, .attemptSucceeded, .retriesExhausted, .refetched,
+            .moved, .moveFailed, .completed:
+            return nil
+        }
+    }
+
+    /// The last line of a transfer.
+    static func summary(_ result: TaskResult, label: String) -> String {
+        switch result.outcome {
+        case .success:
+            let seconds = result.duration.inSeconds
+            let rate = seconds > 0.001 ? ", \(ByteText(Int64(Double(result.bytes) / seconds)))/s" : ""
+            let held = result.held[.path].map { $0 > .zero ? ", \(DurationText($0)) of it without a path" : "" } ?? ""
+            return "\(label): done: \(ByteText(result.bytes)) in \(DurationText(result.duration))\(held)\(rate)"
+        case .cancelled: return "\(label): cancelled"
+        case .failure: return "\(label): \(self.failure(result))"
+        }
+    }
+
+    /// Why a transfer failed and whose failure it was.
+    static func failure(_ result: TaskResult) -> String {
+        let tries = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
+        let why = result.explanation ?? result.failure.map { self.words($0, result.status, result.attribution) } ?? ""
+        guard let attribution = result.attribution else { return "failed\(tries): \(why)" }
+        let evidence = attribution.evidence.first.map { why.contains($0) ? "" : ": \($0)" } ?? ""
+        return "failed\(tries): \(why) (\(attribution.party.words)\(evidence))"
+    }
+
+    /// What a 75 ends with: the first rung that is missing, and why.
+    static func gaveUp(_ result: TaskResult) -> String {
+        let rung = result.attribution?.rung.map { "\($0.rawValue): " } ?? ""
+        let unmet = result.requireUnmet.map { " (\($0) was required)" } ?? ""
+        let why = result.explanation ?? result.attribution?.evidence.first ?? "no path"
+        return "gave up waiting for a path: \(rung)\(why)\(unmet)"
+    }
+
+    private static func head(_ label: String, _ progress: TransferProgress, _ expected: Int64?) -> String? {
+        guard progress.offset > 0 else { return nil }
+        let percent = progress.fraction.map { "\(Int($0 * 100)) %" } ?? ByteText(progress.offset).description
+        return "\(label): resuming at \(percent)"
+    }
+
+    private static func words(_ failure: TaskFailure, _ status: Int?, _ attribution: Attribution?) -> String {
+        if let evidence = attribution?.evidence.first { return evidence }
+        return status.map { "\(failure.words) (\($0))" } ?? failure.words
+    }
+}
+
+extension Party {
+    /// Whose failure it was, in words.
+    var words: String {
+        switch self {
+        case .mine: "this host's"
+        case .gateway: "the gateway's"
+        case .upstream: "the upstream network's"
+        case .resolver: "the resolver's"
+        case .path: "somewhere on the path"
+        case .theirs: "theirs"
+        case .unknown: "nothing tells whose"
+        }
+    }
+}
+
+extension TaskFailure {
+    /// The failure in a few words.
+    var words: String {
+        switch self {
+        case .resolveFailed: "the name gave no address"
+        case .connectFailed: "no connection came about"
+        case .tlsFailed: "TLS failed"
+        case .tlsPinMismatch: "the server's key is not the pinned one"
+        case .timedOut: "no answer in time"
+        case .stalled: "the transfer stopped moving"
+        case .reset: "the connection was reset"
+        case .protocolError: "the answer breaks the protocol"
+        case .truncated: "the body ended early"
+        case .tooLarge: "the body is too large"
+        case .httpStatus: "the status says no"
+        case .rangeMismatch: "the server's range is not the one asked for"
+        case .digestMismatch: "the body is not the expected one"
+        case .bodyChanged: "the file to upload changed meanwhile"
+        case .outcomeUnknown: "the request may have been carried out, and must not be repeated"
+        case .gateTimeout: "no path in time"
+        case .deadlineExceeded: "the deadline passed"
+        case .retriesExhausted: "every retry was used"
+        case .cancelled: "cancelled"
+        case .invalidRequest: "the request cannot be made"
+        case .fileError: "a file could not be read or written"
+        case .diskFull: "the disk is full"
+        case .internal: "a defect of tidegate"
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import TidegateDaemon
+
+/// Names files after URLs.
+enum FileNaming {
+    /// The file that a URL's last part names.
+    static func name(for url: String) throws(TextError) -> String {
+        let bare = url.prefix { $0 != "?" && $0 != "#" }
+        let afterScheme = bare.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        // scheme:, an empty part, then host/path.
+        let hostAndPath = afterScheme.count == 3 ? afterScheme[2] : ""
+        guard let slash = hostAndPath.firstIndex(of: "/") else { throw self.nameless(url) }
+        let path = hostAndPath[hostAndPath.index(after: slash)...]
+        let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        guard !last.isEmpty, let name = self.decoded(last) else { throw self.nameless(url) }
+        guard name != ".", name != "..", name.utf8.count <= 255,
+            name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F && $0 != "/" })
+        else { throw TextError("the last part of \"\(url)\" cannot name a file: use -o to name it") }
+        return name
+    }
+
+    /// The files of several URLs, in their order; two URLs must not meet in one file.
+    static func names(for urls: [String]) throws(TextError) -> [String] {
+        var owners: [String: String] = [:]
+        var names: [String] = []
+        for url in urls {
+            let name = try self.name(for: url)
+            if let other = owners[name] {
+                throw TextError("\"\(other)\" and \"\(url)\" would both be written to \(name)")
+            }
+            owners[name] = url
+            names.append(name)
+        }
+        return names
+    }
+
+    private static func nameless(_ url: String) -> TextError {
+        TextError("\"\(url)\" does not end in a file name: use -o to name the file")
+    }
+
+    // RFC 3986 2.1; what does not decode to UTF-8 stays as it is.
+    private static func decoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            let hex = String(decoding: digits, as: UTF8.self)
+            if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(hex, radix: 16), !hex.hasPrefix("+") {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self) ?? String(text)
+    }
+}

@@ -1,0 +1,47 @@
+internal import Tidegate
+
+/// A look at the kernel without a daemon.
+struct Look: Sendable {
+    let bus: EventBus
+    let monitor: ReachabilityMonitor
+    let resolver: any NameResolver
+    let time: any TimeSource
+
+    /// How long names may take until a status is shown without them.
+    static let patience: Duration = .seconds(5)
+
+    /// Starts watching the network and these targets.
+    init(at targets: [Target]) {
+        let time = SystemClocks()
+        let bus = EventBus(time: time)
+        let resolver = Monitor.systemResolver(time: time)
+        self.bus = bus
+        self.resolver = resolver
+        self.time = time
+        self.monitor = ReachabilityMonitor(Look.configuration(targets), bus: bus, resolver: resolver, time: time)
+    }
+
+    /// One look, without watching.
+    static func once(at targets: [Target]) async -> ReachabilityStatus {
+        let time = SystemClocks()
+        return await ReachabilityMonitor.look(
+            self.configuration(targets), resolver: Monitor.systemResolver(time: time), time: time,
+            within: self.patience)
+    }
+
+    /// Why the kernel cannot be read; nil while it can.
+    static func blindness() -> String? { Look(at: []).monitor.blindness }
+
+    /// The first status, and the moment up to which everything is in it.
+    func firstStatus() async -> (ReachabilityStatus, MonotonicTime) {
+        _ = await self.monitor.firstStatus(within: Look.patience)
+        let moment = self.time.monotonic()
+        return (self.monitor.status(), moment)
+    }
+
+    private static func configuration(_ targets: [Target]) -> ReachabilityConfiguration {
+        var configuration = ReachabilityConfiguration()
+        configuration.targets = targets
+        return configuration
+    }
+}

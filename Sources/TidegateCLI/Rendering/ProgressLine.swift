@@ -1,0 +1,108 @@
+internal import TidegateDaemon
+internal import TidegateModel
+
+/// Draws one transfer's line: its name, how far it is, and its rate or what it waits for.
+struct ProgressLine: Sendable {
+    var name: String
+    var info: TaskInfo
+    /// Bytes a second; nil where it is not known.
+    var rate: Double?
+    /// What is left of a wait between attempts.
+    var retryIn: Duration?
+
+    /// The line, at most as wide as the style.
+    func text(_ style: TextStyle) -> String {
+        let nameWidth = min(max(12, style.width / 3), 28)
+        let name = ProgressLine.fit(self.name, nameWidth)
+        let percent = self.percent
+        let rest = style.width - nameWidth - 2 - percent.count - 2
+        guard rest >= 10 else { return String("\(name)  \(percent)".prefix(style.width)) }
+        if let wait = self.waitWords { return "\(name)  \(percent)  \(style.paint(String(wait.prefix(rest)), .doubtful))" }
+        let numbers = self.numbers
+        let barWidth = rest - numbers.count - 2
+        guard barWidth >= 8, let bar = self.bar(barWidth) else { return "\(name)  \(percent)  \(numbers.prefix(rest))" }
+        return "\(name)  \(percent)  \(bar)  \(numbers)"
+    }
+
+    private var percent: String {
+        guard let fraction = self.info.progress.fraction else { return "    " }
+        return ProgressLine.right("\(Int(fraction * 100))%", 4)
+    }
+
+    /// What the transfer waits for; nil while bytes move.
+    private var waitWords: String? {
+        switch self.info.state {
+        case .suspended: return "suspended"
+        case .waiting(let reason, let detail): return self.words(reason, detail)
+        case .running:
+            let progress = self.info.progress
+            guard progress.receivedWire == 0, progress.sent == 0 else { return nil }
+            guard progress.offset > 0 else { return progress.expected == nil ? "connecting" : nil }
+            let percent = progress.fraction.map { "\(Int($0 * 100)) %" } ?? ByteText(progress.offset).description
+            return "resuming at \(percent)"
+        case .completed(let outcome):
+            switch outcome {
+            case .success: return nil
+            case .failure: return "failed"
+            case .cancelled: return "cancelled"
+            }
+        }
+    }
+
+    private func words(_ reason: HoldReason, _ detail: String?) -> String {
+        switch reason {
+        case .backoff:
+            guard let left = self.retryIn else { return detail ?? "retry soon" }
+            return "retry in \(max(0, Int(left.inSeconds.rounded(.up)))) s"
+        case .path, .constraint, .schedule, .circuit, .budget, .concurrency, .disk, .drain:
+            return detail ?? reason.words
+        }
+    }
+
+    private var numbers: String {
+        let progress = self.info.progress
+        let done = progress.offset + progress.receivedWire
+        if case .completed = self.info.state { return ByteText(done).description }
+        guard let rate = self.rate else { return ByteText(done).description }
+        let speed = ProgressLine.right("\(ByteText(Int64(rate)))/s", 12)
+        guard let expected = progress.expected, rate >= 1 else { return "\(ByteText(done))  \(speed)" }
+        let left = Duration.seconds(Int64((Double(max(0, expected - done)) / rate).rounded(.up)))
+        return "\(speed)  ETA \(DurationText(left))"
+    }
+
+    private func bar(_ width: Int) -> String? {
+        guard let fraction = self.info.progress.fraction else { return nil }
+        let inner = width - 2
+        let full = min(inner, Int(fraction * Double(inner)))
+        let head = full < inner && full > 0 ? ">" : ""
+        let body = String(repeating: "=", count: full - head.count) + head
+        return "[\(body)\(String(repeating: " ", count: inner - full))]"
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+
+    // A name too long keeps its end, where file names differ.
+    private static func fit(_ text: String, _ width: Int) -> String {
+        guard text.count > width else { return text + String(repeating: " ", count: width - text.count) }
+        return "…" + text.suffix(width - 1)
+    }
+}
+
+extension HoldReason {
+    /// What a transfer waits for, where nothing says it better.
+    var words: String {
+        switch self {
+        case .path: "no path"
+        case .constraint: "no path of the kind required"
+        case .schedule: "its turn"
+        case .backoff: "retry soon"
+        case .circuit: "the server failed too often"
+        case .budget: "too many retries for this server"
+        case .concurrency: "queued"
+        case .disk: "the disk is full"
+        case .drain: "shutting down"
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import Tidegate
+
+/// Lays a status out for people: what is asked first stands first.
+enum StatusText {
+    /// The lines of a status, without line ends.
+    static func lines(_ status: ReachabilityStatus, _ style: TextStyle) -> [String] {
+        var blocks = [self.verdicts(status).lines(style)]
+        if !status.targets.isEmpty { blocks.append(self.targets(status).lines(style)) }
+        if !status.links.isEmpty { blocks.append(self.links(status).lines(style)) }
+        let troubles = self.troubles(status)
+        if !troubles.isEmpty { blocks.append(troubles) }
+        return Array(blocks.joined(separator: [""]))
+    }
+
+    private static func verdicts(_ status: ReachabilityStatus) -> Table {
+        var table = Table()
+        let since = status.since.map { "since \($0)" } ?? ""
+        let words = status.global.level >= .routed ? since : [status.global.pathWords(among: status.links), since].joined(separator: " ")
+        table.add(.init("network", .strong), self.cell(status.global), .init(words.trimmed))
+        for family in status.families {
+            table.add(.init(family.family.rawValue), self.cell(family.verdict), .init(family.verdict.words(among: status.links)))
+        }
+        return table
+    }
+
+    private static func targets(_ status: ReachabilityStatus) -> Table {
+        var table = Table()
+        table.add(.init("TARGET", .faint), .init("LEVEL", .faint), .init("PATH", .faint))
+        for entry in status.targets {
+            table.add(.init(entry.target.description), self.cell(entry.verdict), .init(entry.verdict.words(among: status.links)))
+            // A literal address has nothing to add to its own line.
+            guard entry.target.address == nil else { continue }
+            for address in entry.addresses {
+                let same = address.verdict.isEquivalent(to: entry.verdict)
+                table.add(
+                    .init("  \(address.address)", .faint), self.cell(address.verdict),
+                    .init(same ? "" : address.verdict.pathWords(among: status.links)))
+            }
+        }
+        return table
+    }
+
+    private static func links(_ status: ReachabilityStatus) -> Table {
+        var table = Table()
+        table.add(.init("LINK", .faint), .init("TYPE", .faint), .init("STATE", .faint), .init("ADDRESSES", .faint))
+        for link in status.links {
+            let addresses = link.addresses.map(\.description)
+            table.add(
+                .init(self.name(of: link, among: status.links)), .init(link.kind.rawValue), self.state(of: link),
+                .init(addresses.first ?? "-"))
+            for address in addresses.dropFirst() { table.add(.init(""), .init(""), .init(""), .init(address)) }
+        }
+        return table
+    }
+
+    private static func troubles(_ status: ReachabilityStatus) -> [String] {
+        var lines: [String] = []
+        if status.global.level == .unknown {
+            lines.append("The level is unknown, so nothing waits for the network: gates are open.")
+        }
+        if status.mode == .storm { lines.append("Routes change too fast to follow: looking up on a timer.") }
+        if status.mode == .poll { lines.append("The kernel sends no events: looking up on a timer.") }
+        if status.health.overruns > 0 {
+            lines.append("The kernel dropped messages \(status.health.overruns) times; everything was read again.")
+        }
+        return lines
+    }
+
+    private static func cell(_ verdict: Verdict) -> Table.Cell {
+        .init(verdict.level.rawValue, verdict.level.tone)
+    }
+
+    private static func name(of link: Link, among links: [Link]) -> String {
+        guard let master = link.master else { return link.name }
+        return "\(link.name) in \(links.first { $0.index == master }?.name ?? String(master))"
+    }
+
+    private static func state(of link: Link) -> Table.Cell {
+        // Loopback carries no traffic to anywhere, which is no fault of it.
+        if link.kind == .loopback { return .init(link.isAdminUp ? "up" : "down", .faint) }
+        return .init(link.stateWords, link.isUsable ? .good : .bad)
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { String(self.drop { $0 == " " }) }
+}

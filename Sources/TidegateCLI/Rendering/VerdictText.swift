@@ -1,0 +1,58 @@
+internal import Tidegate
+
+extension Level {
+    /// The colour that people expect of it.
+    var tone: TextStyle.Tone {
+        switch self {
+        case .unknown, .local, .limited, .portal: .doubtful
+        case .none: .bad
+        case .routed, .online: .good
+        }
+    }
+}
+
+extension Verdict {
+    /// How a packet goes, `via 10.0.0.1 on eth0, source 10.0.0.2`, or why it does not: `eth0 has no carrier`.
+    func pathWords(among links: [Link]) -> String {
+        guard self.level >= .routed, let path = self.path else {
+            return VerdictWords.phrase(self, among: links) ?? ""
+        }
+        let way = path.gateway.map { "via \($0) on \(path.interface)" } ?? "on \(path.interface)"
+        return path.source.map { "\(way), source \($0)" } ?? way
+    }
+
+    /// ``pathWords(among:)`` with the notes behind it.
+    func words(among links: [Link]) -> String {
+        let notes = self.notes.map(\.words)
+        let parts = [self.pathWords(among: links)] + (notes.isEmpty ? [] : ["(\(notes.joined(separator: "; ")))"])
+        return parts.filter { !$0.isEmpty }.joined(separator: " ")
+    }
+}
+
+extension PathNote {
+    /// The note as people read it.
+    var words: String {
+        switch self {
+        case .degradedMultipath(let live, let total): "only \(live) of \(total) nexthops usable"
+        case .deprecatedOnly: "only deprecated source addresses"
+        case .uniqueLocalSource: "unique local source address"
+        case .mixedPaths: "different destinations leave by different ways"
+        case .partial: "only part of the internet is routed"
+        case .thisHost: "this host"
+        case .tunnel: "through a tunnel"
+        case .deadPreferredDefault: "a dead preferred default route hides a live one"
+        }
+    }
+}
+
+extension Link {
+    /// The link's state in a word or two, without its name.
+    var stateWords: String {
+        guard let reason = self.reason else { return "up" }
+        return Link.stateWords[reason] ?? VerdictWords.phrase(reason, link: self.name)
+    }
+
+    private static let stateWords: [Unreachable: String] = [
+        .adminDown: "admin down", .noCarrier: "no carrier", .dormant: "dormant", .lowerLayerDown: "lower layer down",
+    ]
+}

@@ -1,0 +1,52 @@
+internal import Glibc
+internal import TidegateDaemon
+
+/// What the process was started with: the only place that reads the environment and asks about terminals.
+struct Terminal: Sendable {
+    /// How answers on the standard output are drawn.
+    let answers: TextStyle
+    /// How progress on the standard error is drawn.
+    let progress: TextStyle
+    let isOutputTerminal: Bool
+    let isErrorTerminal: Bool
+
+    init() {
+        self.isOutputTerminal = isatty(STDOUT_FILENO) == 1
+        self.isErrorTerminal = isatty(STDERR_FILENO) == 1
+        // https://no-color.org: present and not empty.
+        let mayColour = (Terminal.variable("NO_COLOR") ?? "").isEmpty && Terminal.variable("TERM") != "dumb"
+        self.answers = TextStyle(
+            isColoured: mayColour && self.isOutputTerminal, width: Terminal.columns(of: STDOUT_FILENO))
+        self.progress = TextStyle(
+            isColoured: mayColour && self.isErrorTerminal, width: Terminal.columns(of: STDERR_FILENO))
+    }
+
+    /// Writes an answer, its line end included.
+    func answer(_ line: String) { Terminal.write(line + "\n", to: STDOUT_FILENO) }
+
+    /// Writes a note or a complaint, its line end included.
+    func note(_ line: String) { Terminal.write(line + "\n", to: STDERR_FILENO) }
+
+    /// Writes text for the terminal of the standard error as it is.
+    func draw(_ text: String) { Terminal.write(text, to: STDERR_FILENO) }
+
+    /// An environment variable.
+    static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    /// Writes all of a text; a reader that went away is not waited for.
+    static func write(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private static func columns(of descriptor: Int32) -> Int {
+        var size = winsize()
+        if ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        return self.variable("COLUMNS").flatMap { Int($0) }.flatMap { $0 >= 20 ? $0 : nil } ?? 80
+    }
+}

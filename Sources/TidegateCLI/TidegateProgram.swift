@@ -1,0 +1,23 @@
+internal import ArgumentParser
+internal import Glibc
+
+/// The executable: reads the words, runs the command, and ends with a code of the contract.
+@main
+enum TidegateProgram {
+    static func main() async {
+        let terminal = Terminal()
+        do {
+            var command = try TidegateCommand.parseAsRoot(Array(CommandLine.arguments.dropFirst()))
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            let farewell = Farewell(error, parsedBy: TidegateCommand.self)
+            if let answer = farewell.answer { terminal.answer(answer) }
+            if let complaint = farewell.complaint { terminal.note(complaint) }
+            exit(farewell.code)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import Tidegate
+internal import TidegateModel
+
+extension Configuration {
+    /// What the monitor is told; the built-in defaults where the file says nothing.
+    ///
+    /// - Throws: ``TextError`` in the words of the policy that refuses a value.
+    func monitorConfiguration(version: String) throws(TextError) -> MonitorConfiguration {
+        let named = self.reachability.targets.compactMap { entry in entry.target.map { ($0, entry.name) } }
+        do {
+            return MonitorConfiguration(
+                reachability: try self.reachabilityConfiguration(targets: named.map(\.0)),
+                session: try self.transfers.sessionConfiguration(version: version),
+                targetNames: Dictionary(named, uniquingKeysWith: { first, _ in first }))
+        } catch {
+            throw TextError("\(error)")
+        }
+    }
+
+    private func reachabilityConfiguration(
+        targets: [Target]
+    ) throws(ReachabilityConfigurationError) -> ReachabilityConfiguration {
+        var sentinels = ReachabilityConfiguration.defaultSentinels
+        if let addresses = self.reachability.ipv4Sentinels { sentinels[.ipv4] = addresses }
+        if let addresses = self.reachability.ipv6Sentinels { sentinels[.ipv6] = addresses }
+        return try ReachabilityConfiguration(
+            sentinels: sentinels, targets: targets,
+            excludedInterfaces: self.reachability.excludedInterfaces
+                ?? ReachabilityConfiguration.defaultExcludedInterfaces,
+            meteredInterfaces: self.reachability.meteredInterfaces ?? [])
+    }
+}
+
+extension Configuration.Transfers {
+    func sessionConfiguration(version: String) throws(PolicyError) -> SessionConfiguration {
+        let standard = SessionConfiguration.standard
+        return try SessionConfiguration(
+            maxConnectionsPerHost: self.connectionsPerHost ?? standard.maxConnectionsPerHost,
+            maxConnections: self.connections ?? standard.maxConnections, proxy: self.proxy,
+            tls: try TLSPolicy(caFile: self.certificateFile), retry: try self.retry.policy(),
+            budget: try self.budget.policy(),
+            gate: try GatePolicy(require: self.gate.require ?? [.routed], patience: self.gate.patience?.duration),
+            userAgent: "tidegate/\(version)")
+    }
+}
+
+extension Configuration.Budget {
+    fileprivate func policy() throws(PolicyError) -> RetryBudgetPolicy {
+        let standard = RetryBudgetPolicy.standard
+        return try RetryBudgetPolicy(
+            tokens: self.tokens ?? standard.tokens, retryCost: self.retryCost ?? standard.retryCost,
+            connectCost: self.connectCost ?? standard.connectCost,
+            refillPerSecond: self.refillPerSecond ?? standard.refillPerSecond)
+    }
+}

@@ -1,0 +1,15 @@
+internal import Logging
+
+/// The levels of the log that can be asked for.
+package enum LogLevel: String, Sendable, CaseIterable {
+    case debug, info, warn, error
+
+    var level: Logger.Level {
+        switch self {
+        case .debug: .debug
+        case .info: .info
+        case .warn: .warning
+        case .error: .error
+        }
+    }
+}

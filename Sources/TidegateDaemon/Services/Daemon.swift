@@ -1,0 +1,95 @@
+internal import Logging
+internal import ServiceLifecycle
+internal import Tidegate
+internal import TidegateEndpoint
+internal import TidegateModel
+internal import UnixSignals
+
+/// The sidecar: a monitor, its endpoint, its scheduled tasks and its log, until a signal ends them.
+package struct Daemon: Sendable {
+    private let settings: DaemonSettings
+    private let configuration: Configuration
+    private let monitorConfiguration: MonitorConfiguration
+
+    /// A daemon; its configuration file is read now.
+    ///
+    /// - Throws: ``DaemonError/configuration(_:)`` naming every problem of the file.
+    package init(_ settings: DaemonSettings) throws(DaemonError) {
+        self.settings = settings
+        do {
+            self.configuration = try settings.configurationFile.map(Configuration.load) ?? Configuration()
+        } catch {
+            throw .configuration(error)
+        }
+        do {
+            self.monitorConfiguration = try self.configuration.monitorConfiguration(version: settings.version)
+        } catch {
+            let file = settings.configurationFile ?? "the built-in configuration"
+            throw .configuration(ConfigurationError(file: file, error.description))
+        }
+    }
+
+    /// Runs until SIGTERM or SIGINT; then everything ends within ten seconds.
+    ///
+    /// - Throws: ``DaemonError/resource(_:)`` where the machine refuses a thread or a port.
+    package func run() async throws(DaemonError) {
+        let time = SystemClocks()
+        let handler = LineLogHandler(
+            level: self.settings.logLevel.level, format: self.settings.logFormat, time: time,
+            write: LineLogHandler.writeToStandardError)
+        let logger = Logger(label: "tidegate") { _ in handler }
+        let monitor: Monitor
+        do {
+            monitor = try Monitor(self.monitorConfiguration, time: time)
+        } catch {
+            throw .resource(error.underlying)
+        }
+        logger.info("starting", metadata: self.introduction)
+        monitor.bus.publish(.daemon(.configurationLoaded(isGood: true)))
+        do {
+            try await self.services(around: monitor, time: time, logger: logger).run()
+        } catch let error as EndpointError {
+            throw .resource(error.description)
+        } catch is CancellationError {
+            // The time for a graceful end ran out, and everything was cancelled.
+            logger.warning("stopped before everything had ended")
+        } catch {
+            throw .resource("\(error)")
+        }
+    }
+
+    private var introduction: Logger.Metadata {
+        [
+            "version": "\(self.settings.version)", "config": "\(self.settings.configurationFile ?? "none")",
+            "tasks": "\(self.configuration.tasks.count)",
+        ]
+    }
+
+    // Shut down in reverse: no turn begins, then nobody asks, then nothing moves, then nothing is left to log.
+    private func services(around monitor: Monitor, time: any TimeSource, logger: Logger) -> ServiceGroup {
+        let runner = TurnRunner(session: monitor.session, transfers: self.configuration.transfers, logger: logger)
+        let bus = monitor.bus
+        let scheduler = Scheduler(
+            time: time, onSkip: { bus.publish(.daemon(.turnSkipped(task: $0))) }, turn: { await runner.run($0) })
+        var endpoint = self.settings.endpoint
+        endpoint.version = self.settings.version
+        endpoint.targetNames = self.monitorConfiguration.targetNames
+        let services: [any Service] = [
+            LogService(bus: bus, logger: logger), MonitorService(monitor: monitor),
+            EndpointService(
+                endpoint: Endpoint(
+                    configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time),
+                logger: logger),
+            ReloadService(
+                file: self.settings.configurationFile, started: self.configuration, scheduler: scheduler,
+                runner: runner, bus: bus, logger: logger),
+            ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks),
+            StopService(bus: bus),
+        ]
+        var group = ServiceGroupConfiguration(
+            services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        group.maximumGracefulShutdownDuration = .seconds(8)
+        group.maximumCancellationDuration = .seconds(1)
+        return ServiceGroup(configuration: group)
+    }
+}

@@ -1,0 +1,15 @@
+internal import Logging
+internal import ServiceLifecycle
+internal import TidegateEndpoint
+
+/// Runs the endpoint; an address that cannot be bound ends the daemon.
+struct EndpointService: Service {
+    let endpoint: Endpoint
+    let logger: Logger
+
+    func run() async throws {
+        try await self.endpoint.run { addresses in
+            for address in addresses { self.logger.info("listening", metadata: ["address": "\(address)"]) }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+internal import Logging
+internal import ServiceLifecycle
+internal import TidegateBus
+internal import TidegateModel
+internal import UnixSignals
+
+/// Reads the configuration again at every SIGHUP; a bad file changes nothing.
+struct ReloadService: Service {
+    let file: String?
+    let started: Configuration
+    let scheduler: Scheduler
+    let runner: TurnRunner
+    let bus: EventBus
+    let logger: Logger
+
+    func run() async throws {
+        var current = self.started
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        for await _ in hangups.cancelOnGracefulShutdown() {
+            guard let next = self.load() else { continue }
+            self.tellWhatStays(from: current, to: next)
+            self.runner.use(next.transfers)
+            await self.scheduler.load(next.tasks)
+            current = next
+        }
+    }
+
+    private func load() -> Configuration? {
+        guard let file = self.file else {
+            self.logger.info("there is no configuration file to read again")
+            return nil
+        }
+        do {
+            let configuration = try Configuration.load(file: file)
+            self.bus.publish(.daemon(.configurationLoaded(isGood: true)))
+            return configuration
+        } catch {
+            for problem in error.problems {
+                self.logger.error("configuration is bad", metadata: ["problem": "\(problem)"])
+            }
+            self.bus.publish(.daemon(.configurationLoaded(isGood: false)))
+            return nil
+        }
+    }
+
+    // What was given to the monitor when it was made cannot be taken back from its open connections and watches.
+    private func tellWhatStays(from old: Configuration, to new: Configuration) {
+        var sections: [String] = []
+        if old.reachability != new.reachability { sections.append("reachability") }
+        var fixed = new.transfers
+        (fixed.retry, fixed.gate) = (old.transfers.retry, old.transfers.gate)
+        if fixed != old.transfers { sections.append("transfers") }
+        for section in sections {
+            self.logger.warning("a change needs a restart to take effect", metadata: ["section": "\(section)"])
+        }
+    }
+}

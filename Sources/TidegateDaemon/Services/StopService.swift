@@ -1,0 +1,13 @@
+internal import ServiceLifecycle
+internal import TidegateBus
+internal import TidegateModel
+
+/// Tells the bus that the daemon is stopping, before anything has stopped.
+struct StopService: Service {
+    let bus: EventBus
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        self.bus.publish(.daemon(.stopping))
+    }
+}
