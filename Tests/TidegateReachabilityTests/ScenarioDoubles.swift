@@ -1,0 +1,32 @@
+internal import CLinux
+internal import Synchronization
+internal import TidegateModel
+internal import TidegateNetlink
+
+/// A gate that remembers what it heard.
+final class Gate: Sendable {
+    private let heard = Mutex<[TargetVerdict]>([])
+
+    var levels: [Level] { self.heard.withLock { $0.map(\.verdict.level) } }
+
+    var hear: @Sendable (TargetVerdict) -> Void { { verdict in self.heard.withLock { $0.append(verdict) } } }
+}
+
+/// A kernel that refuses the first few sockets.
+final class Refusals: Sendable {
+    private let left: Atomic<Int>
+
+    init(_ count: Int) { self.left = Atomic(count) }
+
+    var next: @Sendable (KernelOptions.Purpose) -> NetlinkError? {
+        { _ in
+            self.left.subtract(1, ordering: .relaxed).oldValue > 0
+                ? NetlinkError(operation: "opening a route netlink socket", text: "Too many open files") : nil
+        }
+    }
+}
+
+/// Gives up root on the calling thread alone: the system call knows threads, the library function whole processes.
+func dropPrivileges() {
+    _ = tg_thread_become(65534)
+}
