@@ -1,0 +1,170 @@
+import Testing
+import TidegateModel
+import TidegateTestKit
+
+@testable import TidegateSession
+
+@Suite
+struct RetryRulesTests {
+    @Test(
+        "Every code of libcurl's has its class",
+        arguments: [
+            (1, .client), (2, .local), (3, .client), (4, .client), (5, .dns), (6, .dns), (7, .connect), (8, .transport),
+            (16, .transport), (18, .transport), (22, .status), (23, .local), (26, .local), (27, .local),
+            (28, .timeout), (33, .client), (35, .tlsCutOff), (36, .client), (37, .local), (42, .local), (43, .local),
+            (45, .link), (47, .client), (52, .transport), (53, .tls), (54, .tls), (55, .transport), (56, .transport),
+            (58, .tls), (59, .tls), (60, .tls), (61, .client), (63, .client), (65, .transport), (66, .tls), (77, .tls),
+            (80, .tls), (81, .transport), (82, .tls), (83, .tls), (89, .transport), (90, .tls), (91, .tls),
+            (92, .transport), (95, .transport), (96, .connect), (97, .connect), (98, .tls), (99, .local),
+        ] as [(Int32, FailureClass)])
+    func classes(_ row: (Int32, FailureClass)) {
+        #expect(FailureClass(curlCode: row.0, osError: 0, isConnected: true) == row.1)
+    }
+
+    @Test("The connection's error number and its stage refine a code")
+    func refinement() {
+        for code in [99, 100, 101] as [Int32] {
+            #expect(FailureClass(curlCode: 7, osError: code, isConnected: false) == .link)
+        }
+        #expect(FailureClass(curlCode: 7, osError: 111, isConnected: false) == .connect)
+        #expect(FailureClass(curlCode: 7, osError: 113, isConnected: false) == .connect)
+        #expect(FailureClass(curlCode: 28, osError: 0, isConnected: false) == .connect)
+        #expect(FailureClass(curlCode: 35, osError: 104, isConnected: false) == .tlsCutOff)
+        #expect(FailureClass(curlCode: 35, osError: 5, isConnected: false) == .tls)
+    }
+
+    private static func evidence(
+        _ kind: FailureClass, _ failure: TaskFailure, status: Int? = nil, wire: Bool = true, idempotent: Bool = true,
+        lost: Bool = false, resolve: ResolveFailure? = nil
+    ) -> RetryJudge.Evidence {
+        RetryJudge.Evidence(
+            kind: kind, failure: failure, status: status, resolveFailure: resolve, reachedWire: wire,
+            isIdempotent: idempotent, pathIsLost: lost)
+    }
+
+    @Test("What was never on the wire, or does no harm twice, is tried again; the rest is in doubt")
+    func wireAndHarm() {
+        let statuses = RetryPolicy.standard.statuses
+        func judge(_ evidence: RetryJudge.Evidence) -> RetryJudge.Answer {
+            RetryJudge.judge(evidence, statuses: statuses)
+        }
+        #expect(judge(Self.evidence(.transport, .reset)) == .retry(price: .full, atMost: nil))
+        #expect(judge(Self.evidence(.transport, .reset, idempotent: false)) == .forbidden(.outcomeUnknown))
+        #expect(
+            judge(Self.evidence(.transport, .reset, wire: false, idempotent: false))
+                == .retry(price: .connect, atMost: nil))
+        #expect(judge(Self.evidence(.timeout, .timedOut, idempotent: false)) == .forbidden(.outcomeUnknown))
+        #expect(
+            judge(Self.evidence(.connect, .connectFailed, wire: false, idempotent: false))
+                == .retry(price: .connect, atMost: nil))
+        #expect(judge(Self.evidence(.tls, .tlsPinMismatch, wire: false)) == .final(.tlsPinMismatch))
+        #expect(judge(Self.evidence(.tlsCutOff, .tlsFailed, wire: false)) == .retry(price: .full, atMost: 3))
+        #expect(judge(Self.evidence(.local, .diskFull)) == .final(.diskFull))
+        #expect(judge(Self.evidence(.client, .tooLarge)) == .final(.tooLarge))
+        #expect(
+            judge(Self.evidence(.dns, .resolveFailed, wire: false, resolve: .nameNotFound))
+                == .retry(price: .free, atMost: 2))
+    }
+
+    @Test("A lost path costs nothing, except the certainty about a request that may have arrived")
+    func lostPath() {
+        let statuses = RetryPolicy.standard.statuses
+        for kind in [FailureClass.link, .connect, .transport, .timeout, .dns] {
+            #expect(RetryJudge.judge(Self.evidence(kind, .reset, lost: true), statuses: statuses) == .free)
+        }
+        #expect(
+            RetryJudge.judge(Self.evidence(.transport, .reset, idempotent: false, lost: true), statuses: statuses)
+                == .forbidden(.outcomeUnknown))
+    }
+
+    @Test(
+        "Statuses are tried again as the policy lists them",
+        arguments: [
+            (408, true), (425, true), (429, true), (500, true), (502, true), (503, true), (504, true), (400, false),
+            (401, false), (403, false), (404, false), (410, false), (501, false), (505, false),
+        ])
+    func statuses(_ row: (status: Int, isTried: Bool)) {
+        let evidence = Self.evidence(.status, .httpStatus, status: row.status)
+        let answer = RetryJudge.judge(evidence, statuses: RetryPolicy.standard.statuses)
+        if case .retry = answer { #expect(row.isTried) } else { #expect(!row.isTried) }
+        let post = Self.evidence(.status, .httpStatus, status: row.status, idempotent: false)
+        let postAnswer = RetryJudge.judge(post, statuses: RetryPolicy.standard.statuses)
+        // These three say that the request was not carried out.
+        if case .retry = postAnswer { #expect([408, 425, 429].contains(row.status)) }
+    }
+
+    @Test("The delay doubles up to the cap, and chance takes anything below it")
+    func backoff() throws {
+        let policy = try RetryPolicy(base: .milliseconds(500), cap: .seconds(3))
+        let bounds = (1...5).map { Backoff.bound(afterFailure: $0, policy: policy) }
+        #expect(bounds == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3)])
+        var chance = SeededGenerator(seed: 1)
+        for _ in 0..<1000 {
+            let delay = Backoff.delay(afterFailure: 2, policy: policy, using: &chance)
+            #expect(delay >= .zero && delay <= .seconds(1))
+        }
+    }
+
+    @Test("Progress starts the counting of failures again")
+    func progress() throws {
+        var counter = RetryCounter()
+        var chance = SeededGenerator(seed: 3)
+        var budget = RetryBudget(.standard, at: MonotonicTime(nanoseconds: 0))
+        let room = RetryCounter.Room(
+            policy: try RetryPolicy(attempts: 2), atMost: nil, price: .full, asked: nil, active: .zero,
+            untilDeadline: nil)
+        func next() -> RetryCounter.Answer {
+            counter.next(room, budget: &budget, at: MonotonicTime(nanoseconds: 0), using: &chance)
+        }
+        for _ in 0..<5 {
+            counter.charge(madeProgress: true)
+            let answer = next()
+            if case .stop = answer { Issue.record("no further try in spite of progress") }
+        }
+        counter.charge(madeProgress: false)
+        #expect(next() == .stop(.limit))
+        #expect(counter.charged == 6)
+    }
+
+    @Test("A wait that the server asks for is not shortened, and not begun where it ends too late")
+    func asked() throws {
+        var counter = RetryCounter()
+        counter.charge(madeProgress: false)
+        var chance = SeededGenerator(seed: 3)
+        var budget = RetryBudget(.standard, at: MonotonicTime(nanoseconds: 0))
+        var room = RetryCounter.Room(
+            policy: .standard, atMost: nil, price: .connect, asked: .wait(.seconds(20)), active: .zero,
+            untilDeadline: nil)
+        let now = MonotonicTime(nanoseconds: 0)
+        func next() -> RetryCounter.Answer { counter.next(room, budget: &budget, at: now, using: &chance) }
+        let wait = next()
+        if case .wait(let delay) = wait { #expect(delay >= .seconds(20) && delay <= .seconds(22)) }
+        #expect(wait != .stop(.limit) && wait != .stop(.deadline))
+        room.untilDeadline = .seconds(19)
+        #expect(next() == .stop(.deadline))
+        room.untilDeadline = nil
+        room.active = .seconds(3590)
+        #expect(next() == .stop(.deadline))
+        room.asked = .never
+        #expect(next() == .stop(.limit))
+    }
+
+    @Test("An origin is good for thirty-five retries at once; time and successes earn more")
+    func budget() {
+        let start = MonotonicTime(nanoseconds: 0)
+        var budget = RetryBudget(.standard, at: start)
+        var paid = 0
+        while budget.pay(.full, at: start) { paid += 1 }
+        #expect(paid == 35)
+        func pays(_ price: RetryPrice, after seconds: Int64) -> Bool { budget.pay(price, at: start + .seconds(seconds)) }
+        #expect(!pays(.full, after: 0))
+        #expect(pays(.connect, after: 0))
+        #expect(pays(.full, after: 14))
+        for _ in 0..<14 { budget.succeeded(refunding: nil, at: start + .seconds(14)) }
+        #expect(pays(.full, after: 14))
+        budget.succeeded(refunding: .full, at: start + .seconds(14))
+        #expect(pays(.full, after: 14))
+        budget.succeeded(refunding: nil, at: start + .seconds(100_000))
+        #expect(budget.tokens == 500)
+    }
+}

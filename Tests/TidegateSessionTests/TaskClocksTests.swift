@@ -1,0 +1,87 @@
+import Testing
+import TidegateModel
+import TidegateTestKit
+
+@testable import TidegateSession
+
+@Suite
+struct TaskClocksTests {
+    private static let limits = TaskClocks.Limits(
+        idle: .seconds(60), attempt: .seconds(100), active: .seconds(1000), deadline: .seconds(200),
+        patience: .seconds(50))
+
+    private static func at(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
+
+    private static func running() -> TaskClocks.Situation {
+        var situation = TaskClocks.Situation()
+        situation.isSuspended = false
+        situation.isOnWire = true
+        return situation
+    }
+
+    @Test("A suspended task is subject to no clock")
+    func suspended() {
+        var clocks = TaskClocks(limits: TaskClocksTests.limits)
+        clocks.follow(TaskClocks.Situation(), at: TaskClocksTests.at(0))
+        #expect(clocks.nextDue == nil)
+        clocks.follow(TaskClocksTests.running(), at: TaskClocksTests.at(1000))
+        #expect(clocks.due(.deadline) == TaskClocksTests.at(1200))
+        #expect(clocks.due(.idle) == TaskClocksTests.at(1060))
+    }
+
+    @Test("While held the deadline and the patience run; the active time, idle and attempt clocks stand still")
+    func held() {
+        var clocks = TaskClocks(limits: TaskClocksTests.limits)
+        clocks.follow(TaskClocksTests.running(), at: TaskClocksTests.at(0))
+        var held = TaskClocksTests.running()
+        (held.isHeld, held.isOnWire, held.waitsAtGate) = (true, false, true)
+        clocks.follow(held, at: TaskClocksTests.at(10))
+        #expect(clocks.due(.deadline) == TaskClocksTests.at(200))
+        #expect(clocks.due(.patience) == TaskClocksTests.at(60))
+        #expect(clocks.due(.idle) == nil)
+        #expect(clocks.due(.attempt) == nil)
+        #expect(clocks.activeTime(at: TaskClocksTests.at(40)) == .seconds(10))
+        let struck60 = clocks.strike(at: TaskClocksTests.at(60))
+        #expect(struck60 == [.patience])
+    }
+
+    @Test("The idle clock stands still in grace and starts again with every byte")
+    func idle() {
+        var clocks = TaskClocks(limits: TaskClocksTests.limits)
+        clocks.follow(TaskClocksTests.running(), at: TaskClocksTests.at(0))
+        clocks.attemptStarted(at: TaskClocksTests.at(0))
+        clocks.bytesMoved(at: TaskClocksTests.at(20))
+        #expect(clocks.due(.idle) == TaskClocksTests.at(80))
+        var grace = TaskClocksTests.running()
+        grace.isInGrace = true
+        clocks.follow(grace, at: TaskClocksTests.at(50))
+        #expect(clocks.due(.idle) == nil)
+        clocks.follow(TaskClocksTests.running(), at: TaskClocksTests.at(90))
+        #expect(clocks.due(.idle) == TaskClocksTests.at(120))
+    }
+
+    @Test("Patience is what all waits at the gate may take together")
+    func patience() {
+        var clocks = TaskClocks(limits: TaskClocksTests.limits)
+        var waiting = TaskClocksTests.running()
+        (waiting.waitsAtGate, waiting.isOnWire) = (true, false)
+        clocks.follow(waiting, at: TaskClocksTests.at(0))
+        clocks.follow(TaskClocksTests.running(), at: TaskClocksTests.at(30))
+        clocks.follow(waiting, at: TaskClocksTests.at(100))
+        #expect(clocks.due(.patience) == TaskClocksTests.at(120))
+    }
+
+    @Test("An appointment is kept once, and a newer one takes its place")
+    func appointments() {
+        var clocks = TaskClocks(limits: TaskClocks.Limits())
+        clocks.appoint(.backoff, at: TaskClocksTests.at(5))
+        clocks.appoint(.backoff, at: TaskClocksTests.at(8))
+        #expect(clocks.nextDue == TaskClocksTests.at(8))
+        let struck7 = clocks.strike(at: TaskClocksTests.at(7))
+        #expect(struck7 == [])
+        let struck8 = clocks.strike(at: TaskClocksTests.at(8))
+        #expect(struck8 == [.backoff])
+        let struck9 = clocks.strike(at: TaskClocksTests.at(9))
+        #expect(struck9 == [])
+    }
+}

@@ -1,0 +1,203 @@
+import Testing
+import TidegateModel
+import TidegateTestKit
+
+@testable import TidegateSession
+
+@Suite
+struct TaskMachineTests {
+    /// The states a machine can be in, as far as inputs are concerned.
+    enum Setting: CaseIterable {
+        case fresh, held, seeking, running, paused, finishing, ended
+
+        var machine: TaskMachine {
+            var machine = TaskMachine()
+            let now = MonotonicTime(nanoseconds: 0)
+            for input in self.way { _ = machine.handle(input, at: now) }
+            return machine
+        }
+
+        private var way: [TaskMachine.Input] {
+            switch self {
+            case .fresh: []
+            case .held: [.resume, .hold(.path, detail: "x")]
+            case .seeking: [.resume]
+            case .running: [.resume, .admit]
+            case .paused: [.resume, .admit, .suspend(.user)]
+            case .finishing: [.resume, .admit, .attemptCompletes(needsCommit: true)]
+            case .ended: [.cancel]
+            }
+        }
+    }
+
+    static let inputs: [TaskMachine.Input] = [
+        .resume, .suspend(.user), .cancel, .hold(.path, detail: "x"), .release(.path), .admit, .giveBack,
+        .losePath(detail: "x"), .changePath, .attemptLeads, .attemptBacksOff, .attemptCompletes(needsCommit: true),
+        .attemptCompletes(needsCommit: false), .committed(isGood: true), .committed(isGood: false), .fail,
+    ]
+
+    private static let held = TaskMachine.Effect.tell(.held(.path, detail: "x"))
+    private static let backedOff = TaskMachine.Effect.tell(.held(.backoff, detail: nil))
+    private static let released = TaskMachine.Effect.tell(.released(.path, after: .seconds(1)))
+    private static let suspended = TaskMachine.Effect.tell(.suspended(.user))
+
+    /// What every input does in every state: whatever is not listed does nothing.
+    static func expected(_ setting: Setting, _ input: TaskMachine.Input) -> [TaskMachine.Effect] {
+        switch (setting, input) {
+        case (.fresh, .resume): [.tell(.resumed), .seek]
+        case (.fresh, .cancel): [.end(.cancelled)]
+        case (.fresh, .hold): [self.held]
+        case (.fresh, .fail): [.end(.failure)]
+        case (.held, .suspend): [self.suspended]
+        case (.held, .cancel): [self.released, .end(.cancelled)]
+        case (.held, .release): [self.released, .seek]
+        case (.held, .fail): [self.released, .end(.failure)]
+        case (.seeking, .suspend): [.stopSeeking, self.suspended]
+        case (.seeking, .cancel): [.stopSeeking, .end(.cancelled)]
+        case (.seeking, .hold): [.stopSeeking, self.held]
+        case (.seeking, .admit): [.tell(.attemptStarted(1)), .start(attempt: 1)]
+        case (.seeking, .fail): [.stopSeeking, .end(.failure)]
+        case (.running, .suspend): [self.suspended, .pause]
+        case (.running, .hold), (.running, .losePath): [.detach(.pathLost), self.held]
+        case (.running, .changePath): [.detach(.pathLost), .seek]
+        case (.running, .attemptLeads): [.seek]
+        case (.paused, .resume): [.tell(.resumed), .unpause]
+        case (.paused, .hold), (.paused, .losePath): [.detach(.pathLost), self.held]
+        case (.paused, .changePath): [.detach(.pathLost)]
+        case (.paused, .giveBack): [.detach(.suspended)]
+        case (.running, .cancel), (.paused, .cancel): [.detach(.ended), .end(.cancelled)]
+        case (.running, .fail), (.paused, .fail): [.detach(.ended), .end(.failure)]
+        case (.running, .attemptBacksOff), (.paused, .attemptBacksOff): [self.backedOff]
+        case (.running, .attemptCompletes(true)), (.paused, .attemptCompletes(true)): [.commit]
+        case (.running, .attemptCompletes(false)), (.paused, .attemptCompletes(false)): [.end(.success)]
+        case (.finishing, .suspend): [self.suspended]
+        case (.finishing, .cancel): [.abandonCommit, .end(.cancelled)]
+        case (.finishing, .committed(true)): [.end(.success)]
+        case (.finishing, .committed(false)): [.end(.failure)]
+        default: []
+        }
+    }
+
+    @Test("Every input does in every state what the table says", arguments: Setting.allCases)
+    func table(_ setting: Setting) {
+        for input in TaskMachineTests.inputs {
+            var machine = setting.machine
+            let effects = machine.handle(input, at: MonotonicTime(nanoseconds: 1_000_000_000))
+            #expect(effects == TaskMachineTests.expected(setting, input), "\(setting) × \(input)")
+        }
+    }
+
+    @Test("Suspensions nest, and resuming too often does no harm")
+    func nesting() {
+        var machine = TaskMachine()
+        let now = MonotonicTime(nanoseconds: 0)
+        func does(_ input: TaskMachine.Input) -> [TaskMachine.Effect] { machine.handle(input, at: now) }
+        #expect(does(.suspend(.user)) == [])
+        #expect(does(.resume) == [])
+        #expect(machine.state == .suspended)
+        #expect(does(.resume) == [.tell(.resumed), .seek])
+        #expect(does(.resume) == [])
+        #expect(machine.suspendCount == 0)
+    }
+
+    @Test("The public state says what a task waits for, and suspension before that")
+    func states() {
+        #expect(Setting.fresh.machine.state == .suspended)
+        #expect(Setting.held.machine.state == .waiting(.path, detail: "x"))
+        #expect(Setting.running.machine.state == .running(attempt: 1))
+        #expect(Setting.paused.machine.state == .suspended)
+        #expect(Setting.finishing.machine.state == .running(attempt: 1))
+        #expect(Setting.ended.machine.state == .completed(.cancelled))
+    }
+
+    @Test("Holds are counted while they last, whatever ends them")
+    func heldTotals() {
+        var machine = Setting.held.machine
+        _ = machine.handle(.release(.path), at: MonotonicTime(nanoseconds: 2_000_000_000))
+        _ = machine.handle(.hold(.path, detail: nil), at: MonotonicTime(nanoseconds: 3_000_000_000))
+        _ = machine.handle(.cancel, at: MonotonicTime(nanoseconds: 4_000_000_000))
+        #expect(machine.heldTotals == [.path: .seconds(3)])
+    }
+
+    @Test("Ten thousand random lives each have one end, nothing after it, and balanced holds")
+    func interleavings() {
+        var chance = SeededGenerator(seed: 2026)
+        for life in 0..<10_000 {
+            var script = Life()
+            for step in 0..<60 {
+                let input = script.nextInput(using: &chance)
+                script.take(input, at: MonotonicTime(nanoseconds: UInt64(step)))
+                if script.defect != nil { break }
+            }
+            script.take(.cancel, at: MonotonicTime(nanoseconds: 60))
+            #expect(script.defect == nil, "life \(life): \(script.defect ?? "") after \(script.inputs)")
+            #expect(script.ends == 1, "life \(life)")
+            #expect(script.heldNow.isEmpty, "life \(life)")
+            if script.defect != nil { return }
+        }
+    }
+
+    /// A machine with a shell that only looks.
+    private struct Life {
+        var machine = TaskMachine()
+        var inputs: [TaskMachine.Input] = []
+        var ends = 0
+        var heldNow: Set<HoldReason> = []
+        var isOnWire = false
+        var isSuspended = true
+        var defect: String?
+
+        func nextInput(using chance: inout SeededGenerator) -> TaskMachine.Input {
+            let reasons: [HoldReason] = [.path, .constraint, .backoff, .concurrency, .schedule]
+            let reason = reasons.randomElement(using: &chance) ?? .path
+            let often: [TaskMachine.Input] = [.resume, .suspend(.user), .admit, .admit, .release(reason), .release(reason)]
+            switch Int.random(in: 0..<100, using: &chance) {
+            case 0..<60: return often.randomElement(using: &chance) ?? .resume
+            case 60..<75: return .hold(reason, detail: nil)
+            default: return TaskMachineTests.inputs.randomElement(using: &chance) ?? .resume
+            }
+        }
+
+        mutating func take(_ input: TaskMachine.Input, at now: MonotonicTime) {
+            self.inputs.append(input)
+            let wasOver = self.machine.isOver
+            let effects = self.machine.handle(input, at: now)
+            if wasOver, !effects.isEmpty { self.defect = "effects after the end" }
+            for effect in effects { self.look(at: effect) }
+            let mayRun = self.machine.suspendCount == 0 && self.machine.heldReasons.isEmpty
+            switch self.machine.phase {
+            case .idle: if mayRun { self.defect = "idle although nothing is in the way" }
+            case .seeking, .running: if !mayRun { self.defect = "under way although something is in the way" }
+            case .paused: if self.machine.suspendCount == 0 { self.defect = "paused although not suspended" }
+            case .finishing, .ended: break
+            }
+            if Set(self.machine.heldReasons) != self.heldNow { self.defect = "holds told are not the holds in force" }
+        }
+
+        private mutating func look(at effect: TaskMachine.Effect) {
+            if self.ends > 0 { self.defect = "\(effect) after the end" }
+            switch effect {
+            case .tell(.held(let reason, _)):
+                if !self.heldNow.insert(reason).inserted { self.defect = "held twice for \(reason)" }
+            case .tell(.released(let reason, _)):
+                if self.heldNow.remove(reason) == nil { self.defect = "released from \(reason) without a hold" }
+            case .tell(.resumed):
+                if !self.isSuspended { self.defect = "resumed twice" }
+                self.isSuspended = false
+            case .tell(.suspended):
+                if self.isSuspended { self.defect = "suspended twice" }
+                self.isSuspended = true
+            case .start:
+                if self.isOnWire { self.defect = "two attempts at once" }
+                self.isOnWire = true
+            case .detach, .commit: 
+                if !self.isOnWire { self.defect = "\(effect) without an attempt" }
+                self.isOnWire = false
+            case .end: self.ends += 1
+            case .seek: self.isOnWire = false
+            case .tell(.attemptStarted), .stopSeeking, .pause, .unpause, .abandonCommit: break
+            }
+            if self.machine.phase == .idle { self.isOnWire = false }
+        }
+    }
+}
