@@ -6,9 +6,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <asm/unistd.h>
 #include <time.h>
-#include <unistd.h>
 
 static inline int tg_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
@@ -43,8 +42,11 @@ int setns(int descriptor, int kind);
 /// CLONE_NEWNET: the network part of setns(2).
 static inline int tg_enter_network(int descriptor) { return setns(descriptor, 0x40000000); }
 
+/// syscall(2); hidden with <unistd.h>, whose types belong to the Glibc module.
+long syscall(long number, ...);
+
 /// Makes the calling thread somebody else, and no other thread with it, which setresuid(3) would.
 static inline long tg_thread_become(uint32_t id) {
-    if (syscall(SYS_setresgid, id, id, id) != 0) return -1;
-    return syscall(SYS_setresuid, id, id, id);
+    if (syscall(__NR_setresgid, id, id, id) != 0) return -1;
+    return syscall(__NR_setresuid, id, id, id);
 }
