@@ -54,10 +54,6 @@ static inline CURLcode tg_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t 
     return curl_easy_getinfo(easy, info, value);
 }
 
-static inline CURLcode tg_easy_get_socket(CURL *easy, curl_socket_t *value) {
-    return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, value);
-}
-
 static inline CURLcode tg_easy_get_private(CURL *easy, void **value) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, value);
 }
@@ -90,6 +86,3 @@ static inline CURL *tg_multi_next_done(CURLM *multi, CURLcode *result) {
 
 /// `CURL_GLOBAL_DEFAULT` is an expression that Swift does not import.
 static inline CURLcode tg_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
-
-/// `addr` is declared as one struct sockaddr and is as long as `addrlen` says.
-static inline int tg_sockaddr_family(const struct curl_sockaddr *address) { return address->family; }

@@ -50,12 +50,6 @@ struct EasyHandle: ~Copyable {
         return tg_easy_get_offset(self.raw, info, &value) == CURLE_OK ? Int64(value) : 0
     }
 
-    /// The socket of the transfer's connection; nil where it has none.
-    var socket: Int32? {
-        var value: curl_socket_t = -1
-        return tg_easy_get_socket(self.raw, &value) == CURLE_OK && value >= 0 ? value : nil
-    }
-
     private func check(_ code: CURLcode, _ option: CURLoption) throws(CurlError) {
         try CurlError.check(code, EasyHandle.name(of: option))
     }

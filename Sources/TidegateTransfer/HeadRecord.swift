@@ -73,6 +73,15 @@ struct HeadRecord {
 extension AttemptRequest {
     /// Whether the caller asks for a part by a field of its own.
     var asksForPart: Bool {
-        !self.headers.isEmpty && self.headers.contains { $0.name.lowercased() == "range" }
+        self.headers.contains { $0.isNamed("range") }
+    }
+}
+
+extension HTTPField {
+    /// Whether the field has that name, given in lower case.
+    func isNamed(_ name: StaticString) -> Bool {
+        name.withUTF8Buffer { wanted in
+            self.name.utf8.count == wanted.count && zip(self.name.utf8, wanted).allSatisfy { HeaderBlock.lowered($0) == $1 }
+        }
     }
 }

@@ -77,7 +77,7 @@ package struct HeaderBlock: Sendable {
         }
     }
 
-    private static func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+    static func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
 
     private func line(from start: Int) -> (range: Range<Int>, next: Int)? {
         guard start < self.bytes.count else { return nil }

@@ -104,6 +104,8 @@ enum CurlLimits {
     /// Receive buffer in bytes; more gains nothing, less costs system calls.
     static let receiveBuffer = 128 * 1024
     static let sendBuffer = 64 * 1024
+    /// A body larger than this many bytes waits for a go-ahead (Expect: 100-continue).
+    static let expectContinue: Int64 = 1024 * 1024
     /// Seconds after which an idle connection is not trusted any more.
     static let connectionAge = 60
     static let keepAliveIdle = 30

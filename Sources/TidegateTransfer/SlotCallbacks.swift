@@ -46,7 +46,7 @@ func aboutToSend(
 ) -> Int32 {
     guard let context else { return CURL_PREREQFUNC_ABORT }
     return Unmanaged<Slot>.fromOpaque(context)._withUnsafeGuaranteedRef {
-        $0.mayGoOut(local: local, remote: remote) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        $0.mayGoOut(local: local, remote: remote, localPort) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 }
 
@@ -119,7 +119,7 @@ extension Slot {
         }
     }
 
-    fileprivate func mayGoOut(local: UnsafePointer<CChar>?, remote: UnsafePointer<CChar>?) -> Bool {
+    fileprivate func mayGoOut(local: UnsafePointer<CChar>?, remote: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool {
         guard let isRepeatable = self.request?.isRepeatable else { return false }
         // After a 417 the server has refused the request unread, so that sending it again is no repetition.
         let isFirst = self.wire.tries == 0 || (self.head.isComplete && self.head.status == 417)
@@ -129,7 +129,7 @@ extension Slot {
             return false
         }
         self.wire.tries += 1
-        self.wire.note(local: local, remote: remote)
+        self.wire.note(local: local, remote: remote, localPort: localPort)
         self.stamps.wireReached = self.time.monotonic()
         self.note(.wire)
         return true

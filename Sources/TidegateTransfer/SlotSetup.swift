@@ -51,8 +51,11 @@ extension Slot {
         try self.easy.set(CURLOPT_TCP_KEEPIDLE, CurlLimits.keepAliveIdle)
         try self.easy.set(CURLOPT_TCP_KEEPINTVL, CurlLimits.keepAliveInterval)
         try self.easy.set(CURLOPT_MAXAGE_CONN, CurlLimits.connectionAge)
-        try self.easy.set(CURLOPT_BUFFERSIZE, CurlLimits.receiveBuffer)
-        guard let limit = request.bytesPerSecondLimit else { return }
+        guard let limit = request.bytesPerSecondLimit else {
+            return try self.easy.set(CURLOPT_BUFFERSIZE, CurlLimits.receiveBuffer)
+        }
+        // libcurl looks at the rate between reads: a buffer that holds a second's bytes would be no limit.
+        try self.easy.set(CURLOPT_BUFFERSIZE, Int(min(max(1024, limit / 20), Int64(CurlLimits.receiveBuffer))))
         try self.easy.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: limit)
         try self.easy.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: limit)
     }
@@ -91,7 +94,7 @@ extension Slot {
         if let resume = request.resume { try self.easy.set(CURLOPT_RANGE, "\(resume.offset)-") }
     }
 
-    // One way for every method: libcurl adds Expect only above 1 MiB.
+    // One way for every method.
     private func setUpload(_ method: String, _ length: Int64) throws(CurlError) {
         try self.easy.set(CURLOPT_UPLOAD, 1)
         try self.easy.set(CURLOPT_CUSTOMREQUEST, method)
@@ -114,7 +117,26 @@ extension Slot {
             try self.fieldList.append("Accept-Encoding: identity")
             if let validator = resume.validator.fieldValue { try self.fieldList.append("If-Range: \(validator)") }
         }
+        // libcurl would wait for a go-ahead before every upload; that pays only where a refusal saves much.
+        let sends = !request.body.isNone || ["POST", "PUT", "PATCH"].contains(request.method)
+        if sends, request.body.length <= CurlLimits.expectContinue, !request.headers.contains(where: { $0.isNamed("expect") }) {
+            try self.fieldList.append("Expect:")
+        }
         guard !self.fieldList.isEmpty else { return }
         try self.easy.set(CURLOPT_HTTPHEADER, self.fieldList)
+    }
+}
+
+extension AttemptBody {
+    fileprivate var length: Int64 {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let length): length
+        }
+    }
+
+    fileprivate var isNone: Bool {
+        if case .none = self { true } else { false }
     }
 }

@@ -49,13 +49,11 @@ struct SocketTable {
         self.register(on: loop)
     }
 
-    /// The sockets of an epoch that no transfer is using: libcurl wants nothing of them, and they are not in `busy`.
-    func idle(of epoch: Int, except busy: Set<Int32>) -> [Int32] {
+    /// The sockets of an epoch of which libcurl wants nothing: idle ones, and those of paused transfers.
+    func unwatched(of epoch: Int) -> [Int32] {
         self.entries.indices.compactMap { index in
             let entry = self.entries[index]
-            let descriptor = Int32(index)
-            return entry.isOurs && entry.epoch == epoch && entry.wanted.isEmpty && !busy.contains(descriptor)
-                ? descriptor : nil
+            return entry.isOurs && entry.epoch == epoch && entry.wanted.isEmpty ? Int32(index) : nil
         }
     }
 

@@ -161,8 +161,10 @@ extension TransferEngine {
         }
         // A paused transfer's socket is not watched either, and must not be taken for an idle one: shut down in
         // flight, a body would end early and look whole.
-        let busy = Set(self.slots.busy.filter { $0.epoch === epoch }.compactMap { $0.easy.socket })
-        for descriptor in self.sockets.idle(of: epoch.number, except: busy) {
+        // libcurl names a running transfer's socket only afterwards, but its local port before.
+        let busy = Set(self.slots.busy.filter { $0.epoch === epoch }.map(\.wire.localPort))
+        for descriptor in self.sockets.unwatched(of: epoch.number) {
+            guard let port = LocalPort.of(descriptor), !busy.contains(port) else { continue }
             shutdown(descriptor, Int32(SHUT_RDWR))
             self.sockets.markDead(descriptor)
         }

@@ -9,10 +9,13 @@ struct WireRecord {
     var hasOpened = false
     /// Whether a silent repetition was stopped.
     var isVetoed = false
+    /// The local port of the connection; 0 before the request was started.
+    private(set) var localPort: UInt16 = 0
     private var local = CachedAddress()
     private var remote = CachedAddress()
 
-    mutating func note(local: UnsafePointer<CChar>?, remote: UnsafePointer<CChar>?) {
+    mutating func note(local: UnsafePointer<CChar>?, remote: UnsafePointer<CChar>?, localPort: Int32) {
+        self.localPort = UInt16(truncatingIfNeeded: localPort)
         self.local.note(local)
         self.remote.note(remote)
     }
@@ -26,6 +29,7 @@ struct WireRecord {
     mutating func clear() {
         self.tries = 0
         self.hasOpened = false
+        self.localPort = 0
         self.isVetoed = false
     }
 }

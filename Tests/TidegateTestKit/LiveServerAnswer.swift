@@ -79,6 +79,9 @@ public struct LiveServerAnswer: Sendable {
 
     /// A part of the test pattern.
     public static func bytes(from start: Int64 = 0, count: Int64) -> [UInt8] {
-        (start..<start + count).map(self.byte(at:))
+        [UInt8](unsafeUninitializedCapacity: Int(count)) { buffer, initialized in
+            for index in 0..<Int(count) { buffer[index] = self.byte(at: start + Int64(index)) }
+            initialized = Int(count)
+        }
     }
 }

@@ -83,6 +83,23 @@ final class AttemptRecorder: Sendable {
         }
     }
 
+    /// The kinds of reports heard, progress left out.
+    func kinds(of id: AttemptID) -> [String] {
+        self.reports(of: id).map(AttemptRecorder.name).filter { $0 != "progress" }
+    }
+
+    static func name(of report: AttemptReport) -> String {
+        switch report {
+        case .wireReached: "wireReached"
+        case .head: "head"
+        case .progress: "progress"
+        case .finished: "finished"
+        }
+    }
+
+    /// Body bytes a running attempt has taken.
+    func received(by id: AttemptID) throws -> Int64 { try self.ask { $0.progress(of: id)?.received ?? 0 } }
+
     func refusal(of id: AttemptID) throws -> CurlError {
         try eventually("a refusal") { self.log.refused.withLock { $0[id] } }
     }
@@ -102,6 +119,7 @@ struct NothingCame: Error, CustomStringConvertible {
 }
 
 /// Polls until `value` gives one.
+@discardableResult
 func eventually<Value>(
     _ what: String, within seconds: Int = 20, _ value: () throws -> Value?
 ) throws -> Value {
@@ -113,8 +131,8 @@ func eventually<Value>(
 }
 
 /// Polls until `condition` holds.
-func eventually(_ what: String, within seconds: Int = 20, holds condition: () -> Bool) throws {
-    _ = try eventually(what, within: seconds) { condition() ? true : nil }
+func eventually(_ what: String, within seconds: Int = 20, holds condition: () throws -> Bool) throws {
+    _ = try eventually(what, within: seconds) { try condition() ? true : nil }
 }
 
 extension AttemptID {

@@ -1,7 +1,9 @@
+internal import Glibc
+internal import Synchronization
+internal import Testing
 internal import TidegateModel
 internal import TidegateTestKit
 internal import TidegateTransfer
-internal import Testing
 
 @Suite("Sinks")
 struct SinkTests {
@@ -12,7 +14,6 @@ struct SinkTests {
         let recorder = try AttemptRecorder()
         let outcome = try recorder.run(AttemptRequest(1, server.url("/a?b=c")))
         #expect(outcome.failure == nil)
-        #expect(outcome.curlCode == 0)
         #expect(String(decoding: outcome.body, as: UTF8.self) == "hello")
         #expect(outcome.head?.status == 200)
         #expect(outcome.head?.field("x-tide") == "high")
@@ -26,16 +27,105 @@ struct SinkTests {
         #expect(outcome.progress.received == 5)
         #expect(outcome.progress.expected == 5)
         #expect(server.requests.map(\.path) == ["/a?b=c"])
-        let kinds = recorder.reports(of: AttemptID(1)).map(kind)
-        #expect(kinds == ["wireReached", "head", "finished"])
+        #expect(recorder.kinds(of: AttemptID(1)) == ["wireReached", "head", "finished"])
     }
-}
 
-func kind(_ report: AttemptReport) -> String {
-    switch report {
-    case .wireReached: "wireReached"
-    case .head: "head"
-    case .progress: "progress"
-    case .finished: "finished"
+    @Test("A file sink is byte-exact, and committing moves it to its place")
+    func file() throws {
+        let total: Int64 = 1_000_003
+        let server = try LiveServer { .pattern(total, for: $0) }
+        defer { server.stop() }
+        let folder = try Folder()
+        let paths = DownloadPaths(destination: folder.path("tide.bin"))
+        let file = try DownloadFile.open(paths)
+        let outcome = try AttemptRecorder().run(AttemptRequest(1, server.url(), .file(file)))
+        #expect(outcome.failure == nil)
+        #expect(outcome.body.isEmpty)
+        #expect(outcome.progress.received == total)
+        #expect(try file.size() == total)
+        #expect(folder.bytes("tide.bin") == nil)
+        try file.commit()
+        #expect(folder.bytes("tide.bin") == LiveServerAnswer.bytes(count: total))
+        #expect(folder.names == ["tide.bin"])
+    }
+
+    @Test("A full pipe pauses its transfer only, and what comes out is byte-exact")
+    func pipe() throws {
+        let total: Int64 = 1_500_007
+        let server = try LiveServer { $0.path == "/other" ? .respond(text: "other") : .pattern(total, for: $0) }
+        defer { server.stop() }
+        var ends: [Int32] = [-1, -1]
+        #expect(Glibc.pipe(&ends) == 0)
+        let recorder = try AttemptRecorder()
+        recorder.start(AttemptRequest(1, server.url("/body"), .descriptor(ends[1])))
+        try eventually("a full pipe", holds: { try recorder.received(by: AttemptID(1)) >= 32 * 1024 })
+        #expect(try recorder.run(AttemptRequest(2, server.url("/other"))).body == Array("other".utf8))
+        var received: [UInt8] = []
+        while Int64(received.count) < total {
+            var part = [UInt8](repeating: 0, count: 50_000)
+            let count = read(ends[0], &part, part.count)
+            #expect(count > 0)
+            received += part.prefix(count)
+        }
+        #expect(try recorder.outcome(of: AttemptID(1)).failure == nil)
+        #expect(received == LiveServerAnswer.bytes(count: total))
+        close(ends[0])
+        close(ends[1])
+    }
+
+    @Test("A reader that went away is a file error and does not end the process")
+    func brokenPipe() throws {
+        let server = try LiveServer { .pattern(1_000_000, for: $0) }
+        defer { server.stop() }
+        var ends: [Int32] = [-1, -1]
+        #expect(Glibc.pipe(&ends) == 0)
+        close(ends[0])
+        let outcome = try AttemptRecorder().run(AttemptRequest(1, server.url(), .descriptor(ends[1])))
+        #expect(outcome.failure == .fileError)
+        close(ends[1])
+    }
+
+    @Test("Discarding counts every byte and keeps none")
+    func discard() throws {
+        let server = try LiveServer { .pattern(300_000, for: $0) }
+        defer { server.stop() }
+        let outcome = try AttemptRecorder().run(AttemptRequest(1, server.url(), .discard))
+        #expect(outcome.failure == nil)
+        #expect(outcome.progress.received == 300_000)
+        #expect(outcome.body.isEmpty)
+    }
+
+    @Test("A body larger than allowed ends the attempt", arguments: [true, false])
+    func tooLarge(hasLength: Bool) throws {
+        let server = try LiveServer { _ in
+            hasLength ? .respond(text: "0123456789") : .chunked(["01234", "56789"])
+        }
+        defer { server.stop() }
+        let outcome = try AttemptRecorder().run(AttemptRequest(1, server.url(), .memory(limit: 9)))
+        #expect(outcome.failure == .tooLarge)
+        #expect(outcome.text.contains("9"))
+        #expect(outcome.body.isEmpty)
+    }
+
+    @Test("The body of an answer that is not good reaches no file and no descriptor", arguments: [404, 500, 302])
+    func refusal(status: Int) throws {
+        let server = try LiveServer { _ in .respond(status, ["Location: /x"], text: "sorry") }
+        defer { server.stop() }
+        let folder = try Folder()
+        let file = try DownloadFile.open(DownloadPaths(destination: folder.path("f")))
+        let outcome = try AttemptRecorder().run(AttemptRequest(1, server.url(), .file(file)))
+        #expect(outcome.failure == .httpStatus)
+        #expect(outcome.head?.status == status)
+        #expect(outcome.diagnosticBody == Array("sorry".utf8))
+        #expect(try file.size() == 0)
+        #expect(outcome.text == "the server answered \(status)")
+    }
+
+    @Test("A full disk is told apart from other file errors")
+    func fullDisk() throws {
+        #expect(FileError(operation: "pwrite", path: "f", code: ENOSPC).failure == .diskFull)
+        #expect(FileError(operation: "pwrite", path: "f", code: EDQUOT).failure == .diskFull)
+        #expect(FileError(operation: "pwrite", path: "f", code: EIO).failure == .fileError)
+        #expect(FileError(operation: "pwrite", path: "a/f", code: EIO).description.hasPrefix("a/f: pwrite: "))
     }
 }

@@ -1,0 +1,150 @@
+internal import Synchronization
+internal import Testing
+internal import TidegateModel
+internal import TidegateTestKit
+internal import TidegateTransfer
+
+@Suite("Requests and their bodies")
+struct BodyTests {
+    @Test("Fields, agent and credentials stand on the wire as given, and nothing is added")
+    func fields() throws {
+        let server = try LiveServer { _ in .respond() }
+        defer { server.stop() }
+        var request = AttemptRequest(1, server.url())
+        request.headers = [HTTPField("X-Tide", "high"), HTTPField("Accept", "")]
+        request.userAgent = "tidegate/1"
+        request.credentials = Credentials(user: "me", password: "you")
+        _ = try AttemptRecorder().run(request)
+        let received = try #require(server.requests.first)
+        #expect(received.fields.map(\.name).sorted() == ["Authorization", "Host", "User-Agent", "X-Tide"])
+        #expect(received.field("authorization") == "Basic bWU6eW91")
+        #expect(received.field("user-agent") == "tidegate/1")
+    }
+
+    @Test("Each method goes out as it is, with a length where an empty body means something")
+    func methods() throws {
+        let server = try LiveServer { _ in .respond() }
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        let lengths = ["GET": nil, "HEAD": nil, "DELETE": nil, "OPTIONS": nil, "POST": "0", "PUT": "0", "PATCH": "0"]
+        for (number, method) in lengths.keys.sorted().enumerated() {
+            var request = AttemptRequest(UInt64(number), server.url())
+            request.method = method
+            #expect(try recorder.run(request).failure == nil)
+            let received = try #require(server.requests.last)
+            #expect(received.method == method)
+            #expect(received.field("content-length") == lengths[method] ?? nil)
+            #expect(received.field("expect") == nil)
+        }
+    }
+
+    @Test("A body in memory arrives whole, and only a large one asks first", arguments: [0, 1, 1000, 3_000_000])
+    func bytes(count: Int64) throws {
+        let server = try LiveServer { _ in .respond(201) }
+        defer { server.stop() }
+        var request = AttemptRequest(1, server.url())
+        request.method = "POST"
+        request.body = .bytes(LiveServerAnswer.bytes(count: count))
+        let outcome = try AttemptRecorder().run(request)
+        #expect(outcome.failure == nil)
+        #expect(outcome.progress.sent == count)
+        #expect(server.requests.first?.body == LiveServerAnswer.bytes(count: count))
+        #expect((server.requests.first?.field("expect") != nil) == (count > 1 << 20))
+    }
+
+    @Test("A file is sent from its start, as long as it was said to be")
+    func file() throws {
+        let server = try LiveServer { _ in .respond() }
+        defer { server.stop() }
+        let folder = try Folder()
+        folder.write("up", LiveServerAnswer.bytes(count: 200_000))
+        var request = AttemptRequest(1, server.url())
+        request.method = "PUT"
+        request.body = .file(path: folder.path("up"), length: 150_000)
+        #expect(try AttemptRecorder().run(request).failure == nil)
+        #expect(server.requests.first?.body == LiveServerAnswer.bytes(count: 150_000))
+    }
+
+    @Test("A file that became shorter is a changed body; one that is not there is a file error, and nothing is sent")
+    func badFile() throws {
+        let server = try LiveServer { _ in .respond() }
+        defer { server.stop() }
+        let folder = try Folder()
+        folder.write("up", LiveServerAnswer.bytes(count: 1000))
+        let recorder = try AttemptRecorder()
+        var request = AttemptRequest(1, server.url())
+        request.method = "PUT"
+        request.body = .file(path: folder.path("up"), length: 2000)
+        #expect(try recorder.run(request).failure == .bodyChanged)
+        request.id = AttemptID(2)
+        request.body = .file(path: folder.path("none"), length: 2000)
+        let outcome = try recorder.run(request)
+        #expect(outcome.failure == .fileError)
+        #expect(outcome.text.contains(folder.path("none")))
+        #expect(!outcome.reachedWire)
+        #expect(server.requests.isEmpty)
+    }
+
+    /// Answers the first request of every connection and drops the connection at the second.
+    private static func trap() throws -> LiveServer {
+        let seen = SeenConnections()
+        return try LiveServer { request in
+            seen.isFirst(request.connection) ? .respond(text: "x") : LiveServerAnswer([.close])
+        }
+    }
+
+    @Test("A request that may not be repeated is sent once, although its reused connection died")
+    func veto() throws {
+        let server = try BodyTests.trap()
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        _ = try recorder.run(AttemptRequest(1, server.url()))
+        var request = AttemptRequest(2, server.url("/pay"))
+        request.method = "POST"
+        request.body = .bytes(Array("coin".utf8))
+        request.isRepeatable = false
+        let outcome = try recorder.run(request)
+        #expect(outcome.failure == .outcomeUnknown)
+        #expect(outcome.reachedWire)
+        #expect(outcome.wireTries == 1)
+        #expect(server.requests.filter { $0.path == "/pay" }.count == 1)
+    }
+
+    @Test("A request that may be repeated is, by libcurl itself, body and all")
+    func silentRepetition() throws {
+        let server = try BodyTests.trap()
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        _ = try recorder.run(AttemptRequest(1, server.url()))
+        var request = AttemptRequest(2, server.url("/put"))
+        request.method = "PUT"
+        request.body = .bytes(Array("coin".utf8))
+        let outcome = try recorder.run(request)
+        #expect(outcome.failure == nil)
+        #expect(outcome.wireTries == 2)
+        let sent = server.requests.filter { $0.path == "/put" }
+        #expect(sent.map(\.body) == [Array("coin".utf8), Array("coin".utf8)])
+    }
+
+    @Test("An answer of 417 is asked again without Expect, and is no repetition")
+    func expectationFailed() throws {
+        let server = try LiveServer { $0.field("expect") == nil ? .respond(text: "x") : .respond(417) }
+        defer { server.stop() }
+        var request = AttemptRequest(1, server.url())
+        request.method = "POST"
+        request.headers = [HTTPField("Expect", "100-continue")]
+        request.body = .bytes(Array("coin".utf8))
+        request.isRepeatable = false
+        let recorder = try AttemptRecorder()
+        let outcome = try recorder.run(request)
+        #expect([nil, TaskFailure.httpStatus].contains(outcome.failure))
+        #expect(server.requests.allSatisfy { $0.body == Array("coin".utf8) })
+    }
+}
+
+/// Remembers which connections have been used.
+private final class SeenConnections: Sendable {
+    private let numbers = Mutex<Set<Int>>([])
+
+    func isFirst(_ number: Int) -> Bool { self.numbers.withLock { $0.insert(number).inserted } }
+}

@@ -1,0 +1,121 @@
+internal import Glibc
+internal import Synchronization
+internal import Testing
+internal import TidegateModel
+internal import TidegateTestKit
+internal import TidegateTransfer
+
+@Suite("Download files")
+struct DownloadFileTests {
+    @Test("The temporary file and the record stand beside the destination", arguments: [
+        ("a", ".a.tidegate", ".a.tidegate.json"), ("/x/y.z", "/x/.y.z.tidegate", "/x/.y.z.tidegate.json"),
+    ])
+    func paths(destination: String, temporary: String, record: String) {
+        let paths = DownloadPaths(destination: destination)
+        #expect(paths.temporary == temporary)
+        #expect(paths.record == record)
+    }
+
+    @Test("Opening keeps what is wanted, cuts off the rest and forgets everything else")
+    func keeping() throws {
+        let folder = try Folder()
+        let paths = DownloadPaths(destination: folder.path("f"))
+        folder.write(".f.tidegate", Array("0123456789".utf8))
+        #expect(try DownloadFile.open(paths, keeping: 20).size() == 10)
+        #expect(try DownloadFile.open(paths, keeping: 4).size() == 4)
+        #expect(folder.bytes(".f.tidegate") == Array("0123".utf8))
+        #expect(try DownloadFile.open(paths, keeping: 4).read(at: 1, upTo: 9) == Array("123".utf8))
+        #expect(try DownloadFile.open(paths).size() == 0)
+    }
+
+    @Test("Two downloads to one destination cannot mix")
+    func lock() throws {
+        let folder = try Folder()
+        let paths = DownloadPaths(destination: folder.path("f"))
+        let first = try DownloadFile.open(paths)
+        let error = #expect(throws: FileError.self) { try DownloadFile.open(paths) }
+        #expect(error?.code == EWOULDBLOCK)
+        #expect(error?.path == paths.temporary)
+        #expect(try first.size() == 0)
+    }
+
+    @Test("A folder that is not there is named with its error")
+    func noFolder() {
+        let paths = DownloadPaths(destination: "/nonexistent/f")
+        let error = #expect(throws: FileError.self) { try DownloadFile.open(paths) }
+        #expect(error?.code == ENOENT)
+        #expect(error?.description == "/nonexistent/.f.tidegate: open: No such file or directory")
+    }
+
+    @Test("A record comes back as it was written, and goes with the commit")
+    func record() throws {
+        let folder = try Folder()
+        let paths = DownloadPaths(destination: folder.path("f"))
+        let record = ContinuationRecord(
+            url: "http://h/\u{e9}?a=\"b\"", etag: "\"x/y\"", lastModified: nil, total: 10, offset: 4)
+        #expect(try ContinuationRecord.read(paths) == nil)
+        let file = try DownloadFile.open(paths)
+        try record.write(paths)
+        #expect(try ContinuationRecord.read(paths) == record)
+        #expect(record.resumePoint == ResumePoint(offset: 4, validator: .etag("\"x/y\""), total: 10))
+        try file.commit()
+        #expect(folder.names == ["f"])
+    }
+
+    @Test("A record that makes no sense is none", arguments: ["", "{", "[]", "{\"url\":1}", "{\"offset\":\"x\"}"])
+    func badRecord(text: String) throws {
+        let folder = try Folder()
+        folder.write(".f.tidegate.json", Array(text.utf8))
+        #expect(try ContinuationRecord.read(DownloadPaths(destination: folder.path("f"))) == nil)
+    }
+
+    @Test("Without a validator or bytes, or beyond the end, there is no point to continue from")
+    func noPoint() {
+        #expect(ContinuationRecord(url: "u", total: 10, offset: 4).resumePoint == nil)
+        #expect(ContinuationRecord(url: "u", etag: "\"x\"", offset: 0).resumePoint == nil)
+        #expect(ContinuationRecord(url: "u", etag: "\"x\"", total: 3, offset: 4).resumePoint == nil)
+        let dated = ContinuationRecord(url: "u", lastModified: "Mon", offset: 4)
+        #expect(dated.resumePoint?.validator == .lastModified("Mon"))
+    }
+
+    @Test("Discarding leaves nothing behind, twice as well as once")
+    func discard() throws {
+        let folder = try Folder()
+        let paths = DownloadPaths(destination: folder.path("f"))
+        let file = try DownloadFile.open(paths)
+        try ContinuationRecord(url: "u", offset: 0).write(paths)
+        try file.discard()
+        try file.discard()
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("The disk thread works in order and answers everything before it stops")
+    func diskThread() throws {
+        let folder = try Folder()
+        let file = try DownloadFile.open(DownloadPaths(destination: folder.path("f")))
+        let disk = try DiskThread()
+        let results = Results()
+        disk.perform({ () throws(FileError) in try file.synchronize() }) { results.add("synchronize", $0) }
+        disk.perform({ () throws(FileError) in try file.commit() }) { results.add("commit", $0) }
+        disk.perform({ () throws(FileError) in try file.commit() }) { results.add("again", $0) }
+        disk.stop()
+        #expect(results.list == ["synchronize: 0", "commit: 0", "again: \(ENOENT)"])
+        #expect(disk.perform({ () throws(FileError) in try file.discard() }) { results.add("late", $0) } == false)
+        #expect(results.list.count == 3)
+    }
+}
+
+private final class Results: Sendable {
+    private let entries = Mutex<[String]>([])
+
+    func add(_ name: String, _ result: Result<Void, FileError>) {
+        let code: Int32 =
+            switch result {
+            case .success: 0
+            case .failure(let error): error.code
+            }
+        self.entries.withLock { $0.append("\(name): \(code)") }
+    }
+
+    var list: [String] { self.entries.withLock { $0 } }
+}
