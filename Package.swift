@@ -13,11 +13,112 @@ let room: [SwiftSetting] = house + [.strictMemorySafety()]
 
 let package = Package(
     name: "tidegate",
+    products: [
+        .library(name: "Tidegate", targets: ["Tidegate"]),
+        .executable(name: "tidegate", targets: ["TidegateCLI"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
     targets: [
+        // Ground: C seams, and values.
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(
+            name: "CNetlink", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "TidegateModel", swiftSettings: room),
+
+        // Walls.
         .target(name: "TidegateLoop", dependencies: ["TidegateModel", "CLinux"], swiftSettings: house),
         .target(name: "TidegateBus", dependencies: ["TidegateModel"], swiftSettings: room),
+
+        // Plumbing.
+        .target(
+            name: "TidegateNetlink", dependencies: ["TidegateModel", "TidegateLoop", "CNetlink", "CLinux"],
+            swiftSettings: house),
+        .target(
+            name: "TidegateSockets", dependencies: ["TidegateModel", "TidegateLoop", "CLinux"], swiftSettings: house),
+        .target(
+            name: "TidegateResolver", dependencies: ["TidegateModel", "TidegateLoop", "CLinux"], swiftSettings: house),
+        .target(
+            name: "TidegateTransfer", dependencies: ["TidegateModel", "TidegateLoop", "CCurl", "CLinux"],
+            swiftSettings: house),
+        .target(name: "TidegateMetrics", dependencies: ["TidegateModel"], swiftSettings: room),
+
+        // Rooms.
+        .target(
+            name: "TidegateReachability",
+            dependencies: ["TidegateModel", "TidegateBus", "TidegateNetlink", "TidegateSockets", "TidegateResolver"],
+            swiftSettings: room),
+        .target(
+            name: "TidegateSession",
+            dependencies: ["TidegateModel", "TidegateBus", "TidegateTransfer", "TidegateResolver"], swiftSettings: room),
+
+        // Front door.
+        .target(
+            name: "Tidegate",
+            dependencies: [
+                "TidegateModel", "TidegateBus", "TidegateLoop", "TidegateMetrics", "TidegateNetlink",
+                "TidegateReachability",
+                "TidegateResolver", "TidegateSession", "TidegateTransfer",
+            ], swiftSettings: room),
+
+        // Porch.
+        .target(
+            name: "TidegateEndpoint",
+            dependencies: [
+                "TidegateModel", "TidegateBus", "TidegateMetrics", "CLinux",
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ], resources: [.embedInCode("Resources/page.html")], swiftSettings: house),
+
+        // Roof.
+        .target(
+            name: "TidegateDaemon",
+            dependencies: [
+                "TidegateModel", "Tidegate", "TidegateEndpoint", "Yams",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ], swiftSettings: house),
+        .executableTarget(
+            name: "TidegateCLI",
+            dependencies: [
+                "TidegateModel", "Tidegate", "TidegateDaemon",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: house),
+
+        // Tests.
+        .target(
+            name: "TidegateTestKit", dependencies: ["TidegateModel", "TidegateBus", "TidegateLoop", "CLinux"],
+            path: "Tests/TidegateTestKit", swiftSettings: house),
+        .testTarget(name: "TidegateModelTests", dependencies: ["TidegateModel"], swiftSettings: house),
+        .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: house),
+        .testTarget(name: "TidegateBusTests", dependencies: ["TidegateBus", "TidegateTestKit"], swiftSettings: house),
+        .testTarget(
+            name: "TidegateNetlinkTests", dependencies: ["TidegateNetlink", "TidegateTestKit"], swiftSettings: house),
+        .testTarget(
+            name: "TidegateReachabilityTests",
+            dependencies: ["TidegateReachability", "TidegateNetlink", "TidegateTestKit"], swiftSettings: house),
+        .testTarget(
+            name: "TidegateResolverTests", dependencies: ["TidegateResolver", "TidegateTestKit"], swiftSettings: house),
+        .testTarget(
+            name: "TidegateTransferTests", dependencies: ["TidegateTransfer", "TidegateTestKit"], swiftSettings: house),
+        .testTarget(
+            name: "TidegateSessionTests", dependencies: ["TidegateSession", "TidegateTransfer", "TidegateTestKit"],
+            swiftSettings: house),
+        .testTarget(
+            name: "TidegateMetricsTests", dependencies: ["TidegateMetrics", "TidegateTestKit"], swiftSettings: house),
+        .testTarget(
+            name: "TidegateEndpointTests", dependencies: ["TidegateEndpoint", "TidegateTestKit"], swiftSettings: house),
+        .testTarget(name: "HouseRulesTests", swiftSettings: house),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: house),
+        .executableTarget(
+            name: "TidegateBench", dependencies: ["Tidegate"], path: "Tests/Benchmarks/TidegateBench",
+            swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,5 @@
 public import TidegateBus
-internal import TidegateMetrics
+package import TidegateMetrics
 public import TidegateModel
 public import TidegateReachability
 internal import TidegateResolver
@@ -15,9 +15,8 @@ public final class Monitor: Sendable {
     public let reachability: ReachabilityMonitor
     /// Makes requests, held while there is no path.
     public let session: Session
-    private let configuration: MonitorConfiguration
-    private let time: any TimeSource
-    private let recorder: MetricsRecorder
+    /// Has recorded every event of the bus since its start.
+    package let recorder: MetricsRecorder
 
     /// Starts watching; the first verdict follows within milliseconds.
     ///
@@ -35,8 +34,6 @@ public final class Monitor: Sendable {
         self.bus = bus
         self.recorder = recorder
         self.reachability = reachability
-        self.configuration = configuration
-        self.time = time
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator())
@@ -51,22 +48,6 @@ public final class Monitor: Sendable {
     /// The resolver that monitors use, for looks without a monitor.
     public static func systemResolver(time: any TimeSource = SystemClocks()) -> any NameResolver {
         Resolver(time: time)
-    }
-
-    /// The whole exposition, as a scraper gets it.
-    package func exposition(
-        in format: ExpositionFormat, process: ProcessSample?, requestsInFlight: Int
-    ) -> [UInt8] {
-        let subscribers = self.bus.statistics().map { kind, statistics in
-            ScrapeInputs.Subscriber(
-                label: kind.label, queued: statistics.queued, capacity: statistics.capacity,
-                dropped: statistics.dropped)
-        }
-        let inputs = ScrapeInputs(
-            now: self.time.monotonic(), status: self.status(), targetNames: self.configuration.targetNames,
-            session: self.session.statistics(), subscribers: subscribers.sorted { $0.label < $1.label },
-            process: process, requestsInFlight: requestsInFlight)
-        return self.recorder.exposition(of: inputs, in: format)
     }
 }
 

@@ -45,7 +45,7 @@ struct Gets {
 
     private static func cpuMicroseconds() -> Double {
         var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         func microseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e6 + Double(time.tv_usec) }
         return microseconds(usage.ru_utime) + microseconds(usage.ru_stime)
     }
