@@ -23,6 +23,11 @@ package struct ResponseHead: Sendable {
         self.range = RangeAnswer.judge(status: status, fields: HeaderBlock(block), resume: resume)
     }
 
+    /// The protocol's version as the status line gives it: `1.0`, `1.1` or `2`.
+    package var version: String {
+        String(decoding: self.block.prefix { $0 != UInt8(ascii: " ") }.dropFirst(5), as: UTF8.self)
+    }
+
     /// The first field of that name, case ignored, without surrounding white space; nil where there is none.
     package func field(_ name: StaticString) -> String? { HeaderBlock(self.block).first(name) }
 

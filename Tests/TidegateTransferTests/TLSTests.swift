@@ -1,0 +1,87 @@
+internal import Testing
+internal import TidegateModel
+internal import TidegateTestKit
+internal import TidegateTransfer
+
+@Suite("TLS", .enabled(if: TLSServer.isAvailable, "nginx or openssl is not installed"))
+struct TLSTests {
+    private static func request(
+        _ number: UInt64, _ server: TLSServer, _ tls: TLSOptions, host: String = "localhost"
+    ) -> AttemptRequest {
+        var request = AttemptRequest(number, server.url(host: host))
+        request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
+        request.tls = tls
+        return request
+    }
+
+    @Test("A certificate is judged by its authority and its name, unless insecurity is asked for")
+    func certificates() async throws {
+        let server = try await TLSServer()
+        let recorder = try AttemptRecorder()
+        let good = try recorder.run(TLSTests.request(1, server, TLSOptions(caFile: server.certificate)))
+        #expect(good.failure == nil)
+        #expect(good.body == Array("tide".utf8))
+        #expect(good.head?.version == "1.1")
+        #expect(good.phases.tls != nil)
+        #expect(good.phases.connect != nil)
+
+        let unknown = try recorder.run(TLSTests.request(2, server, TLSOptions()))
+        #expect(unknown.failure == .tlsFailed)
+        #expect(unknown.curlCode == 60)
+        #expect(!unknown.reachedWire)
+        #expect(unknown.text.contains("certificate"))
+
+        let wrongName = TLSTests.request(3, server, TLSOptions(caFile: server.certificate), host: "tide.invalid")
+        #expect(try recorder.run(wrongName).curlCode == 60)
+
+        let insecure = try recorder.run(TLSTests.request(4, server, TLSOptions(isInsecure: true), host: "tide.invalid"))
+        #expect(insecure.failure == nil)
+
+        let noFile = try recorder.run(TLSTests.request(5, server, TLSOptions(caFile: "/nonexistent")))
+        #expect(noFile.failure == .tlsFailed)
+        #expect(noFile.curlCode == 77)
+    }
+
+    @Test("A pin decides even where every certificate is accepted, before a byte is sent")
+    func pins() async throws {
+        let server = try await TLSServer()
+        let recorder = try AttemptRecorder()
+        let pin = try await server.pin()
+        let other = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+        let right = TLSOptions(caFile: server.certificate, pins: [other, pin])
+        #expect(try recorder.run(TLSTests.request(1, server, right)).failure == nil)
+        for (number, isInsecure) in [(2, false), (3, true)] {
+            let wrong = TLSOptions(caFile: server.certificate, isInsecure: isInsecure, pins: [other])
+            let outcome = try recorder.run(TLSTests.request(UInt64(number), server, wrong))
+            #expect(outcome.failure == .tlsPinMismatch)
+            #expect(outcome.curlCode == 90)
+            #expect(!outcome.reachedWire)
+        }
+    }
+
+    @Test("A connection made without checks is not lent to those who ask for them")
+    func noSharing() async throws {
+        let server = try await TLSServer()
+        let recorder = try AttemptRecorder()
+        #expect(try recorder.run(TLSTests.request(1, server, TLSOptions(isInsecure: true))).failure == nil)
+        #expect(try recorder.run(TLSTests.request(2, server, TLSOptions())).failure == .tlsFailed)
+    }
+
+    @Test("HTTP/2 is spoken only where it is allowed, on a connection of its own for each attempt")
+    func http2() async throws {
+        let server = try await TLSServer()
+        let recorder = try AttemptRecorder()
+        for number: UInt64 in 1...4 {
+            var request = TLSTests.request(number, server, TLSOptions(caFile: server.certificate))
+            request.allowsHTTP2 = true
+            recorder.start(request)
+        }
+        for number: UInt64 in 1...4 {
+            let outcome = try recorder.outcome(of: AttemptID(number))
+            #expect(outcome.failure == nil)
+            #expect(outcome.head?.version == "2")
+            #expect(outcome.connectionsOpened == 1)
+        }
+        #expect(try recorder.ask { $0.pause(AttemptID(1)) } == false)
+    }
+}
