@@ -14,11 +14,12 @@ enum StatusText {
 
     private static func verdicts(_ status: ReachabilityStatus) -> Table {
         var table = Table()
-        let since = status.since.map { "since \($0)" } ?? ""
-        let words = status.global.level >= .routed ? since : [status.global.pathWords(among: status.links), since].joined(separator: " ")
-        table.add(.init("network", .strong), self.cell(status.global), .init(words.trimmed))
+        let since = status.since.map { "since \($0)" }
+        let why = status.global.level < .routed ? VerdictWords.phrase(status.global, among: status.links) : nil
+        table.add(.init("network", .strong), self.level(status.global), .init(parts: [why, since].compactMap(\.self)))
         for family in status.families {
-            table.add(.init(family.family.rawValue), self.cell(family.verdict), .init(family.verdict.words(among: status.links)))
+            table.add(
+                .init(family.family.rawValue), self.level(family.verdict), self.path(family.verdict, status.links))
         }
         return table
     }
@@ -27,14 +28,15 @@ enum StatusText {
         var table = Table()
         table.add(.init("TARGET", .faint), .init("LEVEL", .faint), .init("PATH", .faint))
         for entry in status.targets {
-            table.add(.init(entry.target.description), self.cell(entry.verdict), .init(entry.verdict.words(among: status.links)))
+            table.add(
+                .init(entry.target.description), self.level(entry.verdict), self.path(entry.verdict, status.links))
             // A literal address has nothing to add to its own line.
             guard entry.target.address == nil else { continue }
             for address in entry.addresses {
-                let same = address.verdict.isEquivalent(to: entry.verdict)
+                let isSame = address.verdict.isEquivalent(to: entry.verdict)
                 table.add(
-                    .init("  \(address.address)", .faint), self.cell(address.verdict),
-                    .init(same ? "" : address.verdict.pathWords(among: status.links)))
+                    .init("  \(address.address)", .faint), self.level(address.verdict),
+                    isSame ? .init("") : self.path(address.verdict, status.links))
             }
         }
         return table
@@ -47,27 +49,26 @@ enum StatusText {
             let addresses = link.addresses.map(\.description)
             table.add(
                 .init(self.name(of: link, among: status.links)), .init(link.kind.rawValue), self.state(of: link),
-                .init(addresses.first ?? "-"))
-            for address in addresses.dropFirst() { table.add(.init(""), .init(""), .init(""), .init(address)) }
+                .init(parts: addresses.isEmpty ? ["-"] : addresses))
         }
         return table
     }
 
     private static func troubles(_ status: ReachabilityStatus) -> [String] {
         var lines: [String] = []
-        if status.global.level == .unknown {
-            lines.append("The level is unknown, so nothing waits for the network: gates are open.")
-        }
+        if status.global.level == .unknown { lines.append("While the level is unknown, nothing is held: gates are open.") }
         if status.mode == .storm { lines.append("Routes change too fast to follow: looking up on a timer.") }
         if status.mode == .poll { lines.append("The kernel sends no events: looking up on a timer.") }
         if status.health.overruns > 0 {
-            lines.append("The kernel dropped messages \(status.health.overruns) times; everything was read again.")
+            lines.append("The kernel dropped messages (overruns: \(status.health.overruns)); everything was read again.")
         }
         return lines
     }
 
-    private static func cell(_ verdict: Verdict) -> Table.Cell {
-        .init(verdict.level.rawValue, verdict.level.tone)
+    private static func level(_ verdict: Verdict) -> Table.Cell { .init(verdict.level.rawValue, verdict.level.tone) }
+
+    private static func path(_ verdict: Verdict, _ links: [Link]) -> Table.Cell {
+        .init(parts: verdict.parts(among: links))
     }
 
     private static func name(of link: Link, among links: [Link]) -> String {
@@ -80,8 +81,4 @@ enum StatusText {
         if link.kind == .loopback { return .init(link.isAdminUp ? "up" : "down", .faint) }
         return .init(link.stateWords, link.isUsable ? .good : .bad)
     }
-}
-
-extension String {
-    fileprivate var trimmed: String { String(self.drop { $0 == " " }) }
 }

@@ -12,20 +12,20 @@ extension Level {
 }
 
 extension Verdict {
-    /// How a packet goes, `via 10.0.0.1 on eth0, source 10.0.0.2`, or why it does not: `eth0 has no carrier`.
-    func pathWords(among links: [Link]) -> String {
-        guard self.level >= .routed, let path = self.path else {
-            return VerdictWords.phrase(self, among: links) ?? ""
-        }
-        let way = path.gateway.map { "via \($0) on \(path.interface)" } ?? "on \(path.interface)"
-        return path.source.map { "\(way), source \($0)" } ?? way
+    /// How a packet goes, `via 10.0.0.1 on eth0` and `source 10.0.0.2`, or why it does not, `eth0 has no carrier`;
+    /// then what else is worth knowing.
+    func parts(among links: [Link]) -> [String] {
+        self.way(among: links) + self.notes.map(\.words)
     }
 
-    /// ``pathWords(among:)`` with the notes behind it.
-    func words(among links: [Link]) -> String {
-        let notes = self.notes.map(\.words)
-        let parts = [self.pathWords(among: links)] + (notes.isEmpty ? [] : ["(\(notes.joined(separator: "; ")))"])
-        return parts.filter { !$0.isEmpty }.joined(separator: " ")
+    /// ``parts(among:)`` on one line.
+    func words(among links: [Link]) -> String { self.parts(among: links).joined(separator: ", ") }
+
+    private func way(among links: [Link]) -> [String] {
+        guard self.level >= .routed else { return VerdictWords.phrase(self, among: links).map { [$0] } ?? [] }
+        guard let path = self.path else { return [] }
+        let way = path.gateway.map { "via \($0) on \(path.interface)" } ?? "on \(path.interface)"
+        return [way] + (path.source.map { ["source \($0)"] } ?? [])
     }
 }
 

@@ -44,10 +44,12 @@ package struct Daemon: Sendable {
         } catch {
             throw .resource(error.underlying)
         }
+        // Before anything else, so that the first verdict is in the log.
+        let log = LogService(bus: monitor.bus, logger: logger)
         logger.info("starting", metadata: self.introduction)
         monitor.bus.publish(.daemon(.configurationLoaded(isGood: true)))
         do {
-            try await self.services(around: monitor, time: time, logger: logger).run()
+            try await self.services(around: monitor, log: log, time: time, logger: logger).run()
         } catch let error as EndpointError {
             throw .resource(error.description)
         } catch is CancellationError {
@@ -66,7 +68,9 @@ package struct Daemon: Sendable {
     }
 
     // Shut down in reverse: no turn begins, then nobody asks, then nothing moves, then nothing is left to log.
-    private func services(around monitor: Monitor, time: any TimeSource, logger: Logger) -> ServiceGroup {
+    private func services(
+        around monitor: Monitor, log: LogService, time: any TimeSource, logger: Logger
+    ) -> ServiceGroup {
         let runner = TurnRunner(session: monitor.session, transfers: self.configuration.transfers, logger: logger)
         let bus = monitor.bus
         let scheduler = Scheduler(
@@ -75,7 +79,7 @@ package struct Daemon: Sendable {
         endpoint.version = self.settings.version
         endpoint.targetNames = self.monitorConfiguration.targetNames
         let services: [any Service] = [
-            LogService(bus: bus, logger: logger), MonitorService(monitor: monitor),
+            log, MonitorService(monitor: monitor),
             EndpointService(
                 endpoint: Endpoint(
                     configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time),

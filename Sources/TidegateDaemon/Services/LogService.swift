@@ -5,24 +5,29 @@ internal import TidegateModel
 
 /// Writes the bus's events to the log.
 struct LogService: Service {
-    let bus: EventBus
-    let logger: Logger
+    private let events: Subscription
+    private let logger: Logger
+
+    /// A log of everything that `bus` carries from now on.
+    init(bus: EventBus, logger: Logger) {
+        self.events = bus.subscribe(.log, keepingNewest: 1024, where: EventRecord.isWorthwhile)
+        self.logger = logger
+    }
 
     func run() async throws {
-        let subscription = self.bus.subscribe(.log, keepingNewest: 1024, where: EventRecord.isWorthwhile)
         var dropped: UInt64 = 0
         // Everything kept is still written after the shutdown began.
         await withGracefulShutdownHandler {
-            for await event in subscription {
+            for await event in self.events {
                 if let record = EventRecord(event) {
                     self.logger.log(level: record.level, "\(record.message)", metadata: record.fields)
                 }
-                guard subscription.dropped > dropped else { continue }
-                self.logger.warning("log lines dropped", metadata: ["count": "\(subscription.dropped - dropped)"])
-                dropped = subscription.dropped
+                guard self.events.dropped > dropped else { continue }
+                self.logger.warning("log lines dropped", metadata: ["count": "\(self.events.dropped - dropped)"])
+                dropped = self.events.dropped
             }
         } onGracefulShutdown: {
-            subscription.cancel()
+            self.events.cancel()
         }
     }
 }

@@ -1,0 +1,199 @@
+import Testing
+import Tidegate
+
+@testable import TidegateDaemon
+
+@Suite struct ConfigurationTests {
+    static let full = """
+        reachability:
+          interfaces: {exclude: ["lo", "veth.*"]}
+          sentinels: {ipv4: [192.0.2.1, 198.51.100.1], ipv6: ["2001:db8::1"]}
+          targets: [{name: api, host: api.example.com, port: 443}, {name: lan, host: "::1"}]
+          metered: {interfaces: ["wwan.*"]}
+        transfers:
+          max_connections_per_host: 2
+          max_connections: 10
+          proxy: http://proxy.example:3128
+          tls: {ca_file: /etc/ssl/own.pem}
+          retry: {attempts: 7, base: 250ms, cap: 1m, max_elapsed: inf, statuses: [503]}
+          budget: {tokens: 100, retry_cost: 10, connect_cost: 1, refill_per_second: 0.5}
+          gate: {require: [routed, unmetered], patience: 5m}
+        tasks:
+          - {name: config-sync, url: "https://u.example/c", method: GET, headers: {X-Key: "1"}, headers_file: null,
+             body_file: null, every: 5m, jitter: 20%, download: /var/lib/app/config.tar, mode: "0640", timeout: 10m,
+             require: ["interface:eth0"], retry: {attempts: 2}}
+        """
+
+    @Test("A full file is read whole")
+    func fullFile() throws {
+        let configuration = try Configuration.parse(Self.full, file: "t.yml")
+        let reachability = configuration.reachability
+        #expect(reachability.excludedInterfaces == ["lo", "veth.*"])
+        #expect(reachability.ipv4Sentinels == [IPAddress("192.0.2.1"), IPAddress("198.51.100.1")].compactMap(\.self))
+        #expect(reachability.ipv6Sentinels?.count == 1)
+        #expect(reachability.targets.map(\.target?.description) == ["api.example.com:443", "::1"])
+        #expect(reachability.meteredInterfaces == ["wwan.*"])
+        let transfers = configuration.transfers
+        #expect(transfers.connectionsPerHost == 2 && transfers.connections == 10)
+        #expect(transfers.proxy == "http://proxy.example:3128" && transfers.certificateFile == "/etc/ssl/own.pem")
+        #expect(transfers.retry.attempts == 7 && transfers.retry.base == .milliseconds(250))
+        #expect(transfers.retry.longest == DurationText(nil) && transfers.retry.statuses == [503])
+        #expect(transfers.budget.refillPerSecond == 0.5)
+        #expect(transfers.gate.require == [.routed, .unmetered])
+        #expect(transfers.gate.patience?.duration == .seconds(300))
+        let task = try #require(configuration.tasks.first)
+        #expect(task.name == "config-sync" && task.url == "https://u.example/c" && task.every == .seconds(300))
+        #expect(task.headers == [ScheduledTask.Header(name: "X-Key", value: "1")])
+        #expect(task.jitter == 0.2 && task.mode == 0o640 && task.download == "/var/lib/app/config.tar")
+        #expect(task.require == [.interface("eth0")] && task.timeout?.duration == .seconds(600))
+        #expect(task.retry.over(transfers.retry).attempts == 2 && task.retry.over(transfers.retry).cap == .seconds(60))
+    }
+
+    @Test("A file without content means the defaults", arguments: ["", "# nothing\n", "reachability:\n", "tasks: []\n"])
+    func emptyFile(_ text: String) throws {
+        #expect(try Configuration.parse(text, file: "t.yml") == Configuration())
+    }
+
+    @Test("Defaults make a monitor's configuration, and so does a full file", arguments: ["", Self.full])
+    func monitorConfiguration(_ text: String) throws {
+        let monitor = try Configuration.parse(text, file: "t.yml").monitorConfiguration(version: "1")
+        #expect(monitor.session.userAgent == "tidegate/1")
+        #expect(monitor.session.retry.attempts == (text.isEmpty ? 4 : 7))
+        #expect(monitor.reachability.sentinels[.ipv4]?.isEmpty == false)
+        #expect(monitor.targetNames.count == (text.isEmpty ? 0 : 2))
+    }
+
+    // Every kind of mistake, each with the whole message.
+    static let mistakes: [(String, String)] = [
+        ("reachabilty: {}", "t.yml:1: reachabilty: there is no such key; did you mean \"reachability\"?"),
+        ("transfers:\n  speed: 3", "t.yml:2: transfers.speed: there is no such key"),
+        (
+            "transfers:\n  retry:\n    atempts: 3",
+            "t.yml:3: transfers.retry.atempts: there is no such key; did you mean \"attempts\"?"
+        ),
+        (
+            "transfers: {max_connections: many}",
+            "t.yml:1: transfers.max_connections: expected a whole number, found \"many\""
+        ),
+        ("transfers: {max_connections: 0}", "t.yml:1: transfers.max_connections: 0 is below 1"),
+        ("transfers: {max_connections: [1]}", "t.yml:1: transfers.max_connections: expected a whole number, found a list"),
+        ("transfers: [1]", "t.yml:1: transfers: expected a section with keys, found a list"),
+        ("transfers: fast", "t.yml:1: transfers: expected a section with keys, found \"fast\""),
+        ("- 1", "t.yml:1: expected a section with keys, found a list"),
+        ("tasks: {}", "t.yml:1: tasks: expected a list, found a section"),
+        (
+            "transfers: {retry: {base: 5}}",
+            "t.yml:1: transfers.retry.base: \"5\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+        ),
+        ("transfers: {retry: {base: inf}}", "t.yml:1: transfers.retry.base: inf is not possible here"),
+        ("transfers: {retry: {statuses: [503, 200]}}", "t.yml:1: transfers.retry.statuses[1]: 200 is below 400"),
+        (
+            "transfers: {gate: {require: [up]}}",
+            "t.yml:1: transfers.gate.require[0]: \"up\" is not one of none, routed, unmetered, interface:NAME"
+        ),
+        (
+            "transfers: {proxy: ftp://x}",
+            "t.yml:1: transfers.proxy: \"ftp://x\" is not an http:// or https:// URL"
+        ),
+        ("transfers: {tls: {pins: {}}}", "t.yml:1: transfers.tls.pins: not available in this version"),
+        ("transfers:\n  proxy: null\n  proxy: null", "t.yml:2: the key \"proxy\" is given more than once"),
+        ("transfers: {", "t.yml:2: not YAML: did not find expected node content (column 1)"),
+        ("probes:\n  - {name: x}", "t.yml:2: probes: not available in this version"),
+        ("remote_write: {url: null}", "t.yml:1: remote_write: not available in this version"),
+        (
+            "reachability: {interfaces: {exclude: [\"(\"]}}",
+            "t.yml:1: reachability.interfaces.exclude[0]: \"(\" is not a regular expression"
+        ),
+        (
+            "reachability: {sentinels: {ipv4: [\"::1\"]}}",
+            "t.yml:1: reachability.sentinels.ipv4[0]: \"::1\" is not an IPv4 address"
+        ),
+        (
+            "reachability: {targets: [{name: a, host: \"a:443\"}]}",
+            "t.yml:1: reachability.targets[0].host: \"a:443\" has a port: write it as \"port\" of its own"
+        ),
+        (
+            "reachability: {targets: [{name: a, host: a, port: 0}]}",
+            "t.yml:1: reachability.targets[0].port: \"0\" is not a port from 1 to 65535"
+        ),
+        ("reachability: {internet_check: {}}", "t.yml:1: reachability.internet_check: not available in this version"),
+    ]
+
+    @Test("Every mistake is named with its line and key", arguments: Self.mistakes)
+    func mistakeMessages(_ text: String, _ message: String) throws {
+        let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
+        #expect(error.description == message)
+    }
+
+    static let taskMistakes: [(String, String)] = [
+        ("{name: a, url: \"http://a/\"}", "tasks[0]: the key \"every\" is missing"),
+        ("{url: \"http://a/\", every: 1m}", "tasks[0]: the key \"name\" is missing"),
+        ("{name: a, url: null, every: 1m}", "tasks[0].url: expected a URL, found nothing"),
+        (
+            "{name: a b, url: \"http://a/\", every: 1m}",
+            "tasks[0].name: \"a b\" is not a name of 1 to 64 letters, digits, dots, hyphens and underscores"
+        ),
+        ("{name: a, url: \"http://a/\", every: 10ms}", "tasks[0].every: 10ms is below 1s"),
+        (
+            "{name: a, url: \"http://a/\", every: 1m, jitter: 10}",
+            "tasks[0].jitter: \"10\" is not a percentage from 0% to 100%"
+        ),
+        (
+            "{name: a, url: \"http://a/\", every: 1m, download: x.tar}",
+            "tasks[0].download: \"x.tar\" is not an absolute path of a file"
+        ),
+        (
+            "{name: a, url: \"http://a/\", every: 1m, download: /x, mode: \"0999\"}",
+            "tasks[0].mode: \"0999\" is not a file mode: write one like \"0640\""
+        ),
+        (
+            "{name: a, url: \"http://a/\", every: 1m, mode: \"0640\"}",
+            "tasks[0]: \"mode\" needs a \"download\" to apply to"
+        ),
+        (
+            "{name: a, url: \"http://a/\", every: 1m, method: get}",
+            "tasks[0].method: \"get\" is not a method: write one like GET or POST"
+        ),
+        (
+            "{name: a, url: \"http://a/\", every: 1m, headers: {\"X Y\": 1}}",
+            "tasks[0].headers.X Y: \"X Y: 1\" is not a header: write it as 'Name: value'"
+        ),
+        ("{name: a, url: \"http://a/\", every: 1m, sha256: abc}", "tasks[0].sha256: not available in this version"),
+    ]
+
+    @Test("Every mistake in a task is named with its key", arguments: Self.taskMistakes)
+    func taskMistakeMessages(_ text: String, _ message: String) throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try Configuration.parse("tasks:\n  - \(text)\n", file: "t.yml")
+        }
+        #expect(error.description == "t.yml:2: \(message)")
+    }
+
+    @Test("All mistakes are told, in the order of their lines")
+    func severalMistakes() throws {
+        let text = """
+            tasks:
+              - {name: a, url: "http://a/", every: 1m}
+              - {name: a, url: "http://b/", every: 1m}
+            transfers:
+              max_connections: -1
+            journal: {}
+            """
+        let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
+        #expect(
+            error.problems.map(\.description) == [
+                "t.yml:3: tasks[1]: the name \"a\" is given more than once",
+                "t.yml:5: transfers.max_connections: -1 is below 1", "t.yml:6: journal: not available in this version",
+            ])
+    }
+
+    @Test("A file that cannot be read is named with the reason")
+    func unreadableFiles() {
+        #expect(throws: ConfigurationError(file: "/nowhere/t.yml", "cannot be read: No such file or directory")) {
+            try Configuration.load(file: "/nowhere/t.yml")
+        }
+        #expect(throws: ConfigurationError(file: "/", "cannot be read: Is a directory")) {
+            try Configuration.load(file: "/")
+        }
+    }
+}

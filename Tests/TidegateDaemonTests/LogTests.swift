@@ -1,0 +1,136 @@
+import Logging
+import Synchronization
+import Testing
+import TidegateModel
+import TidegateTestKit
+
+@testable import TidegateDaemon
+
+@Suite struct LogTests {
+    private let lines = LineBox()
+
+    private func logger(_ format: LogFormat, level: LogLevel = .info) -> Logger {
+        let lines = self.lines
+        return Logger(label: "test") { _ in
+            LineLogHandler(level: level.level, format: format, time: ManualTime(), write: { lines.add($0) })
+        }
+    }
+
+    @Test("A logfmt line quotes what its readers would split")
+    func logfmt() {
+        self.logger(.logfmt).warning(
+            "path changed", metadata: ["to": "none", "why": "eth0 has \"no\" carrier", "empty": "", "eq": "a=b"])
+        #expect(
+            self.lines.all == [
+                "time=2026-09-21T14:13:20.000Z level=warning msg=\"path changed\" empty=\"\" eq=\"a=b\" to=none "
+                    + "why=\"eth0 has \\\"no\\\" carrier\"\n"
+            ])
+    }
+
+    @Test("A JSON line is one object")
+    func json() {
+        self.logger(.json).info("started\n", metadata: ["task": "1"])
+        #expect(
+            self.lines.all == [
+                "{\"time\":\"2026-09-21T14:13:20.000Z\",\"level\":\"info\",\"msg\":\"started\\n\",\"task\":\"1\"}\n"
+            ])
+    }
+
+    @Test("Less important lines than asked for are not written")
+    func levels() {
+        self.logger(.logfmt, level: .warn).info("nothing")
+        #expect(self.lines.all.isEmpty)
+    }
+
+    @Test("Events become lines at the level that operators expect", arguments: Self.events)
+    func eventLines(_ occurrence: Occurrence, _ line: String?) {
+        let event = Event(
+            sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(), occurrence: occurrence)
+        guard let record = EventRecord(event) else {
+            #expect(line == nil)
+            return
+        }
+        let fields = record.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        #expect((["\(record.level) \(record.message)"] + fields).joined(separator: "|") == line)
+    }
+
+    private static let id = TaskID("019a0000-0000-7000-8000-000000000001")
+
+    static let events: [(Occurrence, String?)] = [
+        (
+            .path(
+                PathEvent(
+                    scope: .global, from: Verdict(level: .none, reason: .noCarrier),
+                    to: Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 2)), lasted: .seconds(5))),
+            "info path changed|from=none|interface=eth0|lasted=5s|scope=global|to=routed"
+        ),
+        (
+            .link(
+                LinkEvent(
+                    from: nil,
+                    to: Link(
+                        name: "eth0", index: 2, kind: .ethernet, isAdminUp: true, hasCarrier: false, operState: .down,
+                        reason: .noCarrier))),
+            "info link appeared|admin=up|carrier=false|interface=eth0|operstate=down|reason=noCarrier"
+        ),
+        (.netlink(.received(.newlink, count: 3)), nil),
+        (.netlink(.overrun), "warning the kernel dropped messages: dumping again"),
+        (.daemon(.turnSkipped(task: "sync")), "info turn skipped: the last run is not over|name=sync"),
+        (.daemon(.configurationLoaded(isGood: false)), "error configuration kept: the new one is bad"),
+        (task(.held(.path, detail: "eth0 has no carrier")), "info task held|detail=eth0 has no carrier|kind=download|reason=path|task=\(Self.name)"),
+        (task(.held(.concurrency, detail: nil)), "debug task held|kind=download|reason=concurrency|task=\(Self.name)"),
+        (
+            task(.released(.path, after: .milliseconds(3100))),
+            "info task released|after=3.1s|kind=download|reason=path|task=\(Self.name)"
+        ),
+        (
+            task(
+                .attemptFailed(
+                    AttemptSummary(number: 1, method: "GET", duration: .seconds(1)), .connectFailed,
+                    Attribution(party: .theirs, isCertain: true, evidence: ["refused"]), isCharged: true)),
+            "info attempt failed|attempt=1|error_type=connect_failed|evidence=refused|kind=download|party=theirs|task=\(Self.name)"
+        ),
+        (
+            task(.retryScheduled(.status(503), delay: .seconds(4))),
+            "info retry scheduled|in=4s|kind=download|reason=http_5xx|task=\(Self.name)"
+        ),
+    ]
+
+    private static var name: String { self.id?.description ?? "" }
+
+    private static func task(_ change: TaskEvent.Change) -> Occurrence {
+        var generator = SystemRandomNumberGenerator()
+        let id = self.id ?? TaskID(at: ManualTime().wall(), using: &generator)
+        return .task(TaskEvent(id: id, kind: .download, change: change))
+    }
+
+    @Test("Progress never pushes other events out of the log's ring")
+    func progress() {
+        let event = Event(
+            sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(),
+            occurrence: Self.task(.progress(TransferProgress(), delta: .init())))
+        #expect(!EventRecord.isWorthwhile(event))
+    }
+
+    @Test("A completion carries what an operator asks next, and no secret of the URL")
+    func completion() throws {
+        let id = try #require(Self.id)
+        var result = TaskResult(
+            id: id, name: "sync", kind: .download, method: "GET", url: "https://u:p@a.example/x?key=1",
+            outcome: .failure, attempts: 4, held: [.path: .seconds(3)], duration: .seconds(9))
+        result.failure = .retriesExhausted
+        let record = try #require(EventRecord(TaskEvent(id: id, kind: .download, change: .completed(result))))
+        #expect(record.level == .warning)
+        #expect(record.fields["url"] == "https://a.example/x" && record.fields["held_path"] == "3s")
+        #expect(record.fields["error_type"] == "retries_exhausted" && record.fields["name"] == "sync")
+    }
+}
+
+/// Collects lines.
+private final class LineBox: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    func add(_ line: String) { self.lines.withLock { $0.append(line) } }
+
+    var all: [String] { self.lines.withLock { $0 } }
+}

@@ -1,0 +1,109 @@
+import Testing
+import TidegateDaemon
+import TidegateModel
+import TidegateTestKit
+
+@Suite struct ScheduleMachineTests {
+    private let time = ManualTime()
+    private var generator = FixedGenerator()
+
+    private func entry(_ name: String, every: Duration = .seconds(60), jitter: Double = 0) -> ScheduleMachine.Entry {
+        .init(name: name, every: every, jitter: jitter)
+    }
+
+    private mutating func machine(_ entries: ScheduleMachine.Entry...) -> ScheduleMachine {
+        var machine = ScheduleMachine()
+        #expect(machine.handle(.loaded(entries), at: self.time.monotonic(), using: &self.generator) == [])
+        return machine
+    }
+
+    private mutating func tick(_ machine: inout ScheduleMachine) -> [ScheduleMachine.Effect] {
+        machine.handle(.tick, at: self.time.monotonic(), using: &self.generator)
+    }
+
+    @Test("The first turn comes at once, the next ones stand on a grid")
+    mutating func grid() throws {
+        var machine = self.machine(self.entry("a"), self.entry("b", every: .seconds(90)))
+        let start = self.time.monotonic()
+        #expect(self.tick(&machine) == [.run("a"), .run("b")])
+        #expect(machine.nextDue == start + .seconds(60))
+        #expect(self.tick(&machine) == [])
+        _ = machine.handle(.ended("a"), at: self.time.monotonic(), using: &self.generator)
+        self.time.advance(by: .seconds(63))
+        #expect(self.tick(&machine) == [.run("a")])
+        #expect(machine.nextDue == start + .seconds(90))
+        #expect(self.tick(&machine) == [])
+    }
+
+    @Test("A run that is not over loses its next turn, and only that")
+    mutating func skippedTurn() {
+        var machine = self.machine(self.entry("a"))
+        #expect(self.tick(&machine) == [.run("a")])
+        self.time.advance(by: .seconds(60))
+        #expect(self.tick(&machine) == [.skip("a")])
+        _ = machine.handle(.ended("a"), at: self.time.monotonic(), using: &self.generator)
+        #expect(self.tick(&machine) == [])
+        self.time.advance(by: .seconds(60))
+        #expect(self.tick(&machine) == [.run("a")])
+    }
+
+    @Test("Turns that a sleeping machine missed are not made up for")
+    mutating func missedTurns() {
+        var machine = self.machine(self.entry("a"))
+        let start = self.time.monotonic()
+        #expect(self.tick(&machine) == [.run("a")])
+        _ = machine.handle(.ended("a"), at: self.time.monotonic(), using: &self.generator)
+        self.time.advance(by: .seconds(605))
+        #expect(self.tick(&machine) == [.run("a")])
+        #expect(machine.nextDue == start + .seconds(660))
+    }
+
+    @Test("Jitter makes a turn late, never early, and does not move the grid")
+    mutating func jitter() throws {
+        var machine = self.machine(self.entry("a", jitter: 0.5))
+        let start = self.time.monotonic()
+        _ = self.tick(&machine)
+        for turn in 1...50 {
+            _ = machine.handle(.ended("a"), at: self.time.monotonic(), using: &self.generator)
+            let due = try #require(machine.nextDue)
+            let late = due - (start + .seconds(60 * turn))
+            #expect(late >= .zero && late < .seconds(30))
+            self.time.advance(by: due - self.time.monotonic())
+            #expect(self.tick(&machine) == [.run("a")])
+        }
+    }
+
+    @Test("A reload keeps the turns of what stays, starts what is new and cancels what is gone")
+    mutating func reload() {
+        var machine = self.machine(self.entry("stays"), self.entry("goes"), self.entry("over"))
+        let start = self.time.monotonic()
+        _ = self.tick(&machine)
+        _ = machine.handle(.ended("over"), at: start, using: &self.generator)
+        self.time.advance(by: .seconds(10))
+        let entries = [self.entry("stays"), self.entry("new", every: .seconds(120))]
+        #expect(machine.handle(.loaded(entries), at: self.time.monotonic(), using: &self.generator) == [.cancel("goes")])
+        #expect(self.tick(&machine) == [.run("new")])
+        #expect(machine.nextDue == start + .seconds(60))
+        let faster = [self.entry("stays", every: .seconds(5)), self.entry("new", every: .seconds(120))]
+        _ = machine.handle(.loaded(faster), at: self.time.monotonic(), using: &self.generator)
+        // Its first run is not over, so the new rhythm begins with a skipped turn.
+        #expect(self.tick(&machine) == [.skip("stays")])
+    }
+
+    @Test("Without tasks nothing is ever due")
+    mutating func nothing() {
+        var machine = self.machine()
+        #expect(machine.nextDue == nil)
+        #expect(self.tick(&machine) == [])
+    }
+}
+
+/// The same numbers every time.
+private struct FixedGenerator: RandomNumberGenerator {
+    private var state: UInt64 = 42
+
+    mutating func next() -> UInt64 {
+        self.state = self.state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return self.state
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+import Tidegate
+
+@testable import TidegateDaemon
+
+@Suite struct ScheduledRequestTests {
+    private func task(_ more: String) throws -> ScheduledTask {
+        let text = "tasks: [{name: a, url: \"http://a.example/x\", every: 1m\(more)}]"
+        return try #require(try Configuration.parse(text, file: "t.yml").tasks.first)
+    }
+
+    @Test("A task that says nothing more is a GET whose body is discarded")
+    func plain() throws {
+        let request = try self.task("").request(under: .init())
+        #expect(request.method == "GET" && request.url == "http://a.example/x" && request.name == "a")
+        #expect(request.destination == .discard && request.deadline == nil)
+        #expect(request.retry == .standard && request.gate == .standard)
+    }
+
+    @Test("A download is continued after a restart, with the mode asked for")
+    func download() throws {
+        let request = try self.task(", download: /tmp/x, mode: \"0600\"").request(under: .init())
+        #expect(request.destination == .file("/tmp/x", permissions: 0o600, continues: true))
+    }
+
+    @Test("The time of a run bounds what it may be on the wire, not what it waits for a path")
+    func timeout() throws {
+        let request = try self.task(", timeout: 10m").request(under: .init())
+        #expect(request.attemptTimeout == .seconds(600) && request.deadline == nil)
+        #expect(request.retry?.maxElapsed == .seconds(600))
+    }
+
+    @Test("A task's own retry and gate stand before those of all transfers")
+    func policies() throws {
+        var transfers = Configuration.Transfers()
+        transfers.retry.attempts = 9
+        transfers.retry.base = .seconds(2)
+        transfers.gate.patience = DurationText(.seconds(30))
+        let request = try self.task(", require: [unmetered], retry: {attempts: 2}").request(under: transfers)
+        #expect(request.retry?.attempts == 2 && request.retry?.base == .seconds(2))
+        #expect(request.gate?.require == [.unmetered] && request.gate?.patience == .seconds(30))
+    }
+
+    @Test("Headers come from the file at every turn; a file that is gone fails the turn")
+    func headersFile() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)").path
+        let task = try self.task(", headers: {A: 1}, headers_file: \(file)")
+        #expect(throws: TextError("\(file): cannot be read: No such file or directory")) {
+            try task.request(under: .init())
+        }
+        try "# a comment\nAuthorization: Bearer x\n\n".write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let headers = try task.request(under: .init()).headers
+        #expect(headers == [HeaderField("A", "1"), HeaderField("Authorization", "Bearer x")])
+    }
+}

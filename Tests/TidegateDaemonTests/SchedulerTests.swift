@@ -1,0 +1,63 @@
+import Synchronization
+import Testing
+import TidegateModel
+import TidegateTestKit
+
+@testable import TidegateDaemon
+
+@Suite struct SchedulerTests {
+    private func task(_ name: String, every: Duration = .seconds(3600)) -> ScheduledTask {
+        var task = ScheduledTask()
+        (task.name, task.every, task.jitter) = (name, every, 0)
+        return task
+    }
+
+    @Test("Every task runs once at the start, and stopping waits for the runs")
+    func start() async {
+        let log = Log()
+        let scheduler = Scheduler(time: ManualTime(), onSkip: { log.add("skip \($0)") }) { task in
+            log.add("run \(task.name)")
+            // As a transfer does that is cancelled and then takes a moment to end.
+            await withTaskCancellationHandler {
+                while !Task.isCancelled { await Task.yield() }
+                log.add("end \(task.name)")
+            } onCancel: {
+            }
+        }
+        await scheduler.load([self.task("a"), self.task("b")])
+        #expect(await eventually { log.all.count == 2 })
+        await scheduler.stop()
+        #expect(Set(log.all) == ["run a", "run b", "end a", "end b"])
+        await scheduler.load([self.task("c")])
+        #expect(log.all.count == 4)
+    }
+
+    @Test("A run that is not over makes its task lose the turn; an ended one does not")
+    func turns() async {
+        let (log, time) = (Log(), ManualTime())
+        let scheduler = Scheduler(time: time, onSkip: { log.add("skip \($0)") }) { task in
+            log.add("run \(task.name)")
+            while task.name == "slow", !Task.isCancelled { await Task.yield() }
+        }
+        await scheduler.load([self.task("slow"), self.task("quick")])
+        #expect(await eventually { log.all.count == 2 })
+        // A reload looks at the clock as a timer does.
+        #expect(
+            await eventually {
+                time.advance(by: .seconds(3600))
+                await scheduler.load([self.task("slow"), self.task("quick")])
+                return log.all.contains("skip slow") && log.all.count { $0 == "run quick" } >= 2
+            })
+        await scheduler.stop()
+        #expect(log.all.count { $0 == "run slow" } == 1)
+    }
+}
+
+/// Collects words.
+private final class Log: Sendable {
+    private let words = Mutex<[String]>([])
+
+    func add(_ word: String) { self.words.withLock { $0.append(word) } }
+
+    var all: [String] { self.words.withLock { $0 } }
+}

@@ -1,0 +1,92 @@
+import Testing
+import TidegateDaemon
+import TidegateModel
+
+@Suite struct TextTests {
+    @Test(
+        "A duration is read as it is written",
+        arguments: [
+            ("500ms", .milliseconds(500)), ("10s", .seconds(10)), ("2m", .seconds(120)), ("1h", .seconds(3600)),
+            ("7d", .seconds(604_800)), ("1.5s", .milliseconds(1500)), ("1m30s", .seconds(90)), ("0", .zero),
+            ("0s", .zero), ("inf", nil),
+        ] as [(String, Duration?)])
+    func durations(_ text: String, _ duration: Duration?) throws {
+        #expect(try DurationText(parsing: text).duration == duration)
+    }
+
+    @Test(
+        "What is not a duration is quoted",
+        arguments: ["", "10", "s", "10x", "-1s", "1s2m", "1s 2s", "1e3s", ".5s", "5.s", "infinite", "１s", "1..5s", "s1"])
+    func badDurations(_ text: String) {
+        let words = "\"\(text)\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+        #expect(throws: TextError(words)) { try DurationText(parsing: text) }
+    }
+
+    @Test("A duration of centuries is refused")
+    func longDurations() {
+        #expect(throws: TextError("\"99999999h\" is longer than a hundred years: write inf for no limit")) {
+            try DurationText(parsing: "99999999h")
+        }
+    }
+
+    @Test(
+        "A duration is shown in few words",
+        arguments: [
+            (.zero, "0s"), (.microseconds(300), "0s"), (.milliseconds(12), "12ms"), (.milliseconds(999), "999ms"),
+            (.milliseconds(1500), "1.5s"), (.seconds(59), "59s"), (.seconds(60), "1m"), (.seconds(90), "1m30s"),
+            (.seconds(3600), "1h"), (.seconds(90_061), "1d1h1m1s"), (nil, "inf"),
+        ] as [(Duration?, String)])
+    func shownDurations(_ duration: Duration?, _ text: String) {
+        #expect(DurationText(duration).description == text)
+    }
+
+    @Test(
+        "A size is read in powers of 1024",
+        arguments: [("500", 500), ("64k", 65_536), ("2M", 2_097_152), ("1.5M", 1_572_864), ("64MiB", 67_108_864)])
+    func sizes(_ text: String, _ bytes: Int64) throws {
+        #expect(try ByteText(parsing: text).bytes == bytes)
+    }
+
+    @Test("What is not a size is quoted", arguments: ["", "M", "2X", "-1", "1 M", "0x10", "2MB/s"])
+    func badSizes(_ text: String) {
+        #expect(throws: TextError("\"\(text)\" is not a size: write one like 500, 64k, 2M or 1G")) {
+            try ByteText(parsing: text)
+        }
+    }
+
+    @Test(
+        "A size is shown with the unit that fits",
+        arguments: [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (67_108_864, "64.0 MiB"), (1 << 41, "2.0 TiB")])
+    func shownSizes(_ bytes: Int64, _ text: String) {
+        #expect(ByteText(bytes).description == text)
+    }
+
+    @Test(
+        "What a URL hides stays hidden",
+        arguments: [
+            ("http://user:pw@a.example/x?token=1#f", "http://a.example/x"), ("https://a.example", "https://a.example"),
+            ("http://a.example/p@q?x", "http://a.example/p@q"), ("http://u@[::1]:80/", "http://[::1]:80/"),
+        ])
+    func redaction(_ url: String, _ shown: String) {
+        #expect(URLText.redacted(url) == shown)
+    }
+
+    @Test("A requirement that nothing can meet is refused")
+    func requirements() throws {
+        #expect(try RequirementText.parse("interface:wwan0") == .interface("wwan0"))
+        #expect(throws: TextError("\"online\" needs internet checks, which are not available in this version")) {
+            try RequirementText.parse("online")
+        }
+        #expect(throws: TextError("\"up\" is not one of none, routed, unmetered, interface:NAME")) {
+            try RequirementText.parse("up")
+        }
+    }
+
+    @Test("A near miss is recognised, a far one is not")
+    func nearestWord() {
+        let words = ["attempts", "base", "cap"]
+        #expect(NearestWord.find("atempts", among: words) == "attempts")
+        #expect(NearestWord.find("zzz", among: words) == nil)
+        #expect(NearestWord.find("xap", among: words) == "cap")
+    }
+}
