@@ -1,0 +1,200 @@
+internal import Testing
+internal import TidegateModel
+
+@testable internal import TidegateNetlink
+
+/// Bytes of the kernel's, or of anybody's, into values.
+struct MessageDecoderTests {
+    private func one(_ bytes: [UInt8]) -> KernelMessage? {
+        let envelopes = MessageDecoder.decode(bytes)
+        return envelopes.count == 1 ? envelopes.first?.message : nil
+    }
+
+    // MARK: Recorded
+
+    @Test("A recorded address dump gives every address with its link and length")
+    func addresses() {
+        let prefixes = MessageDecoder.decode(RecordedMessages.addresses).map { envelope -> String in
+            guard case .address(let address) = envelope.message else { return "?" }
+            return "\(address.link) \(address.prefix)"
+        }
+        #expect(
+            prefixes == [
+                "1 127.0.0.1/8", "77 10.0.0.2/24", "78 10.0.1.2/24", "1 ::1/128", "77 2001:db8::2/64",
+                "77 fe80::a8fd:55ff:fe39:5e9/64", "78 fe80::34f5:d2ff:fe9b:40a2/64",
+            ])
+    }
+
+    @Test("A recorded multipath route has both legs with their flags")
+    func multipath() throws {
+        guard case .route(let route) = self.one(RecordedMessages.multipath) else {
+            Issue.record("no route")
+            return
+        }
+        #expect(
+            route.legs == [
+                .init(link: 77, gateway: IPAddress("10.0.0.1"), flags: 0),
+                .init(link: 78, gateway: IPAddress("10.0.1.1"), flags: 0x10),
+            ])
+        #expect(route.legs.map(\.isDead) == [false, true])
+        #expect(route.table == 254 && route.kind == .unicast)
+    }
+
+    @Test("Recorded single routes have link, gateway, source and no expiry")
+    func routes() {
+        #expect(
+            self.one(RecordedMessages.chosen)
+                == .route(
+                    KernelRoute(
+                        flags: 0x200, link: 77, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"))))
+        #expect(
+            self.one(RecordedMessages.ipv6) == .route(KernelRoute(link: 77, gateway: IPAddress("2001:db8::1"))))
+    }
+
+    @Test("A recorded refusal keeps the raw error number, and a recorded end is an end")
+    func refusal() {
+        #expect(self.one(RecordedMessages.refusal) == .refused(errno: 101, hasText: false))
+        #expect(self.one(RecordedMessages.done) == .done(errno: 0))
+    }
+
+    // MARK: Made by hand
+
+    @Test("A link has its name, flags, operstate, kind, master and carrier losses")
+    func link() {
+        var message = MessageBuilder.link()
+        message.add(3, text: "br-lan0")
+        message.add(16, [6])
+        message.add(10, word: 5)
+        message.add(48, word: 21)
+        message.add(18, MessageBuilder.bytes(UInt16(9)) + MessageBuilder.bytes(UInt16(1)) + Array("veth".utf8) + [0, 0, 0, 0])
+        #expect(
+            self.one(message.bytes)
+                == .link(
+                    KernelLink(
+                        index: 77, name: "br-lan0", flags: 0x11043, operState: .up, infoKind: "veth", master: 5,
+                        carrierLosses: 21)))
+    }
+
+    @Test("A port that leaves its bridge is not a link that is gone")
+    func bridgePort() {
+        #expect(self.one(MessageBuilder.link(17, family: 7).bytes) == .ignored)
+        #expect(self.one(MessageBuilder.link(17).bytes) == .linkGone(index: 77))
+    }
+
+    @Test("Wireless extensions say nothing about a link")
+    func wireless() {
+        var message = MessageBuilder.link(change: 0)
+        message.add(3, text: "wlan0")
+        message.add(11, [1, 2, 3, 4])
+        #expect(self.one(message.bytes) == .ignored)
+    }
+
+    @Test("On a point-to-point link the local address counts, not the peer's")
+    func pointToPoint() {
+        var message = MessageBuilder(20, fixed: [2, 32, 0x80, 0] + MessageBuilder.bytes(UInt32(77)))
+        message.add(1, [10, 0, 0, 1])
+        message.add(2, [10, 0, 0, 2])
+        guard case .address(let address) = self.one(message.bytes) else {
+            Issue.record("no address")
+            return
+        }
+        #expect(address.address == IPAddress("10.0.0.2") && address.peer == IPAddress("10.0.0.1"))
+    }
+
+    @Test("A preferred lifetime of zero is deprecated, whatever the flags say")
+    func deprecated() {
+        var message = MessageBuilder(20, fixed: [10, 64, 0, 0] + MessageBuilder.bytes(UInt32(77)))
+        message.add(1, [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [2])
+        message.add(8, word: 0x80)
+        message.add(6, MessageBuilder.bytes(UInt32(0)) + [UInt8](repeating: 1, count: 12))
+        guard case .address(let address) = self.one(message.bytes) else {
+            Issue.record("no address")
+            return
+        }
+        #expect(address.flags == 0xA0)
+    }
+
+    @Test("Explained errors are told apart from unexplained ones, and expiries are read")
+    func extendedAcknowledgement() {
+        let request = MessageBuilder.bytes(UInt32(36)) + [UInt8](repeating: 0, count: 12)
+        var error = MessageBuilder(2, flags: 0x300, fixed: MessageBuilder.bytes(Int32(-22)) + request)
+        error.add(1, text: "Invalid flags")
+        #expect(self.one(error.bytes) == .refused(errno: 22, hasText: true))
+        var route = MessageBuilder(24, fixed: [10, 0, 0, 0, 254, 9, 0, 1, 0, 0, 0, 0])
+        route.add(12, [UInt8](repeating: 0, count: 8) + MessageBuilder.bytes(Int32(300)) + [UInt8](repeating: 0, count: 20))
+        guard case .route(let decoded) = self.one(route.bytes) else {
+            Issue.record("no route")
+            return
+        }
+        #expect(decoded.expiresIn == .seconds(3))
+    }
+
+    @Test("IPv4 by an IPv6 gateway is read from RTA_VIA, and table 1000 from its attribute")
+    func via() {
+        var route = MessageBuilder(24, fixed: [2, 0, 0, 0, 252, 3, 0, 1, 0, 0, 0, 0])
+        route.add(15, word: 1000)
+        route.add(18, MessageBuilder.bytes(UInt16(10)) + [0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [1])
+        guard case .route(let decoded) = self.one(route.bytes) else {
+            Issue.record("no route")
+            return
+        }
+        #expect(decoded.gateway == IPAddress("fe80::1") && decoded.table == 1000)
+    }
+
+    @Test("An interrupted dump is marked, and a lost message says so")
+    func marks() {
+        #expect(MessageDecoder.decode(MessageBuilder(3, flags: 0x10, fixed: [0, 0, 0, 0]).bytes)[0].isInterrupted)
+        #expect(self.one(MessageBuilder(4, fixed: []).bytes) == .overrun)
+    }
+
+    // MARK: Nonsense
+
+    @Test("Messages that are too short or lie about their length are nothing")
+    func nonsense() {
+        #expect(MessageDecoder.decode([]).isEmpty)
+        #expect(MessageDecoder.decode([1, 2, 3]).map(\.message) == [nil])
+        #expect(self.one(MessageBuilder(16, fixed: [0, 0]).bytes) == nil)
+        var lying = MessageBuilder.link().bytes
+        lying.replaceSubrange(0..<4, with: MessageBuilder.bytes(UInt32(5000)))
+        #expect(MessageDecoder.decode(lying).map(\.message) == [nil])
+        var tiny = MessageBuilder.link().bytes
+        tiny.replaceSubrange(0..<4, with: MessageBuilder.bytes(UInt32(3)))
+        #expect(MessageDecoder.decode(tiny).map(\.message) == [nil])
+        #expect(self.one(MessageBuilder.link().bytes) == nil, "a link without a name")
+        #expect(self.one(MessageBuilder.link(index: 0).bytes) == nil)
+    }
+
+    @Test("Every truncation of a recorded message decodes without harm")
+    func truncated() {
+        for message in RecordedMessages.all {
+            for length in 0..<message.count { _ = MessageDecoder.decode(Array(message[..<length])) }
+        }
+    }
+
+    @Test("A hundred thousand mutations of recorded messages decode without harm", arguments: [1, 2] as [UInt64])
+    func fuzzed(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        for _ in 0..<50_000 {
+            guard var message = RecordedMessages.all.randomElement(using: &random) else { return }
+            for _ in 0..<Int.random(in: 1...8, using: &random) {
+                message[Int.random(in: message.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            let length = Int.random(in: 0...message.count, using: &random)
+            let decoded = MessageDecoder.decode(Array(message[..<length]))
+            #expect(decoded.count <= length / 16 + 1)
+        }
+    }
+}
+
+/// A generator with a seed, so that a failure can be repeated (SplitMix64).
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var word = self.state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

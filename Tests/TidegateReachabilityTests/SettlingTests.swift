@@ -1,0 +1,130 @@
+internal import Testing
+internal import TidegateModel
+
+@testable internal import TidegateReachability
+
+/// When gates and people hear of what.
+struct SettlingTests {
+    private let routed = Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 77))
+    private let none = Verdict(level: .none, reason: .noCarrier)
+
+    private func at(_ milliseconds: Int) -> MonotonicTime {
+        MonotonicTime(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
+    }
+
+    private func judged(_ verdict: Verdict, _ times: HoldMachine.Times = .usual) -> HoldMachine.Input {
+        .judged(verdict, times, detection: nil)
+    }
+
+    @Test("The first verdict and every loss are told at once")
+    func loss() {
+        var machine = HoldMachine()
+        #expect(machine.handle(self.judged(self.routed), at: self.at(0)).count == 2)
+        let effects = machine.handle(self.judged(self.none), at: self.at(700))
+        #expect(
+            effects == [.tellGates, .tellPeople(from: self.routed, lasted: .milliseconds(700), detection: nil)])
+        #expect(machine.deadline == nil)
+    }
+
+    @Test("A gain reaches gates after 200 ms and people after 500 ms")
+    func gain() {
+        var machine = HoldMachine()
+        _ = machine.handle(self.judged(self.none), at: self.at(0))
+        #expect(machine.handle(self.judged(self.routed), at: self.at(1000)).isEmpty)
+        #expect(machine.deadline == self.at(1200))
+        #expect(machine.handle(.tick, at: self.at(1199)).isEmpty)
+        #expect(machine.handle(.tick, at: self.at(1200)) == [.tellGates])
+        #expect(machine.gates.verdict == self.routed && machine.people.verdict == self.none)
+        #expect(machine.deadline == self.at(1500))
+        #expect(
+            machine.handle(.tick, at: self.at(1500))
+                == [.tellPeople(from: self.none, lasted: .milliseconds(1500), detection: nil)])
+    }
+
+    @Test("A gain that does not last is never told, and starts anew")
+    func flicker() {
+        var machine = HoldMachine()
+        _ = machine.handle(self.judged(self.none), at: self.at(0))
+        _ = machine.handle(self.judged(self.routed), at: self.at(1000))
+        #expect(machine.handle(self.judged(self.none), at: self.at(1100)).isEmpty)
+        #expect(machine.deadline == nil)
+        _ = machine.handle(self.judged(self.routed), at: self.at(1150))
+        #expect(machine.handle(.tick, at: self.at(1300)).isEmpty)
+        #expect(machine.deadline == self.at(1350))
+    }
+
+    @Test("A flapping link holds a gain for five seconds, also one that was already waiting")
+    func flapping() {
+        var machine = HoldMachine()
+        _ = machine.handle(self.judged(self.none), at: self.at(0))
+        _ = machine.handle(self.judged(self.routed), at: self.at(1000))
+        _ = machine.handle(self.judged(self.routed, .flapping), at: self.at(1100))
+        #expect(machine.deadline == self.at(6000))
+    }
+
+    @Test("Another way at the same level is told at once; the same verdict never")
+    func change() {
+        var machine = HoldMachine()
+        _ = machine.handle(self.judged(self.routed), at: self.at(0))
+        #expect(machine.handle(self.judged(self.routed), at: self.at(10)).isEmpty)
+        let moved = Verdict(level: .routed, path: NetworkPath(interface: "wlan0", index: 3))
+        #expect(machine.handle(self.judged(moved), at: self.at(20)).count == 2)
+        var renamed = moved
+        renamed.path?.interface = "wan0"
+        #expect(machine.handle(self.judged(renamed), at: self.at(30)) == [.tellGates])
+        #expect(machine.people.verdict == renamed, "people see the new name without an event")
+    }
+
+    @Test("Blindness opens at once, and sight closes at once")
+    func blindness() {
+        var machine = HoldMachine()
+        _ = machine.handle(self.judged(self.none), at: self.at(0))
+        #expect(machine.handle(self.judged(.unknown), at: self.at(10)).count == 2)
+        #expect(machine.handle(self.judged(self.none), at: self.at(20)).count == 2)
+        _ = machine.handle(self.judged(.unknown), at: self.at(30))
+        #expect(machine.handle(self.judged(self.routed), at: self.at(40)).count == 2)
+    }
+
+    @Test("The first news is looked at at once, a burst together, a loss never later")
+    func pacing() {
+        var pacer = EvaluationPacer()
+        #expect(pacer.heard(at: self.at(0), isLoss: false, isStorm: false) == .now)
+        pacer.evaluated()
+        #expect(pacer.heard(at: self.at(5), isLoss: false, isStorm: false) == .at(self.at(25)))
+        #expect(pacer.heard(at: self.at(20), isLoss: false, isStorm: false) == .at(self.at(40)))
+        #expect(pacer.heard(at: self.at(39), isLoss: false, isStorm: false) == .at(self.at(55)), "50 ms at most")
+        #expect(pacer.heard(at: self.at(41), isLoss: true, isStorm: false) == .now)
+        pacer.evaluated()
+        #expect(pacer.heard(at: self.at(61), isLoss: false, isStorm: false) == .now)
+    }
+
+    @Test("In a storm everything waits for 250 ms")
+    func stormPacing() {
+        var pacer = EvaluationPacer()
+        _ = pacer.heard(at: self.at(0), isLoss: false, isStorm: true)
+        pacer.evaluated()
+        #expect(pacer.heard(at: self.at(5), isLoss: true, isStorm: true) == .at(self.at(255)))
+        #expect(pacer.heard(at: self.at(100), isLoss: false, isStorm: true) == .at(self.at(255)))
+    }
+
+    @Test("Three carrier losses in half a minute are a flapping link, by the kernel's own count")
+    func flaps() {
+        func link(_ losses: UInt32?, carrier: Bool = true) -> Link {
+            Link(
+                name: "eth0", index: 77, kind: .ethernet, isAdminUp: true, hasCarrier: carrier, operState: .up, reason: nil,
+                carrierLosses: losses)
+        }
+        var counter = FlapCounter()
+        counter.observe([link(7)], at: self.at(0))
+        #expect(!counter.isFlapping(77, 0, at: self.at(0)), "what was before does not count")
+        counter.observe([link(9)], at: self.at(100))
+        #expect(!counter.isFlapping(77, 0, at: self.at(100)))
+        counter.observe([link(10)], at: self.at(200))
+        #expect(counter.isFlapping(77, 0, at: self.at(200)))
+        #expect(!counter.isFlapping(77, 0, at: self.at(30_200)))
+        #expect(!counter.isFlapping(77, 1, at: self.at(200)), "another life of the index")
+        var seen = FlapCounter()
+        for turn in 0..<6 { seen.observe([link(nil, carrier: turn % 2 == 0)], at: self.at(turn)) }
+        #expect(seen.isFlapping(77, 0, at: self.at(6)))
+    }
+}

@@ -1,0 +1,155 @@
+internal import Testing
+internal import TidegateModel
+internal import TidegateNetlink
+
+@testable internal import TidegateReachability
+
+/// Lookups in, verdicts out.
+struct VerdictReducerTests {
+    private let internet = IPAddress(ipv4: 0x0808_0808)
+    private let source = IPAddress(ipv4: 0x0A00_0002)
+    private let gateway = IPAddress(ipv4: 0x0A00_0001)
+
+    private var usual: VerdictReducer { VerdictReducer(.of([.make()], [.make("10.0.0.2/24")])) }
+
+    private func route(_ change: (inout KernelRoute) -> Void = { _ in }) -> KernelRoute {
+        var route = KernelRoute(link: 77, gateway: self.gateway, source: self.source)
+        change(&route)
+        return route
+    }
+
+    private func judge(_ route: KernelRoute, by reducer: VerdictReducer? = nil) -> Judgement {
+        (reducer ?? self.usual).judge(.routed(route), of: self.internet)
+    }
+
+    @Test("A route over a usable link from a usable address is a path")
+    func routed() {
+        let path = NetworkPath(interface: "eth0", index: 77, gateway: self.gateway, source: self.source, table: 254)
+        #expect(self.judge(self.route()) == .routed(path, notes: [], expiresIn: nil))
+    }
+
+    @Test(
+        "Every error number has its reason",
+        arguments: [
+            (101, false, Unreachable.noRoute), (113, false, .routeUnreachable), (13, false, .prohibited),
+            (22, false, .blackholed), (19, false, .noSuchInterface), (97, false, .noRoute),
+        ] as [(Int32, Bool, Unreachable)])
+    func errors(code: Int32, hasText: Bool, reason: Unreachable) {
+        let judgement = self.usual.judge(.refused(code, hasText: hasText), of: self.internet)
+        #expect(judgement == .failed(reason, deadLink: nil))
+    }
+
+    @Test("A request that the kernel finds wrong says nothing about the network")
+    func wrongRequest() {
+        #expect(self.usual.judge(.refused(22, hasText: true), of: self.internet) == .silent)
+        #expect(self.usual.judge(RouteLookup(matched: .none, chosen: .none), of: self.internet) == .silent)
+        #expect(self.usual.family(.ipv4, [.silent]) == .unknown)
+    }
+
+    @Test("A dead nexthop, a dead link and a missing one are no path", arguments: [0x01, 0x10] as [UInt32])
+    func dead(flag: UInt32) {
+        #expect(self.judge(self.route { $0.flags = flag }) == .failed(.noCarrier, deadLink: 77))
+        let unplugged = VerdictReducer(
+            .of([.make(flags: KernelLink.flagUp, state: .down)], [.make("10.0.0.2/24")]))
+        #expect(self.judge(self.route(), by: unplugged) == .failed(.noCarrier, deadLink: 77))
+        #expect(self.judge(self.route { $0.link = 99 }) == .failed(.noSuchInterface, deadLink: 99))
+    }
+
+    @Test("A source that is missing, foreign, link-local or tentative is no source")
+    func sources() {
+        #expect(self.judge(self.route { $0.source = nil }) == .failed(.noSourceAddress, deadLink: nil))
+        let foreign = self.route { $0.source = IPAddress(ipv4: 0x0A00_0009) }
+        #expect(self.judge(foreign) == .failed(.noSourceAddress, deadLink: nil))
+        let linkLocal = VerdictReducer(.of([.make()], [.make("169.254.3.4/16")]))
+        let judgement = self.judge(self.route { $0.source = IPAddress("169.254.3.4") }, by: linkLocal)
+        #expect(judgement == .failed(.noSourceAddress, deadLink: nil))
+        #expect(linkLocal.family(.ipv4, [judgement]) == Verdict(level: .local, reason: .linkLocalOnly))
+    }
+
+    @Test("One live leg of two is a path with a note, and the dead one is not taken")
+    func multipath() {
+        let legs = [
+            KernelRoute.Nexthop(link: 77, gateway: self.gateway, flags: 0x10),
+            KernelRoute.Nexthop(link: 78, gateway: IPAddress(ipv4: 0x0A00_0101)),
+        ]
+        let reducer = VerdictReducer(.of([.make(), .make("eth1", index: 78)], [.make("10.0.0.2/24")]))
+        let lookup = RouteLookup(
+            matched: .route(KernelRoute(nexthops: legs)), chosen: .route(self.route()))
+        guard case .routed(let path, let notes, _) = reducer.judge(lookup, of: self.internet) else {
+            Issue.record("not routed")
+            return
+        }
+        #expect(path.interface == "eth1" && path.gateway == IPAddress("10.0.1.1"))
+        #expect(notes == [.degradedMultipath(live: 1, total: 2)])
+    }
+
+    @Test("An address of this host is routed over loopback, whatever its link does")
+    func thisHost() {
+        let reducer = VerdictReducer(.of([.make(flags: 0, state: .down)], [.make("10.0.0.2/24")]))
+        let judgement = reducer.judge(
+            .routed(KernelRoute(kind: .local, table: 255, link: 1, source: self.source)), of: self.source)
+        let verdict = reducer.address(self.source, judgement)
+        #expect(verdict.level == .routed && verdict.path?.interface == "lo" && verdict.notes == [.thisHost])
+    }
+
+    @Test("A broadcast address is no host", arguments: [KernelRoute.Kind.broadcast, .multicast, .anycast])
+    func notAHost(kind: KernelRoute.Kind) {
+        #expect(self.judge(self.route { $0.kind = kind }) == .failed(.notAHost, deadLink: nil))
+    }
+
+    @Test("Sentinels that partly fail or part ways leave notes")
+    func sentinels() {
+        let reducer = VerdictReducer(
+            .of([.make(), .make("eth1", index: 78)], [.make("10.0.0.2/24"), .make("10.0.1.2/24", on: 78)]))
+        let first = self.judge(self.route(), by: reducer)
+        let second = self.judge(self.route { $0.link = 78 }, by: reducer)
+        let failed = Judgement.failed(.noRoute, deadLink: nil)
+        #expect(reducer.family(.ipv4, [first, first]).notes == [])
+        #expect(reducer.family(.ipv4, [first, second]).notes == [.mixedPaths])
+        #expect(reducer.family(.ipv4, [failed, first]).notes == [.partial])
+        #expect(reducer.family(.ipv4, [failed, first]).level == .routed)
+        #expect(reducer.family(.ipv4, [failed, failed]) == Verdict(level: .local, reason: .noRoute))
+        let prohibited = Judgement.failed(.prohibited, deadLink: nil)
+        #expect(reducer.family(.ipv4, [failed, prohibited]).reason == .prohibited)
+        #expect(reducer.family(.ipv6, [failed]) == Verdict(level: .none, reason: .noAddress))
+    }
+
+    @Test("The lowest rung that fails is the reason")
+    func fundamental() {
+        let failed = Judgement.failed(.noRoute, deadLink: nil)
+        let cases: [([KernelLink], [KernelAddress?], Verdict)] = [
+            ([], [], Verdict(level: .none, reason: .noInterface)),
+            ([.make(flags: 0, state: .down)], [.make("10.0.0.2/24")], Verdict(level: .none, reason: .adminDown)),
+            ([.make()], [], Verdict(level: .none, reason: .noAddress)),
+            ([.make()], [.make("169.254.1.1/16")], Verdict(level: .local, reason: .linkLocalOnly)),
+            ([.make()], [.make("10.0.0.2/24", flags: 0x48)], Verdict(level: .none, reason: .dadFailed)),
+            ([.make()], [.make("10.0.0.2/24")], Verdict(level: .local, reason: .noRoute)),
+        ]
+        for (links, addresses, expected) in cases {
+            let reducer = VerdictReducer(.of(links, addresses))
+            #expect(reducer.family(.ipv4, [failed]) == expected)
+            #expect(reducer.address(self.internet, failed).reason == expected.reason)
+        }
+    }
+
+    @Test("Deprecated, unique local and tunnelled paths carry their notes; cellular ones cost")
+    func notes() throws {
+        let deprecated = VerdictReducer(.of([.make()], [.make("10.0.0.2/24", flags: KernelAddress.flagDeprecated)]))
+        let tunnel = VerdictReducer(.of([.make(kind: .tunnel)], [.make("10.0.0.2/24")]))
+        let cellular = VerdictReducer(.of([.make(kind: .cellular)], [.make("10.0.0.2/24")]))
+        let configured = VerdictReducer(.of([.make()], [.make("10.0.0.2/24")]), meteredLinks: [77])
+        #expect(deprecated.family(.ipv4, [self.judge(self.route(), by: deprecated)]).notes == [.deprecatedOnly])
+        #expect(tunnel.family(.ipv4, [self.judge(self.route(), by: tunnel)]).notes == [.tunnel])
+        #expect(cellular.family(.ipv4, [self.judge(self.route(), by: cellular)]).path?.metered == .guessYes)
+        #expect(configured.family(.ipv4, [self.judge(self.route(), by: configured)]).path?.metered == .yes)
+        #expect(self.usual.family(.ipv4, [self.judge(self.route())]).path?.metered == .guessNo)
+    }
+
+    @Test("A target is as good as its best address")
+    func best() {
+        let good = Verdict(level: .routed), bad = Verdict(level: .none, reason: .noRoute)
+        let verdicts = [bad, good].map { AddressVerdict(address: self.internet, verdict: $0) }
+        #expect(VerdictReducer.best(verdicts) == good)
+        #expect(VerdictReducer.best([]) == nil)
+    }
+}

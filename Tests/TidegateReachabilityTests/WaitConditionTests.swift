@@ -1,0 +1,132 @@
+internal import Testing
+internal import TidegateModel
+internal import TidegateReachability
+
+/// Conditions in, yes or the first unsatisfied rung out.
+struct WaitConditionTests {
+    @Test(
+        "Every condition reads as it is written",
+        arguments: [
+            "carrier", "carrier:eth0", "address", "address:eth0", "address:v4", "address:eth0:v6", "route", "route:v4",
+            "host:api.example.com", "host:api.example.com:443/tls", "host:[::1]:443/tls", "host:10.0.0.1:80/http",
+        ])
+    func roundTrip(text: String) throws {
+        #expect(try WaitCondition(text).description == text)
+    }
+
+    @Test("A host with a port is connected to")
+    func defaultCheck() throws {
+        #expect(try WaitCondition("host:db:5432") == .host(Target("db:5432"), .tcp))
+        #expect(try WaitCondition("host:db") == .host(Target("db"), nil))
+        #expect(try WaitCondition("host:[::1]:443") == .host(Target("[::1]:443"), .tcp))
+    }
+
+    @Test(
+        "What is wrong is quoted",
+        arguments: [
+            ("online", "\"online\" is not a condition"),
+            ("dns", "the condition \"dns\" is not available yet"),
+            ("gateway", "\"gateway\" is not available yet"),
+            ("internet", "\"internet\" is not available yet"),
+            ("route:v5", "\"v5\" in \"route:v5\" is neither v4 nor v6"),
+            ("address:eth0:v5", "\"v5\" in \"address:eth0:v5\""),
+            ("carrier:", "\"\" in \"carrier:\" is not an interface name"),
+            ("carrier:a/b", "\"a/b\" in \"carrier:a/b\" is not an interface name"),
+            ("host:", "\"host:\" names no host"),
+            ("host:db:99999", "\"99999\" in \"db:99999\" is not a port"),
+            ("host:db/tls", "the check \"tls\" in \"host:db/tls\" needs a port"),
+            ("host:db:1/smtp", "\"smtp\" in \"host:db:1/smtp\" is not a check"),
+            ("host:[::1:443", "never closes"),
+        ])
+    func errors(text: String, words: String) {
+        let error = #expect(throws: WaitConditionError.self) { try WaitCondition(text) }
+        #expect(error?.description.contains(words) ?? false, "\(error?.description ?? "no error")")
+    }
+
+    // MARK: Evaluation
+
+    private let eth0 = Link(
+        name: "eth0", index: 2, kind: .ethernet, isAdminUp: true, hasCarrier: true, operState: .up, reason: nil,
+        usableFamilies: [.ipv4])
+    private let unplugged = Link(
+        name: "eth0", index: 2, kind: .ethernet, isAdminUp: true, hasCarrier: false, operState: .down, reason: .noCarrier)
+    private let routed = Verdict(level: .routed)
+
+    private func status(
+        _ ipv4: Verdict, _ ipv6: Verdict = Verdict(level: .none, reason: .noAddress), links: [Link],
+        targets: [TargetVerdict] = []
+    ) -> ReachabilityStatus {
+        let families: [ReachabilityStatus.Family] = [.init(family: .ipv4, verdict: ipv4), .init(family: .ipv6, verdict: ipv6)]
+        return ReachabilityStatus(
+            global: ReachabilityStatus.global(over: families), mode: .event, families: families, links: links,
+            targets: targets, health: .init())
+    }
+
+    private func outcome(
+        _ text: String, _ status: ReachabilityStatus, _ family: AddressFamily? = nil, _ check: HostCheckResult = .pending
+    ) throws -> WaitOutcome {
+        try WaitCondition(text).evaluate(status, family: family, check: check)
+    }
+
+    @Test("Routes, carriers and addresses are judged by family and by link")
+    func links() throws {
+        let good = self.status(self.routed, links: [self.eth0])
+        for text in ["carrier", "carrier:eth0", "address", "address:eth0", "address:eth0:v4", "route", "route:v4"] {
+            #expect(try self.outcome(text, good) == .satisfied, "\(text)")
+        }
+        #expect(try self.outcome("route", good, .ipv6) == .unsatisfied(.address, .noAddress, sentence: "no address (v6)"))
+        #expect(
+            try self.outcome("address:eth0:v6", good)
+                == .unsatisfied(.address, .noAddress, sentence: "no address on eth0 (v6)"))
+        #expect(
+            try self.outcome("carrier:eth9", good)
+                == .unsatisfied(.interface, .noInterface, sentence: "there is no interface eth9"))
+    }
+
+    @Test("The first unsatisfied rung is named in words")
+    func words() throws {
+        let none = Verdict(level: .none, reason: .noCarrier)
+        let bad = self.status(none, none, links: [self.unplugged])
+        let carrier = WaitOutcome.unsatisfied(.carrier, .noCarrier, sentence: "eth0 has no carrier")
+        for text in ["carrier", "carrier:eth0", "address", "address:eth0", "route"] {
+            #expect(try self.outcome(text, bad) == carrier, "\(text)")
+        }
+        #expect(VerdictWords.noPath(bad) == "no path: eth0 has no carrier")
+        let local = self.status(Verdict(level: .local, reason: .noRoute), links: [self.eth0])
+        #expect(
+            try self.outcome("route", local)
+                == .unsatisfied(.route, .noRoute, sentence: "default route missing (v4), no address (v6)"))
+        #expect(try self.outcome("route", .blind(mode: .event)).isSatisfied == false)
+    }
+
+    @Test("A host is judged by its addresses, then by its check")
+    func hosts() throws {
+        let target = try Target("db:5432")
+        let address = try address("198.51.100.2")
+        let up = TargetVerdict(
+            target: target, verdict: self.routed, addresses: [AddressVerdict(address: address, verdict: self.routed)])
+        let good = self.status(self.routed, links: [self.eth0], targets: [up])
+        #expect(try self.outcome("host:db:5432", good, nil, .passed) == .satisfied)
+        #expect(
+            try self.outcome("host:db:5432", good)
+                == .unsatisfied(.tcp, nil, sentence: "db:5432 has not answered yet"))
+        #expect(
+            try self.outcome("host:db:5432", good, nil, .failed(.refused))
+                == .unsatisfied(.tcp, .refused, sentence: "db:5432: the connection was refused"))
+        #expect(
+            try self.outcome("host:db:5432", good, .ipv6)
+                == .unsatisfied(.dns, .nameNotFound, sentence: "db has no v6 address"))
+        let lost = TargetVerdict(target: target, verdict: Verdict(level: .none, reason: .nameNotFound))
+        #expect(
+            try self.outcome("host:db:5432", self.status(self.routed, links: [self.eth0], targets: [lost]))
+                == .unsatisfied(.dns, .nameNotFound, sentence: "db: the name does not exist"))
+        let noWay = Verdict(level: .none, reason: .noCarrier)
+        let cut = TargetVerdict(
+            target: target, verdict: noWay, addresses: [AddressVerdict(address: address, verdict: noWay)])
+        let status = self.status(noWay, links: [self.unplugged], targets: [cut])
+        #expect(
+            try self.outcome("host:db:5432", status)
+                == .unsatisfied(.carrier, .noCarrier, sentence: "db:5432: eth0 has no carrier"))
+        #expect(VerdictWords.noPath(to: cut, among: status.links) == "no path to db:5432: eth0 has no carrier")
+    }
+}
