@@ -145,7 +145,7 @@ extension EndpointError {
         case let error as IOError where error.errnoCode == EADDRINUSE: self = .inUse(address)
         case let error as IOError where error.errnoCode == EADDRNOTAVAIL: self = .notLocal(address)
         case let error as IOError where error.errnoCode == EACCES: self = .notPermitted(address)
-        case SocketAddressError.unknown: self = .unresolvable(address)
+        case SocketAddressError.unknown, is SocketAddressError.UnknownHost: self = .unresolvable(address)
         case is SocketAddressError.FailedToParseIPByteBuffer: self = .badAddress(address.description)
         default: self = .failed(address, "\(error)")
         }

@@ -1,6 +1,8 @@
 /// What has to be written differently inside quotes and behind `# HELP`.
 enum Escaping {
-    /// A label value between its quotes, in every format. Invalid UTF-8 became U+FFFD when the string was made.
+    /// A label value between its quotes, in every format.
+    ///
+    /// Invalid UTF-8 became U+FFFD when the string was made.
     static func labelValue(_ value: String) -> [UInt8] { self.escaped(value, quotes: true) }
 
     /// A help text; only OpenMetrics escapes its quotes.

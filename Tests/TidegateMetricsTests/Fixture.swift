@@ -1,0 +1,76 @@
+internal import Foundation
+internal import Synchronization
+internal import TidegateBus
+internal import TidegateModel
+internal import TidegateTestKit
+
+@testable import TidegateMetrics
+
+/// A recorder with manual clocks, and its exposition as a table.
+struct Fixture {
+    let time = ManualTime()
+    let recorder: MetricsRecorder
+    let bus: EventBus
+
+    init() {
+        let build = BuildInfo(version: "1.2.3", revision: "abcdef", swiftVersion: "6.3", architecture: "x86_64")
+        self.recorder = MetricsRecorder(build: build, start: self.time.monotonic())
+        self.bus = EventBus(time: self.time)
+        self.bus.attach(Passing(recorder: self.recorder))
+    }
+
+    /// A fixture to which everything has happened.
+    static func eventful() -> Fixture {
+        let fixture = Fixture()
+        for occurrence in EveryEvent.occurrences {
+            fixture.time.advance(by: .milliseconds(10))
+            fixture.bus.publish(occurrence)
+        }
+        return fixture
+    }
+
+    func publish(_ change: TaskEvent.Change, kind: TaskKind = .data) {
+        var generator = SystemRandomNumberGenerator()
+        let id = TaskID(at: self.time.wall(), using: &generator)
+        self.bus.publish(.task(TaskEvent(id: id, kind: kind, change: change)))
+    }
+
+    var inputs: ScrapeInputs {
+        var names: [Target: String] = [:]
+        if let target = EveryEvent.target { names[target] = "api" }
+        return ScrapeInputs(
+            now: self.time.monotonic(), status: EveryEvent.status, targetNames: names, session: EveryEvent.statistics,
+            subscribers: SubscriberKind.allCases.map { .init(label: $0.label, queued: 1, capacity: 256, dropped: 2) },
+            process: ProcessSample(
+                cpuSeconds: 1.25, openDescriptors: 12, maxDescriptors: 1024, virtualBytes: 1 << 30,
+                maxVirtualBytes: 18_446_744_073_709_551_616, residentBytes: 20_971_520, startSeconds: 1_790_000_000.25,
+                threads: 5),
+            requestsInFlight: 1)
+    }
+
+    func text(_ format: ExpositionFormat = .openMetrics, of inputs: ScrapeInputs? = nil) -> String {
+        String(decoding: self.recorder.exposition(of: inputs ?? self.inputs, in: format), as: UTF8.self)
+    }
+
+    /// The samples by series, as they stand in the exposition.
+    func series(of inputs: ScrapeInputs? = nil) -> [String: Double] {
+        var series: [String: Double] = [:]
+        for line in self.text(of: inputs).split(separator: "\n") where !line.hasPrefix("#") {
+            guard let space = line.lastIndex(of: " ") else { continue }
+            series[String(line[..<space])] = Double(line[line.index(after: space)...])
+        }
+        return series
+    }
+
+    private struct Passing: EventSink {
+        let recorder: MetricsRecorder
+
+        func receive(_ event: Event) { self.recorder.record(event) }
+    }
+}
+
+/// Files of the source tree that tests read.
+enum SourceFile {
+    static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    static let root = Self.here.deletingLastPathComponent().deletingLastPathComponent()
+}

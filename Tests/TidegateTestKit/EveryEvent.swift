@@ -1,0 +1,93 @@
+public import TidegateModel
+
+/// One monitor's history in which everything happens that can happen, for exporters of it to be tested.
+public enum EveryEvent {
+    /// The global and family verdicts of the history's end.
+    public static let routed = Verdict(
+        level: .routed,
+        path: NetworkPath(
+            interface: "eth0", index: 2, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"), table: 254))
+
+    /// What cannot be reached, and why.
+    public static let unplugged = Verdict(level: .none, reason: .noCarrier)
+
+    /// What happened, in order.
+    public static var occurrences: [Occurrence] {
+        self.paths + self.links + self.netlink + self.sessions + self.daemon
+            + TaskKind.allCases.flatMap(self.tasks(of:))
+    }
+
+    /// What the monitor knows at the end.
+    public static var status: ReachabilityStatus {
+        ReachabilityStatus(
+            global: self.routed, since: WallTime(microseconds: 1_790_000_000_000_000), mode: .event,
+            families: [
+                .init(family: .ipv4, verdict: self.routed),
+                .init(family: .ipv6, verdict: Verdict(level: .none, reason: .noAddress)),
+            ],
+            links: [self.link(carrier: true), self.excludedLink],
+            targets: self.target.map { [TargetVerdict(target: $0, verdict: self.routed)] } ?? [],
+            health: .init(overruns: 1, resyncs: 4, isConsistent: true, receiveBufferBytes: 425_984))
+    }
+
+    /// The one target, if its text is good.
+    public static let target = try? Target("api.example.com:443")
+
+    /// What the session counts at the end.
+    public static var statistics: SessionStatistics {
+        SessionStatistics(
+            tasks: [.running: 2, .waiting: 1], held: [.path: 1], gateWaiting: 1, stalled: 1,
+            oldestStart: [.running: WallTime(microseconds: 1_790_000_000_000_000)],
+            expectedBytes: [.download: 4000], transferredBytes: [.download: 1000], activeConnections: 2,
+            idleConnections: 1)
+    }
+
+    private static var paths: [Occurrence] {
+        let scopes: [PathEvent.Scope] = [.global, .family(.ipv4)] + (self.target.map { [.target($0)] } ?? [])
+        return scopes.flatMap { scope -> [Occurrence] in
+            let first = PathEvent(scope: scope, from: .unknown, to: self.routed)
+            let lost = PathEvent(
+                scope: scope, from: self.routed, to: self.unplugged, lasted: .seconds(5), detection: .microseconds(80))
+            let back = PathEvent(
+                scope: scope, from: self.unplugged, to: self.routed, lasted: .seconds(2), detection: .microseconds(120))
+            return [.path(first), .path(lost), .path(back)]
+        }
+    }
+
+    private static var links: [Occurrence] {
+        [.link(LinkEvent(from: self.link(carrier: true), to: self.link(carrier: false)))]
+    }
+
+    private static var netlink: [Occurrence] {
+        NetlinkEvent.MessageType.allCases.map { .netlink(.received($0, count: 3)) }
+            + NetlinkEvent.ResyncReason.allCases.map { .netlink(.resynced($0, duration: .milliseconds(2))) }
+            + ReachabilityStatus.Mode.allCases.map { .netlink(.modeChanged($0)) }
+            + [
+                .netlink(.overrun), .netlink(.dumpInterrupted), .netlink(.malformed(count: 2)),
+                .netlink(.lookedUp(count: 16)), .netlink(.receiveBuffer(bytes: 425_984)), .netlink(.lost("ENOBUFS")),
+            ]
+    }
+
+    private static var sessions: [Occurrence] {
+        [.session(.epochBegan(number: 1)), .session(.invalidated)]
+    }
+
+    private static var daemon: [Occurrence] {
+        [
+            .daemon(.configurationLoaded(isGood: true)), .daemon(.requestAnswered(handler: "metrics", status: 200)),
+            .daemon(.turnSkipped(task: "sync")), .daemon(.stopping),
+        ]
+    }
+
+    private static func link(carrier: Bool) -> Link {
+        Link(
+            name: "eth0", index: 2, kind: .ethernet, isAdminUp: true, hasCarrier: carrier,
+            operState: carrier ? .up : .down, reason: carrier ? nil : .noCarrier, carrierLosses: 3)
+    }
+
+    private static var excludedLink: Link {
+        Link(
+            name: "lo", index: 1, kind: .loopback, isAdminUp: true, hasCarrier: true, operState: .unknown, reason: nil,
+            isExcluded: true)
+    }
+}
