@@ -20,12 +20,14 @@ public final class Monitor: Sendable {
 
     /// Starts watching; the first verdict follows within milliseconds.
     ///
-    /// A host that does not let netlink be opened makes the level `unknown` and leaves gates open.
+    /// A host that does not let netlink be opened makes the level `unknown` and leaves gates open. Whoever must hear
+    /// the very first event subscribes to a bus and passes it in; nobody else may publish on it.
     /// - Throws: ``TaskError`` where the machine gives no thread for transfers.
     public init(
-        _ configuration: MonitorConfiguration = MonitorConfiguration(), time: any TimeSource = SystemClocks()
+        _ configuration: MonitorConfiguration = MonitorConfiguration(), bus: EventBus? = nil,
+        time: any TimeSource = SystemClocks()
     ) throws(TaskError) {
-        let bus = EventBus(time: time)
+        let bus = bus ?? EventBus(time: time)
         let recorder = MetricsRecorder(build: BuildInfo.current, start: time.monotonic())
         // Attached first: the counters have to equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
