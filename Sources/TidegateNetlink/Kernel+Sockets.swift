@@ -136,7 +136,9 @@ extension Kernel {
 
     private static let immediateTries = 5
 
-    /// Dumps everything into new tables. An interrupted dump is tried again, at once and then with a pause.
+    /// Dumps everything into new tables.
+    ///
+    /// An interrupted dump is tried again, at once and then with a pause.
     func resync(_ news: inout KernelNews, reason: NetlinkEvent.ResyncReason) {
         let start = self.moment
         for attempt in 1...Kernel.immediateTries {

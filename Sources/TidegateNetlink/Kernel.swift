@@ -1,7 +1,9 @@
 internal import TidegateLoop
 package import TidegateModel
 
-/// The kernel's side of reachability: tables, lookups and the health of the sockets. Belongs to one thread.
+/// The kernel's side of reachability: tables, lookups and the health of the sockets.
+///
+/// Belongs to one thread.
 package final class Kernel {
     /// Whether the kernel can be seen.
     package enum Sight: Sendable, Hashable {

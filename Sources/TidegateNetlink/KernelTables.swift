@@ -1,6 +1,8 @@
 package import TidegateModel
 
-/// Links and addresses as the kernel last told them. Routes are never kept: they would go stale silently.
+/// Links and addresses as the kernel last told them.
+///
+/// Routes are never kept: they would go stale silently.
 package struct KernelTables: Sendable {
     /// What a message changed.
     package enum Change: Sendable, Hashable {

@@ -2,7 +2,7 @@ package import TidegateModel
 
 /// What sysfs says about a link.
 package struct LinkFacts: Sendable, Hashable {
-    /// DEVTYPE of the uevent file: `wlan`, `wwan`, `bridge`…
+    /// DEVTYPE of the uevent file, such as `wlan` or `wwan`.
     package var deviceType: String?
     package var isWireless: Bool
     package var hasDevice: Bool

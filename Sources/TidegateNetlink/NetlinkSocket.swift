@@ -62,7 +62,9 @@ struct NetlinkSocket: ~Copyable {
 
     /// Asks for exact errors and strict filtering; kernels that lack an option work without it.
     func setQueryOptions(timeoutSeconds: Int) {
-        for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] { _ = self.set(SOL_NETLINK, option, 1) }
+        for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
+            _ = self.set(SOL_NETLINK, option, 1)
+        }
         var limit = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
         _ = setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }

@@ -72,7 +72,8 @@ final class QueryChannel {
         switch received {
         case .datagram, .foreign: return
         case .nothing: throw NetlinkError(operation: "dumping links and addresses", text: "no answer in time")
-        case .overrun, .truncated: throw NetlinkError(operation: "dumping links and addresses", text: "answer too large")
+        case .overrun, .truncated:
+            throw NetlinkError(operation: "dumping links and addresses", text: "answer too large")
         case .failed(let error): throw error
         }
     }
@@ -96,9 +97,7 @@ final class QueryChannel {
         self.sequence &+= UInt32(2 * questions.count)
         self.writer.clear()
         for (position, question) in questions.enumerated() {
-            let sequence = first &+ UInt32(2 * position)
-            self.writer.lookup(question, isMatch: true, sequence: sequence)
-            self.writer.lookup(question, isMatch: false, sequence: sequence &+ 1)
+            self.writer.lookups(question, sequence: first &+ UInt32(2 * position))
         }
         try self.socket.send(self.writer.bytes)
         var missing = 2 * questions.count

@@ -24,27 +24,43 @@ struct RequestWriter {
         self.end()
     }
 
-    /// A route lookup: the matching route, or the way a packet would take.
-    mutating func lookup(_ question: RouteQuestion, isMatch: Bool, sequence: UInt32) {
+    /// Both lookups of a question: the matching route as `sequence`, the way a packet would take as the one after.
+    mutating func lookups(_ question: RouteQuestion, sequence: UInt32) {
         self.begin(RTM_GETROUTE, flags: 0, sequence)
         let destination = question.destination
-        var flags: UInt32 = isMatch ? UInt32(RTM_F_FIB_MATCH) : 0
         // With strict checking IPv6 refuses a request that asks for the table; it names the table in any case.
-        if destination.family == .ipv4 { flags |= UInt32(RTM_F_LOOKUP_TABLE) }
+        let flags = destination.family == .ipv4 ? UInt32(RTM_F_LOOKUP_TABLE) : 0
         let family = destination.family == .ipv4 ? AF_INET : AF_INET6
-        self.body([UInt8(family), UInt8(destination.family.bits), 0, 0, 0, 0, 0, 0])
-        self.word(flags)
-        self.attribute(Int(RTA_DST.rawValue), octets: destination)
+        self.bytes.append(UInt8(family))
+        self.bytes.append(UInt8(destination.family.bits))
+        self.half(0)
+        self.word(0)
+        self.word(flags | UInt32(RTM_F_FIB_MATCH))
+        self.attributeHeader(Int(RTA_DST.rawValue), count: destination.family.bits / 8)
+        self.body(destination.octets)
         if let link = question.link ?? (destination.zone == 0 ? nil : destination.zone) {
             self.attribute(Int(RTA_OIF.rawValue), word: link)
         }
         if let port = question.port {
             self.attributeHeader(Int(RTA_IP_PROTO.rawValue), count: 1)
-            self.body([UInt8(IPPROTO_TCP), 0, 0, 0])
+            self.bytes.append(UInt8(IPPROTO_TCP))
+            self.bytes.append(0)
+            self.half(0)
             self.attributeHeader(Int(RTA_DPORT.rawValue), count: 2)
-            self.body([UInt8(port >> 8), UInt8(truncatingIfNeeded: port), 0, 0])
+            self.half(port.bigEndian)
+            self.half(0)
         }
         self.end()
+        self.repeatLast(flags: flags, sequence: sequence &+ 1)
+    }
+
+    // The second request differs from the first in two words.
+    private mutating func repeatLast(flags: UInt32, sequence: UInt32) {
+        let (first, count) = (self.start, self.bytes.count - self.start)
+        self.start = self.bytes.count
+        self.bytes.append(contentsOf: self.bytes[first..<first + count])
+        self.store(sequence, at: self.start + 8)
+        self.store(flags, at: self.start + MemoryLayout<nlmsghdr>.size + 8)
     }
 
     private mutating func begin(_ type: Int, flags: Int32, _ sequence: UInt32) {
@@ -56,19 +72,15 @@ struct RequestWriter {
         self.word(0)
     }
 
-    private mutating func end() {
-        let length = UInt32(self.bytes.count - self.start)
-        self.bytes.withUnsafeMutableBytes { [start = self.start] in $0.storeBytes(of: length, toByteOffset: start, as: UInt32.self) }
+    private mutating func end() { self.store(UInt32(self.bytes.count - self.start), at: self.start) }
+
+    private mutating func store(_ word: UInt32, at offset: Int) {
+        self.bytes.withUnsafeMutableBytes { $0.storeBytes(of: word, toByteOffset: offset, as: UInt32.self) }
     }
 
     private mutating func attribute(_ type: Int, word: UInt32) {
         self.attributeHeader(type, count: 4)
         self.word(word)
-    }
-
-    private mutating func attribute(_ type: Int, octets address: IPAddress) {
-        self.attributeHeader(type, count: address.family.bits / 8)
-        self.body(address.octets)
     }
 
     private mutating func attributeHeader(_ type: Int, count: Int) {
@@ -78,7 +90,16 @@ struct RequestWriter {
 
     private mutating func body(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
 
-    private mutating func half(_ value: UInt16) { withUnsafeBytes(of: value) { self.bytes.append(contentsOf: $0) } }
+    private mutating func half(_ value: UInt16) {
+        let count = self.bytes.count
+        self.bytes.append(0)
+        self.bytes.append(0)
+        self.bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: count, as: UInt16.self) }
+    }
 
-    private mutating func word(_ value: UInt32) { withUnsafeBytes(of: value) { self.bytes.append(contentsOf: $0) } }
+    private mutating func word(_ value: UInt32) {
+        let count = self.bytes.count
+        for _ in 0..<4 { self.bytes.append(0) }
+        self.store(value, at: count)
+    }
 }

@@ -1,6 +1,6 @@
 package import TidegateModel
 
-/// A question to the kernel: where would a packet to this address go?
+/// A question to the kernel about where a packet to an address would go.
 package struct RouteQuestion: Sendable, Hashable {
     package var destination: IPAddress
     /// The destination port of the TCP connection to be made; rules may look at it.

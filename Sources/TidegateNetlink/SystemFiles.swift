@@ -12,7 +12,8 @@ package enum SystemFiles {
         let event = self.text("\(folder)/uevent") ?? ""
         let type = event.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }?.dropFirst("DEVTYPE=".count)
         return LinkFacts(
-            deviceType: type.map(String.init), isWireless: self.exists("\(folder)/wireless") || self.exists("\(folder)/phy80211"),
+            deviceType: type.map(String.init),
+            isWireless: self.exists("\(folder)/wireless") || self.exists("\(folder)/phy80211"),
             hasDevice: self.exists("\(folder)/device"))
     }
 
@@ -22,7 +23,9 @@ package enum SystemFiles {
         return found.isEmpty ? [IPAddress(ipv4: 0x7F00_0001)] : found
     }
 
-    /// The `nameserver` lines of a resolv.conf. Zones given by interface name are left out, and with them the address.
+    /// The `nameserver` lines of a resolv.conf.
+    ///
+    /// Zones given by interface name are left out, and with them the address.
     package static func resolvers(in text: String) -> [IPAddress] {
         text.split(whereSeparator: \.isNewline).compactMap { line in
             let words = line.split(whereSeparator: \.isWhitespace)

@@ -2,7 +2,9 @@ public import TidegateModel
 
 /// What a monitor watches and how it names it; an invalid one cannot be constructed.
 public struct ReachabilityConfiguration: Sendable {
-    /// The addresses whose lookups stand for "the internet", by family. No packet is ever sent to them.
+    /// The addresses whose lookups stand for "the internet", by family.
+    ///
+    /// No packet is ever sent to them.
     ///
     /// At least four global unicast addresses of each family, IPv4 in both halves of the address space.
     public var sentinels: [AddressFamily: [IPAddress]]
@@ -10,7 +12,9 @@ public struct ReachabilityConfiguration: Sendable {
     public var targets: [Target]
     /// The resolvers to judge by while a name has no address; empty for those of /etc/resolv.conf.
     public var resolvers: [IPAddress]
-    /// Anchored regular expressions: links kept out of series and events. They still count for the verdict.
+    /// Anchored regular expressions: links kept out of series and events.
+    ///
+    /// They still count for the verdict.
     public private(set) var excludedInterfaces: [String]
     /// Anchored regular expressions: links whose traffic costs money.
     public private(set) var meteredInterfaces: [String]

@@ -18,7 +18,8 @@ struct MessageBuilder {
         _ type: UInt16 = 16, family: UInt8 = 0, index: Int32 = 77, flags: UInt32 = 0x11043, change: UInt32 = 1
     ) -> MessageBuilder {
         MessageBuilder(
-            type, fixed: [family, 0] + self.bytes(UInt16(1)) + self.bytes(index) + self.bytes(flags) + self.bytes(change))
+            type,
+            fixed: [family, 0] + self.bytes(UInt16(1)) + self.bytes(index) + self.bytes(flags) + self.bytes(change))
     }
 
     mutating func add(_ type: UInt16, _ payload: [UInt8]) {

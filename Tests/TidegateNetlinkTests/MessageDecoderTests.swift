@@ -66,7 +66,8 @@ struct MessageDecoderTests {
         message.add(16, [6])
         message.add(10, word: 5)
         message.add(48, word: 21)
-        message.add(18, MessageBuilder.bytes(UInt16(9)) + MessageBuilder.bytes(UInt16(1)) + Array("veth".utf8) + [0, 0, 0, 0])
+        message.add(
+            18, MessageBuilder.bytes(UInt16(9)) + MessageBuilder.bytes(UInt16(1)) + Array("veth".utf8) + [0, 0, 0, 0])
         #expect(
             self.one(message.bytes)
                 == .link(
@@ -121,7 +122,8 @@ struct MessageDecoderTests {
         error.add(1, text: "Invalid flags")
         #expect(self.one(error.bytes) == .refused(errno: 22, hasText: true))
         var route = MessageBuilder(24, fixed: [10, 0, 0, 0, 254, 9, 0, 1, 0, 0, 0, 0])
-        route.add(12, [UInt8](repeating: 0, count: 8) + MessageBuilder.bytes(Int32(300)) + [UInt8](repeating: 0, count: 20))
+        route.add(
+            12, [UInt8](repeating: 0, count: 8) + MessageBuilder.bytes(Int32(300)) + [UInt8](repeating: 0, count: 20))
         guard case .route(let decoded) = self.one(route.bytes) else {
             Issue.record("no route")
             return

@@ -64,7 +64,9 @@ struct MonitorScenarioTests {
         try world.here.batch(
             (0..<100).map { "link set v0 mtu \(1400 - $0)" }.joined(separator: "\n") + "\nlink set v0 down")
         hold.open()
-        let status = await watcher.status { $0.health.overruns > 0 && $0.health.isConsistent && $0.global.level == .none }
+        let status = await watcher.status {
+            $0.health.overruns > 0 && $0.health.isConsistent && $0.global.level == .none
+        }
         watch.cancel()
         #expect(status.health.overruns >= 1)
         #expect(status.health.resyncs >= 2)
@@ -75,7 +77,8 @@ struct MonitorScenarioTests {
     @Test("A start amid churn ends with the right tables")
     func startAmidChurn() async throws {
         let world = try World()
-        try world.here.batch((0..<60).map { "link add veth\($0) type veth peer name vethp\($0)" }.joined(separator: "\n"))
+        try world.here.batch(
+            (0..<60).map { "link add veth\($0) type veth peer name vethp\($0)" }.joined(separator: "\n"))
         let here = world.here
         let churn = Task.detached {
             try here.batch((0..<60).map { "link del veth\($0)" }.joined(separator: "\n"))
@@ -127,7 +130,10 @@ struct MonitorScenarioTests {
         let waited = ContinuousClock.now - restored
         #expect(waited >= .milliseconds(190))
         watch.cancel()
-        #expect(await eventually { watcher.monitor.current(Target(address: IPAddress(ipv4: 0x0808_0808), port: 443)).verdict == .unknown })
+        #expect(
+            await eventually {
+                watcher.monitor.current(Target(address: IPAddress(ipv4: 0x0808_0808), port: 443)).verdict == .unknown
+            })
     }
 
     @Test("A name is judged by the resolvers until it has addresses, then by them")

@@ -67,7 +67,8 @@ struct RouteScenarioTests {
         try world.here.batch(
             "link set v0 up\naddr add fd00:1::2/64 dev v0 nodad\nroute add default via fd00:1::1")
         let watcher = Watcher(world.here)
-        #expect(await watcher.status { $0.verdict(.ipv6).level == .routed }.verdict(.ipv6).notes == [.uniqueLocalSource])
+        #expect(
+            await watcher.status { $0.verdict(.ipv6).level == .routed }.verdict(.ipv6).notes == [.uniqueLocalSource])
         try world.here.batch(
             "addr del fd00:1::2/64 dev v0\naddr add 2001:db8::2/64 dev v0 nodad valid_lft 100 preferred_lft 0")
         let status = await watcher.status { $0.verdict(.ipv6).notes == [.deprecatedOnly] }

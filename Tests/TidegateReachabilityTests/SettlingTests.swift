@@ -111,7 +111,8 @@ struct SettlingTests {
     func flaps() {
         func link(_ losses: UInt32?, carrier: Bool = true) -> Link {
             Link(
-                name: "eth0", index: 77, kind: .ethernet, isAdminUp: true, hasCarrier: carrier, operState: .up, reason: nil,
+                name: "eth0", index: 77, kind: .ethernet, isAdminUp: true, hasCarrier: carrier, operState: .up,
+                reason: nil,
                 carrierLosses: losses)
         }
         var counter = FlapCounter()

@@ -43,7 +43,9 @@ extension Surroundings {
 
 extension RouteLookup {
     /// Both answers alike.
-    static func routed(_ route: KernelRoute) -> RouteLookup { RouteLookup(matched: .route(route), chosen: .route(route)) }
+    static func routed(_ route: KernelRoute) -> RouteLookup {
+        RouteLookup(matched: .route(route), chosen: .route(route))
+    }
 
     static func refused(_ code: Int32, hasText: Bool = false) -> RouteLookup {
         RouteLookup(matched: .refused(errno: code, hasText: hasText), chosen: .refused(errno: code, hasText: hasText))

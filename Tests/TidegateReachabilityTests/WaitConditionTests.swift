@@ -49,21 +49,25 @@ struct WaitConditionTests {
         name: "eth0", index: 2, kind: .ethernet, isAdminUp: true, hasCarrier: true, operState: .up, reason: nil,
         usableFamilies: [.ipv4])
     private let unplugged = Link(
-        name: "eth0", index: 2, kind: .ethernet, isAdminUp: true, hasCarrier: false, operState: .down, reason: .noCarrier)
+        name: "eth0", index: 2, kind: .ethernet, isAdminUp: true, hasCarrier: false, operState: .down,
+        reason: .noCarrier)
     private let routed = Verdict(level: .routed)
 
     private func status(
         _ ipv4: Verdict, _ ipv6: Verdict = Verdict(level: .none, reason: .noAddress), links: [Link],
         targets: [TargetVerdict] = []
     ) -> ReachabilityStatus {
-        let families: [ReachabilityStatus.Family] = [.init(family: .ipv4, verdict: ipv4), .init(family: .ipv6, verdict: ipv6)]
+        let families: [ReachabilityStatus.Family] = [
+            .init(family: .ipv4, verdict: ipv4), .init(family: .ipv6, verdict: ipv6),
+        ]
         return ReachabilityStatus(
             global: ReachabilityStatus.global(over: families), mode: .event, families: families, links: links,
             targets: targets, health: .init())
     }
 
     private func outcome(
-        _ text: String, _ status: ReachabilityStatus, _ family: AddressFamily? = nil, _ check: HostCheckResult = .pending
+        _ text: String, _ status: ReachabilityStatus, _ family: AddressFamily? = nil,
+        _ check: HostCheckResult = .pending
     ) throws -> WaitOutcome {
         try WaitCondition(text).evaluate(status, family: family, check: check)
     }
@@ -74,7 +78,8 @@ struct WaitConditionTests {
         for text in ["carrier", "carrier:eth0", "address", "address:eth0", "address:eth0:v4", "route", "route:v4"] {
             #expect(try self.outcome(text, good) == .satisfied, "\(text)")
         }
-        #expect(try self.outcome("route", good, .ipv6) == .unsatisfied(.address, .noAddress, sentence: "no address (v6)"))
+        #expect(
+            try self.outcome("route", good, .ipv6) == .unsatisfied(.address, .noAddress, sentence: "no address (v6)"))
         #expect(
             try self.outcome("address:eth0:v6", good)
                 == .unsatisfied(.address, .noAddress, sentence: "no address on eth0 (v6)"))

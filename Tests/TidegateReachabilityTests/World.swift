@@ -139,7 +139,9 @@ struct TestTime: TimeSource {
         MonotonicTime(nanoseconds: 1_000_000_000) + (ContinuousClock.now - TestTime.start)
     }
 
-    func wall() -> WallTime { WallTime(microseconds: 1_790_000_000_000_000 + Int64(self.monotonic().nanoseconds / 1000)) }
+    func wall() -> WallTime {
+        WallTime(microseconds: 1_790_000_000_000_000 + Int64(self.monotonic().nanoseconds / 1000))
+    }
 }
 
 /// A resolver that knows what a test tells it.

@@ -32,7 +32,9 @@ public final class NetworkNamespace: Sendable {
     }
 
     /// Runs any command inside.
-    public func run(_ words: [String]) throws { try NamespaceCommand.check(["ip", "netns", "exec", self.name] + words) }
+    public func run(_ words: [String]) throws {
+        try NamespaceCommand.check(["ip", "netns", "exec", self.name] + words)
+    }
 
     /// Sets a kernel parameter inside.
     public func sysctl(_ setting: String) throws { try self.run(["sysctl", "-q", "-w", setting]) }

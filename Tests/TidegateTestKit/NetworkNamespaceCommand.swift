@@ -3,12 +3,15 @@ internal import Synchronization
 
 /// A command that a test ran and that failed.
 public struct CommandFailure: Error, CustomStringConvertible {
+    /// The command, its exit status and its output.
     public let description: String
 }
 
 /// Runs commands to their end, for setting up what a test needs.
 public enum NamespaceCommand {
-    /// Runs a command; its exit status and what it printed on both outputs. 127 where it cannot be started.
+    /// Runs a command; its exit status and what it printed on both outputs.
+    ///
+    /// 127 where it cannot be started.
     @discardableResult
     public static func run(_ words: [String], input: String = "") -> (status: Int32, output: String) {
         guard let started = try? RunningCommand(words, input: input) else { return (127, "cannot start \(words)") }

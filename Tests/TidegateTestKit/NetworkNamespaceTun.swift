@@ -11,7 +11,9 @@ public final class NetworkNamespaceTun: Sendable {
         let opened = Atomic<Int32>(-1)
         try namespace.inside { opened.store(NetworkNamespaceTun.open(name), ordering: .releasing) }
         self.descriptor = opened.load(ordering: .acquiring)
-        guard self.descriptor >= 0 else { throw CommandFailure(description: "/dev/net/tun cannot be attached to \(name)") }
+        guard self.descriptor >= 0 else {
+            throw CommandFailure(description: "/dev/net/tun cannot be attached to \(name)")
+        }
     }
 
     deinit { close(self.descriptor) }

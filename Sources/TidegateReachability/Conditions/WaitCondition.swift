@@ -23,9 +23,14 @@ public enum WaitCondition: Sendable, Hashable {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let rest = parts.count == 2 ? parts[1] : nil
         switch parts[0] {
-        case "carrier": self = .carrier(interface: try rest.map { part throws(WaitConditionError) in try WaitCondition.interface(part, of: text) })
+        case "carrier":
+            self = .carrier(
+                interface: try rest.map { part throws(WaitConditionError) in try WaitCondition.interface(part, of: text)
+                })
         case "address": self = try WaitCondition.address(rest, of: text)
-        case "route": self = .route(family: try rest.map { part throws(WaitConditionError) in try WaitCondition.family(part, of: text) })
+        case "route":
+            self = .route(
+                family: try rest.map { part throws(WaitConditionError) in try WaitCondition.family(part, of: text) })
         case "host": self = try WaitCondition.host(rest, of: text)
         case "gateway", "dns", "internet": throw .notAvailableYet(parts[0])
         default: throw .unknownCondition(parts[0])
@@ -123,7 +128,8 @@ public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertib
         case .badFamily(let part, let text): "\"\(part)\" in \"\(text)\" is neither v4 nor v6"
         case .noHost(let text): "\"\(text)\" names no host"
         case .badTarget(let error): error.description
-        case .unknownCheck(let part, let text): "\"\(part)\" in \"\(text)\" is not a check; checks are tcp, tls and http"
+        case .unknownCheck(let part, let text):
+            "\"\(part)\" in \"\(text)\" is not a check; checks are tcp, tls and http"
         case .checkWithoutPort(let part, let text): "the check \"\(part)\" in \"\(text)\" needs a port"
         }
     }

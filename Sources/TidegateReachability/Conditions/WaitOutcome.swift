@@ -48,7 +48,9 @@ extension WaitCondition {
         }
         let links = status.links.filter { $0.kind != .loopback && !$0.isExcluded }
         guard !links.contains(where: \.isUsable) else { return .satisfied }
-        let best = links.max { LinkJudge.rung(of: $0.reason ?? .noInterface) < LinkJudge.rung(of: $1.reason ?? .noInterface) }
+        let best = links.max {
+            LinkJudge.rung(of: $0.reason ?? .noInterface) < LinkJudge.rung(of: $1.reason ?? .noInterface)
+        }
         let reason = best?.reason ?? .noInterface
         return .failing(reason, VerdictWords.phrase(reason, link: best?.name))
     }

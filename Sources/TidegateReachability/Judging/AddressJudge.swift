@@ -3,7 +3,9 @@ internal import TidegateNetlink
 
 /// Judges whether addresses can be the source of traffic to other hosts.
 enum AddressJudge {
-    /// Why an address does not count; nil when it does. Loopback addresses count as none at all.
+    /// Why an address does not count; nil when it does.
+    ///
+    /// Loopback addresses count as none at all.
     static func reason(_ address: KernelAddress) -> Unreachable? {
         if address.address.isLoopback { return .noAddress }
         // By prefix: the kernel gives 169.254/16 the scope it was configured with.

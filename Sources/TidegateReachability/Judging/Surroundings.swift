@@ -89,7 +89,8 @@ struct Surroundings {
 extension Link {
     fileprivate init(_ link: KernelLink, _ reason: Unreachable?, _ addresses: [KernelAddress], _ isExcluded: Bool) {
         self.init(
-            name: link.name, index: link.index, generation: link.generation, kind: link.isLoopback ? .loopback : link.kind,
+            name: link.name, index: link.index, generation: link.generation,
+            kind: link.isLoopback ? .loopback : link.kind,
             isAdminUp: link.isAdminUp, hasCarrier: link.hasCarrier, operState: link.operState, reason: reason,
             master: link.master, addresses: addresses.map(\.prefix),
             usableFamilies: Set(addresses.filter { AddressJudge.reason($0) == nil }.map(\.address.family)),

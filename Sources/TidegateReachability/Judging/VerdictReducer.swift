@@ -3,13 +3,30 @@ internal import TidegateNetlink
 
 /// Reduces lookups to verdicts: values in, values out.
 struct VerdictReducer {
-    let surroundings: Surroundings
-    /// The links that the configuration calls metered.
-    let meteredLinks: Set<UInt32>
+    /// What thousands of lookups ask about a link.
+    private struct Way {
+        var path: NetworkPath
+        var isUsable: Bool
+        var isTunnel: Bool
+    }
 
+    let surroundings: Surroundings
+    private let ways: [UInt32: Way]
+    private let loopback: Link?
+
+    /// A reducer among these surroundings; `meteredLinks` are those that the configuration calls metered.
     init(_ surroundings: Surroundings, meteredLinks: Set<UInt32> = []) {
         self.surroundings = surroundings
-        self.meteredLinks = meteredLinks
+        self.loopback = surroundings.links.values.first { $0.kind == .loopback }
+        self.ways = surroundings.links.mapValues { link in
+            let metered = MeteredJudge.metered(link, among: surroundings.links.values) {
+                meteredLinks.contains($0.index)
+            }
+            return Way(
+                path: NetworkPath(
+                    interface: link.name, index: link.index, generation: link.generation, metered: metered),
+                isUsable: surroundings.isUsable(link.index), isTunnel: link.kind == .tunnel)
+        }
     }
 
     // MARK: One lookup
@@ -40,30 +57,33 @@ struct VerdictReducer {
     }
 
     private func thisHost(_ chosen: KernelRoute) -> Judgement {
-        let loopback = self.surroundings.links.values.first { $0.kind == .loopback }
         let path = NetworkPath(
-            interface: loopback?.name ?? "lo", index: loopback?.index ?? 1, generation: loopback?.generation ?? 0,
+            interface: self.loopback?.name ?? "lo", index: self.loopback?.index ?? 1,
+            generation: self.loopback?.generation ?? 0,
             source: chosen.source, table: chosen.table, metered: .guessNo)
         return .routed(path, notes: [.thisHost], expiresIn: nil)
     }
 
     private func judge(_ matched: KernelRoute, _ chosen: KernelRoute, to destination: IPAddress) -> Judgement {
         let legs = matched.legs
-        let live = legs.filter { !$0.isDead && self.surroundings.isUsable($0.link) }
+        let live = legs.filter { !$0.isDead && self.ways[$0.link]?.isUsable ?? false }
         guard let first = live.first else { return self.dead(legs) }
         guard let source = chosen.source, let quality = self.surroundings.sources[source.withoutZone],
             !quality.isLinkLocal || destination.isLinkLocal
         else { return .failed(.noSourceAddress, deadLink: nil) }
         // The kernel may choose a dead leg of several; a packet on its way there is lost, the next one may not be.
         let isChosenLive = live.contains { $0.link == chosen.link }
-        let link = isChosenLive ? chosen.link ?? first.link : first.link
+        let leg = isChosenLive ? KernelRoute.Nexthop(link: chosen.link ?? first.link, gateway: chosen.gateway) : first
+        guard let way = self.ways[leg.link] else { return .failed(.noSuchInterface, deadLink: leg.link) }
+        var path = way.path
+        path.gateway = leg.gateway
+        path.source = source
+        path.table = matched.table
         var notes: [PathNote] = []
         if live.count < legs.count { notes.append(.degradedMultipath(live: live.count, total: legs.count)) }
         if quality.isDeprecated { notes.append(.deprecatedOnly) }
         if source.isUniqueLocal, !destination.isUniqueLocal { notes.append(.uniqueLocalSource) }
-        if self.surroundings.links[link]?.kind == .tunnel { notes.append(.tunnel) }
-        let path = self.path(
-            link, gateway: isChosenLive ? chosen.gateway : first.gateway, source: source, table: matched.table)
+        if way.isTunnel { notes.append(.tunnel) }
         return .routed(path, notes: notes, expiresIn: matched.expiresIn)
     }
 
@@ -72,18 +92,6 @@ struct VerdictReducer {
         guard let link = self.surroundings.links[leg.link] else { return .failed(.noSuchInterface, deadLink: leg.link) }
         guard link.kind != .loopback else { return .failed(.noRoute, deadLink: nil) }
         return .failed(link.reason ?? .noCarrier, deadLink: leg.link)
-    }
-
-    private func path(_ index: UInt32, gateway: IPAddress?, source: IPAddress, table: UInt32) -> NetworkPath {
-        let link = self.surroundings.links[index]
-        let metered = link.map { link in
-            MeteredJudge.metered(link, among: self.surroundings.links.values) { name in
-                self.meteredLinks.contains { self.surroundings.links[$0]?.name == name }
-            }
-        }
-        return NetworkPath(
-            interface: link?.name ?? String(index), index: index, generation: link?.generation ?? 0, gateway: gateway,
-            source: source, table: table, metered: metered ?? .guessNo)
     }
 
     // MARK: Verdicts

@@ -25,7 +25,8 @@ public final class ReachabilityMonitor: PathSource, Sendable {
         kernel options: KernelOptions, resolverAddresses: @escaping @Sendable () -> [IPAddress] = SystemFiles.resolvers
     ) {
         let parts = WatchkeeperParts(
-            configuration: configuration, bus: bus, resolver: resolver, time: time, resolverAddresses: resolverAddresses)
+            configuration: configuration, bus: bus, resolver: resolver, time: time, resolverAddresses: resolverAddresses
+        )
         let board = ReachabilityBoard(mode: options.isOnce ? .once : .event)
         self.board = board
         do throws(NetlinkError) {

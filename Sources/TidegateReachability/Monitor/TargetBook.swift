@@ -64,6 +64,11 @@ struct TargetBook {
         return target
     }
 
+    /// True where this judgement would change nothing about an entry.
+    func isSettled(_ position: Int, _ addresses: [AddressVerdict], _ verdict: Verdict) -> Bool {
+        self.entries[position].addresses == addresses && self.entries[position].hold.isSettled(at: verdict)
+    }
+
     mutating func update(_ position: Int, _ body: (inout Entry) -> Void) { body(&self.entries[position]) }
 
     // MARK: Names
@@ -75,7 +80,9 @@ struct TargetBook {
 
     mutating func asked(_ name: String) { self.names[name]?.isAsked = true }
 
-    /// Takes an answer in; true where addresses changed. A failure keeps the last good addresses.
+    /// Takes an answer in; true where addresses changed.
+    ///
+    /// A failure keeps the last good addresses.
     mutating func answered(_ name: String, _ result: Result<[IPAddress], ResolveFailure>) -> Bool {
         guard var known = self.names[name] else { return false }
         let before = known.addresses

@@ -19,8 +19,10 @@ extension Watchkeeper {
         for case .routed(_, _, let expiry?) in judgements { soonest = min(soonest ?? expiry, expiry) }
         let families = self.families(reducer, judgements)
         self.judgeResolvers(reducer, judgements)
-        self.settle(families, detection: heardAt.map { self.kernel.moment - $0 })
+        let told = self.settle(families, detection: heardAt.map { self.kernel.moment - $0 })
+        // Gates before people: what is shut late lets an attempt out that cannot arrive.
         let count = self.evaluateTargets(reducer, heardAt: heardAt)
+        self.tell(told)
         // A socket that died on the way has left silence behind, which is no verdict.
         guard case .seeing = self.kernel.sight else { return self.goBlind() }
         self.finish(reducer, lookups: questions.count + count, expiry: soonest)
@@ -29,8 +31,9 @@ extension Watchkeeper {
     /// Opens everything: a monitor that cannot see may not hold anybody back.
     func goBlind() {
         guard self.kernel.sight != .starting else { return }
-        self.settle(AddressFamily.allCases.map { .init(family: $0, verdict: .unknown) }, detection: nil)
+        let told = self.settle(AddressFamily.allCases.map { .init(family: $0, verdict: .unknown) }, detection: nil)
         for position in self.book.entries.indices { self.judged(position, [], .unknown, .usual, nil) }
+        self.tell(told)
         self.writeHealth()
         self.becomeReady()
         self.askNames(all: false)
@@ -41,7 +44,11 @@ extension Watchkeeper {
         self.tellLinks(reducer.surroundings)
         self.parts.bus.publish(.netlink(.lookedUp(count: lookups)))
         // A little later than the expiry: the kernel rounds to hundredths of a second.
-        if let expiry { self.arm(.expiry, at: self.kernel.now + expiry + .milliseconds(20)) } else { self.disarm(.expiry) }
+        if let expiry {
+            self.arm(.expiry, at: self.kernel.now + expiry + .milliseconds(20))
+        } else {
+            self.disarm(.expiry)
+        }
         self.armSafety()
         self.becomeReady()
         self.askNames(all: false)
@@ -79,7 +86,8 @@ extension Watchkeeper {
     // The resolvers are asked about along with the sentinels, in case a name is not resolved yet.
     private func sentinelQuestions() -> [RouteQuestion] {
         if self.resolverAddresses.isEmpty { self.readResolvers() }
-        return self.sentinels.flatMap { $1 }.map { RouteQuestion($0) } + self.resolverAddresses.map { RouteQuestion($0) }
+        return self.sentinels.flatMap { $1 }.map { RouteQuestion($0) }
+            + self.resolverAddresses.map { RouteQuestion($0) }
     }
 
     func readResolvers() {
@@ -126,18 +134,21 @@ extension Watchkeeper {
         return .flapping
     }
 
-    private func settle(_ families: [ReachabilityStatus.Family], detection: Duration?) {
+    private func settle(
+        _ families: [ReachabilityStatus.Family], detection: Duration?
+    ) -> [(PathEvent.Scope, HoldMachine.Effect)] {
         let global = ReachabilityStatus.global(over: families)
         var told: [(PathEvent.Scope, HoldMachine.Effect)] = []
         for entry in families {
-            let input = HoldMachine.Input.judged(entry.verdict, self.times(for: entry.verdict.path), detection: detection)
+            let input = HoldMachine.Input.judged(
+                entry.verdict, self.times(for: entry.verdict.path), detection: detection)
             let effects = self.familyHolds[entry.family, default: HoldMachine()].handle(input, at: self.kernel.now)
             told += effects.map { (.family(entry.family), $0) }
         }
         let input = HoldMachine.Input.judged(global, self.times(for: global.path), detection: detection)
         let effects = self.globalHold.handle(input, at: self.kernel.now)
         self.writeFamilies()
-        self.tell(effects.map { (.global, $0) } + told)
+        return effects.map { (.global, $0) } + told
     }
 
     /// Lets what has become stable be known.

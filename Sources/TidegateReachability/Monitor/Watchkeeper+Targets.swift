@@ -14,7 +14,9 @@ extension Watchkeeper {
         if self.isReady { self.evaluateTarget(at: position) }
         self.askNames(all: false)
         // A verdict that has just come has told the sink already.
-        if self.book.entries[position].hold.gates.verdict == nil { sink(TargetVerdict(target: target, verdict: .unknown)) }
+        if self.book.entries[position].hold.gates.verdict == nil {
+            sink(TargetVerdict(target: target, verdict: .unknown))
+        }
     }
 
     func unwatch(_ id: UInt64) {
@@ -30,7 +32,9 @@ extension Watchkeeper {
     func askNames(all: Bool) {
         if all { self.arm(.names, at: self.kernel.now + Watchkeeper.nameInterval) }
         // Without a way to any resolver a question would only time out.
-        guard self.isReady, self.resolverVerdict.level == .unknown || self.resolverVerdict.level >= .routed else { return }
+        guard self.isReady, self.resolverVerdict.level == .unknown || self.resolverVerdict.level >= .routed else {
+            return
+        }
         for name in self.book.namesToAsk(all: all) {
             self.book.asked(name)
             self.parts.resolver.resolve(name) { [send = self.send] result in _ = send(.resolved(name, result)) }
@@ -46,7 +50,9 @@ extension Watchkeeper {
         }
         if self.isReady {
             for position in self.book.entries.indices where self.book.entries[position].target.host == name {
-                if isChanged || self.book.entries[position].hold.people.verdict == nil { self.evaluateTarget(at: position) }
+                if isChanged || self.book.entries[position].hold.people.verdict == nil {
+                    self.evaluateTarget(at: position)
+                }
                 self.writeTarget(position)
             }
         }
@@ -84,6 +90,7 @@ extension Watchkeeper {
         _ lookups: ArraySlice<RouteLookup>, heardAt: MonotonicTime?
     ) {
         var addresses: [AddressVerdict] = []
+        addresses.reserveCapacity(questions.count)
         for (question, lookup) in zip(questions, lookups) {
             let judgement = reducer.judge(lookup, of: question.destination)
             addresses.append(
@@ -91,6 +98,7 @@ extension Watchkeeper {
                     address: question.destination, verdict: reducer.address(question.destination, judgement)))
         }
         let verdict = VerdictReducer.best(addresses) ?? self.resolverVerdict
+        if self.book.isSettled(position, addresses, verdict) { return }
         let detection = heardAt.map { self.kernel.moment - $0 }
         self.judged(position, addresses, verdict, self.times(for: verdict.path), detection)
     }
@@ -100,8 +108,6 @@ extension Watchkeeper {
         _ position: Int, _ addresses: [AddressVerdict], _ verdict: Verdict, _ times: HoldMachine.Times,
         _ detection: Duration?
     ) {
-        let entry = self.book.entries[position]
-        if entry.addresses == addresses, entry.hold.isSettled(at: verdict) { return }
         var effects: [HoldMachine.Effect] = []
         self.book.update(position) { entry in
             entry.addresses = addresses
@@ -112,7 +118,9 @@ extension Watchkeeper {
 
     func settleTargets() {
         for position in self.book.entries.indices {
-            guard let deadline = self.book.entries[position].hold.deadline, deadline <= self.kernel.now else { continue }
+            guard let deadline = self.book.entries[position].hold.deadline, deadline <= self.kernel.now else {
+                continue
+            }
             var effects: [HoldMachine.Effect] = []
             self.book.update(position) { effects = $0.hold.handle(.tick, at: self.kernel.now) }
             self.carryOut(effects, position)

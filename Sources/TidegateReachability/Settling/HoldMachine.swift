@@ -38,7 +38,8 @@ struct HoldMachine {
 
     /// True where this verdict would change nothing.
     func isSettled(at verdict: Verdict) -> Bool {
-        self.deadline == nil && self.gates.verdict == verdict && self.people.verdict == verdict
+        self.gates.pending == nil && self.people.pending == nil && self.gates.verdict == verdict
+            && self.people.verdict == verdict
     }
 
     mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
