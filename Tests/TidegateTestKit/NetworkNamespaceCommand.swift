@@ -69,9 +69,9 @@ public final class RunningCommand: Sendable {
         close(self.output)
     }
 
-    /// Asks the command to end, and waits until it has.
+    /// Ends the command, and waits until it has.
     public func stop() {
-        kill(self.process, SIGTERM)
+        kill(self.process, SIGKILL)
         _ = self.wait()
     }
 
