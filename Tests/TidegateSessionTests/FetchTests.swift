@@ -42,7 +42,7 @@ struct FetchTests {
         #expect(result.file == scratch.file("out.bin"))
         #expect(result.bytes == 300_000)
         #expect(scratch.names == ["out.bin"])
-        #expect(scratch.bytes("out.bin") == LiveServerAnswer.bytes(count: 300_000))
+        #expect(scratch.hasPattern("out.bin", 300_000))
         #expect(rig.words(of: task).suffix(3) == ["attemptSucceeded", "moved", "completed(success)"])
         await rig.session.invalidate(cancellingTasks: true)
     }

@@ -36,6 +36,13 @@ final class SessionRig {
     /// The events of a task, each as a word.
     func words(of task: TransferTask) -> [String] { self.heard.taskChanges(of: task.id).map(\.word) }
 
+    /// How many network epochs began.
+    var epochs: Int {
+        self.heard.events.count {
+            if case .session(.epochBegan) = $0.occurrence { true } else { false }
+        }
+    }
+
     /// Waits until something is so; gives up, and says false, after ten seconds.
     func wait(_ isSo: () -> Bool) async -> Bool {
         let time = SystemTime()
@@ -105,6 +112,9 @@ final class Scratch {
         return bytes
     }
 
+    /// Whether a file is the test pattern; compared here, because a mismatch would print both.
+    func hasPattern(_ name: String, _ count: Int64) -> Bool { self.bytes(name) == LiveServerAnswer.bytes(count: count) }
+
     func write(_ bytes: [UInt8], to name: String) {
         let descriptor = open(self.file(name), O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         _ = Glibc.write(descriptor, bytes, bytes.count)
@@ -137,4 +147,16 @@ extension TaskEvent.Change {
         case .completed(let result): "completed(\(result.outcome.rawValue))"
         }
     }
+}
+
+/// An open file to write to.
+final class ScratchOutput {
+    let descriptor: Int32
+
+    init(_ path: String) throws {
+        self.descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        try #require(self.descriptor >= 0)
+    }
+
+    deinit { close(self.descriptor) }
 }

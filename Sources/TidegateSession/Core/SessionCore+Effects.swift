@@ -73,9 +73,8 @@ extension SessionCore {
 
     /// Gives the connection of a suspended task back, where its request may be sent again.
     func giveBack(_ record: TaskRecord) {
-        let mayRepeat = record.request.isIdempotent || record.attempt?.contact == nil
         let mayContinue = !record.isStream || record.attempt?.head == nil || record.hold.validator != nil
-        guard mayRepeat, mayContinue else { return }
+        guard record.mayRepeat, mayContinue else { return }
         self.feed(.giveBack, to: record)
     }
 

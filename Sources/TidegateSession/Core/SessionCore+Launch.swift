@@ -105,10 +105,17 @@ extension SessionCore {
             self.attempts[live.id] = record
             if record.depth == 0 { self.settle(record) }
         } catch let error as FileError {
-            self.conclude(record, self.takeOff(record, error.failure, self.words(for: error, record)))
+            self.cannotStart(record, error.failure, self.words(for: error, record))
         } catch {
-            self.conclude(record, self.takeOff(record, .invalidRequest, "\(error)"))
+            self.cannotStart(record, .invalidRequest, "\(error)")
         }
+    }
+
+    // Nothing was tried, so nothing is charged.
+    private func cannotStart(_ record: TaskRecord, _ failure: TaskFailure, _ words: String) {
+        let end = self.takeOff(record, failure, words)
+        self.publishFailure(record, end, failure, isCharged: false)
+        self.fail(record, failure, words)
     }
 
     private func words(for error: FileError, _ record: TaskRecord) -> String {
@@ -132,6 +139,10 @@ extension SessionCore {
         case .file:
             guard let paths = record.paths else { return .discard }
             let kept = record.hold.resumePoint?.offset
+            if let file = record.file {
+                if try file.size() > kept ?? 0 { try file.truncate(to: kept ?? 0) }
+                return .file(file)
+            }
             let file = try DownloadFile.open(paths, keeping: kept)
             record.hasTemporary = true
             record.file = file

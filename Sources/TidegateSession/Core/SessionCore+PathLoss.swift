@@ -29,8 +29,8 @@ extension SessionCore {
         case .back: self.endGrace(record)
         case .none: break
         }
-        guard record.attempt != nil, case .shut(let shut) = self.judge(record, desk), shut.reason == .constraint,
-            shut.requirement != .online
+        guard record.attempt != nil, record.mayRepeat, case .shut(let shut) = self.judge(record, desk),
+            shut.reason == .constraint, shut.requirement != .online
         else { return }
         self.hold(record, at: desk, for: shut)
     }
@@ -51,6 +51,10 @@ extension SessionCore {
         if record.attempt?.epoch == self.engine.epoch { self.epochIsStale = true }
         record.clocks.appoint(.grace, at: nil)
         record.clocks.appoint(.silence, at: nil)
+        guard record.mayRepeat else {
+            let words = "the path was lost after the request had been sent, and it may not be sent twice"
+            return self.conclude(record, self.takeOff(record, .outcomeUnknown, words))
+        }
         switch self.judge(record, desk) {
         case .open: self.feed(.changePath, to: record)
         case .shut(let shut): self.hold(record, at: desk, for: shut)
@@ -85,7 +89,8 @@ extension SessionCore {
     }
 
     func graceOver(_ record: TaskRecord) {
-        guard record.attempt != nil, let desk = record.desk else { return }
+        // An answer that cannot be asked for again is waited for as long as its address lasts.
+        guard record.attempt != nil, record.mayRepeat, let desk = record.desk else { return }
         self.leavePath(record, desk)
     }
 
@@ -94,7 +99,7 @@ extension SessionCore {
         guard let live = record.attempt, let desk = record.desk, let returned = live.returned else { return }
         record.attempt?.returned = nil
         let lastByte = self.engine.progress(of: live.id)?.lastActivity ?? live.progress.lastActivity
-        guard lastByte <= returned, record.machine.phase == .running else { return }
+        guard lastByte <= returned, record.machine.phase == .running, record.mayRepeat else { return }
         self.leavePath(record, desk)
     }
 

@@ -7,13 +7,14 @@ extension SessionCore {
         guard let desk = record.desk else { return }
         record.attempt?.contact = contact
         let verdict = desk.verdict(for: self.configuration.proxy == nil ? contact.remote : nil)
-        record.attempt?.path = verdict.path ?? record.attempt?.path
+        if let path = verdict.path { record.attempt?.path = path }
         record.linkFailures = 0
         if desk.canary == record.number { self.spreadFollowers(of: desk) }
     }
 
     func headArrived(_ head: ResponseHead, _ record: TaskRecord) {
         record.attempt?.head = head
+        self.started.append(record.number)
         record.tally.status = head.status
         self.publish(.responseHead(status: head.status, expectedBytes: head.totalLength), record)
         guard head.status < 300 || head.range == .alreadyComplete else { return }
@@ -30,9 +31,22 @@ extension SessionCore {
         self.conclude(record, self.takeOff(record, .rangeMismatch, words))
     }
 
+    /// Answers that did not come whole in this batch are looked at again.
+    func lookAtStarted() {
+        guard !self.started.isEmpty else { return }
+        let started = self.started
+        self.started.removeAll(keepingCapacity: true)
+        for number in started {
+            guard let record = self.records[number], record.attempt?.head != nil else { continue }
+            record.clocks.appoint(.look, at: self.now + .milliseconds(150))
+            self.settle(record)
+        }
+    }
+
     func progressed(_ progress: AttemptProgress, _ record: TaskRecord) {
         record.attempt?.progress = progress
         record.clocks.bytesMoved(at: progress.lastActivity)
+        record.clocks.appoint(.look, at: self.now + .milliseconds(150))
         self.tellProgress(record)
         self.noteContinuation(record)
         self.settle(record)
@@ -69,13 +83,14 @@ extension SessionCore {
         guard let live = record.attempt else { return }
         self.attempts[live.id] = nil
         record.desk?.resolving.removeAll { $0 == record.number }
-        for clock in [TaskClocks.Clock.pause, .grace, .silence] { record.clocks.appoint(clock, at: nil) }
+        for clock in [TaskClocks.Clock.pause, .grace, .silence, .look] { record.clocks.appoint(clock, at: nil) }
         self.tellProgress(record, isLast: end.failure == nil)
         self.countBody(live, end, record)
         var phases = end.outcome.phases
         phases.resolve = live.resolve
         record.tally.phases = phases
         record.tally.status = end.outcome.head?.status ?? record.tally.status
+        if end.failure == nil { record.finalProgress = record.progress }
         record.attempt = nil
         self.giveSlotBack(record)
     }

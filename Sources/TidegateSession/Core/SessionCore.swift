@@ -18,6 +18,8 @@ final class SessionCore: TransferClient {
     var attempts: [AttemptID: TaskRecord] = [:]
     var lastAttempt: UInt64 = 0
     var epochIsStale = false
+    /// Tasks whose answer's head came in this batch.
+    var started: [UInt64] = []
     var drained: [@Sendable () -> Void] = []
     var isDraining = false
 
@@ -84,7 +86,10 @@ final class SessionCore: TransferClient {
         }
     }
 
-    func batchEnded() { self.settleEpoch() }
+    func batchEnded() {
+        self.lookAtStarted()
+        self.settleEpoch()
+    }
 
     // Whoever waits for a task must not wait for ever because its session was dropped.
     func stopping() {

@@ -21,6 +21,8 @@ final class TaskRecord {
     var bodyIdentity: FileIdentity?
     var isPrepared = false
     var body: [UInt8] = []
+    /// How far the attempt had come that brought everything.
+    var finalProgress: TransferProgress?
 
     /// The desk of the current hop; nil before the first one.
     var desk: GateDesk?
@@ -92,6 +94,9 @@ final class TaskRecord {
     /// True where bytes once delivered cannot be taken back.
     var isStream: Bool { if case .descriptor = self.request.destination { true } else { false } }
 
+    /// True where the attempt's request may be sent once more.
+    var mayRepeat: Bool { self.request.isIdempotent || self.attempt?.contact == nil }
+
     var situation: TaskClocks.Situation {
         TaskClocks.Situation(
             isSuspended: self.machine.isSuspended && self.machine.phase != .finishing,
@@ -103,6 +108,7 @@ final class TaskRecord {
     /// How far the bodies have come, for people.
     var progress: TransferProgress {
         guard let attempt = self.attempt else {
+            if let final = self.finalProgress { return final }
             return TransferProgress(
                 offset: self.hold.offset, expected: self.hold.total, attempt: self.machine.attempts)
         }

@@ -1,0 +1,175 @@
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+import TidegateTransfer
+
+@Suite(.timeLimit(.minutes(1)))
+struct DownloadTests {
+    private static let fast = Result { try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)) }
+
+    private static func rig() throws -> SessionRig { try SessionRig(try .init(retry: try self.fast.get())) }
+
+    private static func request(_ url: String, _ path: String, continues: Bool = false) throws -> TaskRequest {
+        var request = try TaskRequest(url: url)
+        request.destination = .file(path, continues: continues)
+        return request
+    }
+
+    /// The pattern, broken off after `count` bytes.
+    private static func broken(_ request: LiveServerRequest, at count: Int64, of total: Int64) -> LiveServerAnswer {
+        let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: \(total)"])
+        return LiveServerAnswer([.send(head), .pattern(from: 0, count: count), .close])
+    }
+
+    @Test("A body that breaks off goes on where it ended, and nothing comes twice")
+    func truncated() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer {
+            $0.number == 1 ? Self.broken($0, at: 200_000, of: 500_000) : .pattern(500_000, for: $0)
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let result = await rig.run(try Self.request(server.url(), scratch.file("a"))).result()
+        #expect(result.outcome == .success)
+        #expect(scratch.hasPattern("a", 500_000))
+        #expect(result.refetchedBytes == 0)
+        #expect(result.wireBytes == 500_000)
+        #expect(result.bytes == 500_000)
+        #expect(server.requests.last?.field("range") == "bytes=200000-")
+        #expect(server.requests.last?.field("if-range") == "\"tide\"")
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A body that changed meanwhile starts again and is not mixed")
+    func changed() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer {
+            $0.number == 1 ? Self.broken($0, at: 200_000, of: 500_000) : .pattern(300_000, for: $0, etag: "\"new\"")
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let task = rig.run(try Self.request(server.url(), scratch.file("a")))
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(scratch.hasPattern("a", 300_000))
+        #expect(result.bytes == 300_000)
+        #expect(result.refetchedBytes == 200_000)
+        #expect(rig.words(of: task).contains("restarted"))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A range of another place makes the body start again once, and then fails")
+    func mismatch() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            guard request.rangeStart != nil else { return Self.broken(request, at: 100_000, of: 200_000) }
+            let fields = ["ETag: \"tide\"", "Content-Range: bytes 5-199999/200000", "Content-Length: 199995"]
+            return LiveServerAnswer([.send(LiveServerAnswer.head(206, fields)), .pattern(from: 5, count: 199_995)])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let task = rig.run(try Self.request(server.url(), scratch.file("a")))
+        let result = await task.result()
+        #expect(result.failure == .rangeMismatch)
+        #expect(rig.words(of: task).filter { $0 == "restarted" }.count == 1)
+        #expect(scratch.names == [])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("What an earlier process left is continued, and nothing of it comes again")
+    func continues() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .pattern(400_000, for: $0) }
+        defer { server.stop() }
+        scratch.write(LiveServerAnswer.bytes(count: 150_000), to: ".a.tidegate")
+        let record = ContinuationRecord(
+            url: server.url(), etag: "\"tide\"", total: 400_000, offset: 150_000)
+        try record.write(DownloadPaths(destination: scratch.file("a")))
+        let rig = try Self.rig()
+        let result = await rig.run(try Self.request(server.url(), scratch.file("a"), continues: true)).result()
+        #expect(result.outcome == .success)
+        #expect(result.bytes == 250_000)
+        #expect(result.refetchedBytes == 0)
+        #expect(scratch.hasPattern("a", 400_000))
+        #expect(scratch.names == ["a"])
+        #expect(server.requests.first?.field("range") == "bytes=150000-")
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Cancelled, a download is kept where it may be continued, and removed where not", arguments: [true, false])
+    func cancelled(continues: Bool) async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 400000"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 120_000), .hang])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let task = rig.run(try Self.request(server.url(), scratch.file("a"), continues: continues))
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        task.cancel()
+        let result = await task.result()
+        #expect(result.outcome == .cancelled)
+        #expect(scratch.names == (continues ? [".a.tidegate", ".a.tidegate.json"] : []))
+        if continues {
+            let record = try ContinuationRecord.read(DownloadPaths(destination: scratch.file("a")))
+            #expect(record?.offset == Int64(scratch.bytes(".a.tidegate")?.count ?? -1))
+            #expect(record?.etag == "\"tide\"")
+            #expect(record?.total == 400_000)
+        }
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A destination that cannot be is refused before anything is asked for, in one sentence that names it")
+    func badDestination() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { _ in .respond(text: "never") }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        for (path, words) in [
+            (scratch.file("missing/a"), "the directory \(scratch.path)/missing does not exist"),
+            (scratch.path, "\(scratch.path) is a directory"),
+            ("/dev/null/a", "/dev/null is not a directory"),
+        ] {
+            let result = await rig.run(try Self.request(server.url(), path)).result()
+            #expect(result.failure == .fileError)
+            #expect(result.explanation?.hasPrefix(words) == true, "\(result.explanation ?? "")")
+            #expect(result.attempts == 0)
+        }
+        #expect(server.requests.isEmpty)
+        #expect(scratch.names == [])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A body whose end nothing proves does not become a file")
+    func unproved() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Connection: close"])), .pattern(from: 0, count: 900), .close])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let result = await rig.run(try Self.request(server.url(), scratch.file("a"))).result()
+        #expect(result.failure == .truncated)
+        #expect(scratch.names == [])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A pipe gets the body once and in order, although it came in two attempts")
+    func pipe() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer {
+            $0.number == 1 ? Self.broken($0, at: 30_000, of: 50_000) : .pattern(50_000, for: $0)
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let output = try ScratchOutput(scratch.file("pipe"))
+        var request = try TaskRequest(url: server.url())
+        request.destination = .descriptor(output.descriptor)
+        let result = await rig.run(request).result()
+        #expect(result.outcome == .success)
+        #expect(scratch.hasPattern("pipe", 50_000))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}

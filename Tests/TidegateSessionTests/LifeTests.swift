@@ -1,0 +1,209 @@
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+@Suite(.timeLimit(.minutes(1)))
+struct LifeTests {
+    @Test("Cancelling ends a task in every state, once, and with one last event", arguments: Moment.allCases)
+    func cancel(_ moment: Moment) async throws {
+        let server = try LiveServer { request in
+            request.path == "/busy" ? .respond(503, text: "busy") : LiveServerAnswer([.hang])
+        }
+        defer { server.stop() }
+        let paths = ScriptedPathSource(moment == .atGate ? ScriptedPathSource.lost() : ScriptedPathSource.routed())
+        let resolver = ScriptedResolver()
+        resolver.hold()
+        let rig = try SessionRig(
+            try .init(maxConnectionsPerHost: 1, retry: try RetryPolicy(base: .seconds(60))), paths: paths,
+            resolver: resolver)
+        let first = rig.session.task(try TaskRequest(url: server.url("/first")))
+        if moment == .queued {
+            first.resume()
+            #expect(await rig.wait { first.state == .running(attempt: 1) })
+        }
+        let url = moment == .resolving ? "http://slow.test/" : server.url(moment == .backingOff ? "/busy" : "/")
+        let task = rig.session.task(try TaskRequest(url: url))
+        if moment != .created { task.resume() }
+        #expect(await rig.wait { moment.isReached(by: task, server) })
+        task.cancel()
+        task.cancel()
+        let result = await task.result()
+        #expect(result.outcome == .cancelled)
+        #expect(result.failure == .cancelled)
+        let words = rig.words(of: task)
+        #expect(words.last == "completed(cancelled)")
+        #expect(words.filter { $0.hasPrefix("completed") }.count == 1)
+        for reason in HoldReason.allCases {
+            #expect(
+                words.filter { $0 == "held(\(reason.rawValue))" }.count
+                    == words.filter { $0 == "released(\(reason.rawValue))" }.count)
+        }
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    enum Moment: CaseIterable {
+        case created, atGate, queued, resolving, waitingForAnswer, backingOff
+
+        func isReached(by task: TransferTask, _ server: LiveServer) -> Bool {
+            switch self {
+            case .created: task.state == .suspended
+            case .atGate: if case .waiting(.path, _) = task.state { true } else { false }
+            case .queued: task.state == .waiting(.concurrency, detail: nil)
+            case .resolving: task.state == .running(attempt: 1)
+            case .waitingForAnswer: !server.requests.isEmpty
+            case .backingOff: task.state == .waiting(.backoff, detail: nil)
+            }
+        }
+    }
+
+    @Test("A suspended download goes on with the same bytes, soon and after its connection was given back",
+        arguments: [Duration.seconds(5), .milliseconds(10)])
+    func suspend(pauseLimit: Duration) async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .pattern(600_000, for: $0, slice: 20_000, pauseMilliseconds: 10) }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(pauseLimit: pauseLimit))
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        let task = rig.run(request)
+        #expect(await rig.wait { task.progress.receivedWire > 50_000 })
+        task.suspend()
+        #expect(await rig.wait { task.state == .suspended })
+        if pauseLimit < .seconds(1) {
+            #expect(await rig.wait { rig.words(of: task).contains("attemptFailed(cancelled, free)") })
+        }
+        task.resume()
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(scratch.hasPattern("a", 600_000))
+        #expect(result.refetchedBytes == 0)
+        #expect(result.attempts == 1)
+        #expect(server.requests.count == (pauseLimit < .seconds(1) ? 2 : 1))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A deadline ends a task, waiting or not; suspension stops it")
+    func deadline() async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: server.url())
+        request.deadline = .milliseconds(40)
+        let waiting = rig.session.task(request)
+        let result = await rig.run(request).result()
+        #expect(result.failure == .deadlineExceeded)
+        #expect(result.explanation?.contains("0.04 s") == true)
+        #expect(waiting.state == .suspended)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Silence ends an attempt")
+    func idle() async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(retry: .never))
+        var request = try TaskRequest(url: server.url())
+        request.idleTimeout = .milliseconds(50)
+        let result = await rig.run(request).result()
+        #expect(result.failure == .timedOut)
+        #expect(result.attempts == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Retry-After is honoured, and a wait that would end too late fails at once")
+    func retryAfter() async throws {
+        let server = try LiveServer { request in
+            if request.path == "/long" { return .respond(503, ["Retry-After: 7200"]) }
+            return request.number == 1 ? .respond(429, ["Retry-After: 1"]) : .respond(text: "ok")
+        }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        #expect(result.outcome == .success)
+        #expect((result.held[.backoff] ?? .zero) >= .seconds(1))
+        let long = rig.run(try TaskRequest(url: server.url("/long")))
+        let answer = await long.result()
+        #expect(answer.failure == .retriesExhausted)
+        #expect(answer.duration < .seconds(1))
+        #expect(rig.words(of: long).contains("retriesExhausted(deadline)"))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("After the last try the task says that every retry was used")
+    func exhausted() async throws {
+        let server = try LiveServer { _ in .respond(503, text: "busy") }
+        defer { server.stop() }
+        let rig = try SessionRig(
+            try .init(retry: try RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2))))
+        let task = rig.run(try TaskRequest(url: server.url()))
+        let result = await task.result()
+        #expect(result.failure == .retriesExhausted)
+        #expect(result.attempts == 3)
+        #expect(result.status == 503)
+        #expect(result.attribution?.party == .theirs)
+        #expect(result.explanation == "\(server.url()): the server answered 503, after 3 attempts")
+        #expect(server.requests.count == 3)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A refused connection is theirs, and named")
+    func refused() async throws {
+        let server = try LiveServer { _ in .respond() }
+        let url = server.url()
+        server.stop()
+        let rig = try SessionRig(try .init(retry: .never))
+        let result = await rig.run(try TaskRequest(url: url)).result()
+        #expect(result.failure == .connectFailed)
+        #expect(result.attribution?.party == .theirs)
+        #expect(result.explanation?.hasPrefix(url) == true)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("The end of a session cancels its tasks, is told last, and makes later tasks be born cancelled")
+    func invalidate() async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let tasks = try (0..<5).map { _ in rig.run(try TaskRequest(url: server.url())) }
+        let idle = rig.session.task(try TaskRequest(url: server.url()))
+        #expect(await rig.wait { !server.requests.isEmpty })
+        await rig.session.invalidate(cancellingTasks: true)
+        for task in tasks + [idle] { #expect(task.state == .completed(.cancelled)) }
+        guard case .session(.invalidated)? = rig.heard.events.last?.occurrence else {
+            Issue.record("the last event is another one")
+            return
+        }
+        let late = rig.run(try TaskRequest(url: server.url()))
+        #expect(await late.result().outcome == .cancelled)
+        await rig.session.invalidate(cancellingTasks: false)
+    }
+
+    @Test("Updates end with the entry that says completed")
+    func updates() async throws {
+        let server = try LiveServer { .pattern(200_000, for: $0, slice: 20_000, pauseMilliseconds: 5) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let task = rig.session.task(try TaskRequest(url: server.url()))
+        let updates = task.updates()
+        task.resume()
+        var last: TaskInfo?
+        for await info in updates { last = info }
+        #expect(last?.state == .completed(.success))
+        #expect(last?.progress.offset == 0)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Lists show the living and those that ended lately")
+    func lists() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(endedTasksKept: 2))
+        for _ in 0..<3 { _ = await rig.run(try TaskRequest(url: server.url())).result() }
+        let waiting = rig.session.task(try TaskRequest(url: server.url()))
+        let states = rig.session.tasks().map(\.state)
+        #expect(states == [.completed(.success), .completed(.success), .suspended])
+        #expect(rig.session.task(waiting.id)?.id == waiting.id)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}

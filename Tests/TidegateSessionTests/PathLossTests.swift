@@ -1,0 +1,140 @@
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+@Suite(.timeLimit(.minutes(1)))
+struct PathLossTests {
+    /// Sends half of the pattern and then says nothing; ranges are answered whole.
+    private static func stuck(_ total: Int64) throws -> LiveServer {
+        try LiveServer { request in
+            guard request.rangeStart == nil else { return .pattern(total, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: \(total)"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: total / 2), .hang])
+        }
+    }
+
+    private static func download(_ server: LiveServer, to path: String) throws -> TaskRequest {
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(path)
+        return request
+    }
+
+    @Test("A download whose path goes is held after the grace and goes on by Range: no attempt charged, no byte twice")
+    func lostLink() async throws {
+        let scratch = try Scratch()
+        let server = try Self.stuck(400_000)
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(lossGrace: .milliseconds(50)))
+        let task = rig.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        rig.paths.say(ScriptedPathSource.lost(.noCarrier))
+        #expect(await rig.wait { task.state == .waiting(.path, detail: "no path: lo has no carrier") })
+        rig.paths.say(ScriptedPathSource.routed())
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(scratch.hasPattern("a", 400_000))
+        #expect(result.attempts == 1)
+        #expect(result.refetchedBytes == 0)
+        #expect(result.wireBytes == 400_000)
+        #expect(Set(result.held.keys) == [.path])
+        let words = rig.words(of: task).filter { $0 != "progress" }
+        #expect(
+            words == [
+                "created", "resumed", "gate(immediate)", "attemptStarted(1)", "responseHead(200)",
+                "attemptFailed(stalled, free)", "held(path)", "released(path)", "gate(delayed)", "attemptStarted(2)",
+                "responseHead(206)", "attemptSucceeded", "moved", "completed(success)",
+            ])
+        #expect(rig.epochs == 1)
+        #expect(rig.resolver.invalidations == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A route that moves ends the attempt at once, and the next one follows without a hold")
+    func movedRoute() async throws {
+        let scratch = try Scratch()
+        let server = try Self.stuck(200_000)
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(lossGrace: .seconds(30)))
+        let task = rig.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        rig.paths.say(ScriptedPathSource.routed(over: "eth1", index: 3))
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.attempts == 1)
+        #expect(result.held.isEmpty)
+        #expect(scratch.hasPattern("a", 200_000))
+        #expect(rig.epochs == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A source address that goes ends the attempt at once")
+    func goneAddress() async throws {
+        let scratch = try Scratch()
+        let server = try Self.stuck(200_000)
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(lossGrace: .seconds(30)))
+        let task = rig.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        let address = try #require(IPAddress("127.0.0.1"))
+        rig.paths.hold(address, false)
+        rig.paths.say(ScriptedPathSource.lost(.noAddress))
+        #expect(await rig.wait { task.state.name == .waiting })
+        rig.paths.hold(address, true)
+        rig.paths.say(ScriptedPathSource.routed())
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.attempts == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A flap within the grace changes nothing where bytes go on coming")
+    func flap() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .pattern(300_000, for: $0, slice: 10_000, pauseMilliseconds: 10) }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(100)))
+        let task = rig.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        rig.paths.say(ScriptedPathSource.lost())
+        rig.paths.say(ScriptedPathSource.routed())
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(server.requests.count == 1)
+        #expect(result.held.isEmpty)
+        #expect(rig.epochs == 0)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A connection that stays silent after its path came back is given up")
+    func silent() async throws {
+        let scratch = try Scratch()
+        let server = try Self.stuck(200_000)
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(50)))
+        let task = rig.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        rig.paths.say(ScriptedPathSource.lost())
+        rig.paths.say(ScriptedPathSource.routed())
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.attempts == 1)
+        #expect(server.requests.count == 2)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A POST that may have arrived when the path goes is not sent again")
+    func post() async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let task = rig.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1, 2, 3])))
+        #expect(await rig.wait { !server.requests.isEmpty })
+        rig.paths.hold(try #require(IPAddress("127.0.0.1")), false)
+        rig.paths.say(ScriptedPathSource.lost())
+        let result = await task.result()
+        #expect(result.failure == .outcomeUnknown)
+        #expect(server.requests.count == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}
