@@ -3,8 +3,10 @@ package import TidegateModel
 /// How an attempt ended, with all that is needed to classify and to account for it.
 package struct AttemptOutcome: Sendable {
     /// What libcurl's code, the answer and the sink amount to; nil for a usable 2xx answer, complete as far as can be
-    /// known. Any other status is `httpStatus` (redirects too), a useless range `rangeMismatch`, a stopped silent
-    /// repetition `outcomeUnknown`. Never a decision about trying again.
+    /// known.
+    ///
+    /// Any other status is `httpStatus` (redirects too), a useless range `rangeMismatch`, a stopped silent repetition
+    /// `outcomeUnknown`. Never a decision about trying again.
     package var failure: TaskFailure?
     /// The `CURLcode` (libcurl-errors(3)); 0 is success.
     package var curlCode: Int32 = 0
@@ -22,8 +24,9 @@ package struct AttemptOutcome: Sendable {
     package var wireTries = 0
     /// The final answer's head; nil where none came whole.
     package var head: ResponseHead?
-    /// Whether the body's end was proved: by its length, the last chunk or an answer that has no body. A good answer
-    /// that merely stopped (closed connection, HTTP/2 without a length) is not.
+    /// Whether the body's end was proved: by its length, the last chunk or an answer that has no body.
+    ///
+    /// A good answer that merely stopped (closed connection, HTTP/2 without a length) is not.
     package var isLengthVerified = false
     /// The body, for the memory sink and good answers.
     package var body: [UInt8] = []

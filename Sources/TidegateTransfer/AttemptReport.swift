@@ -1,7 +1,9 @@
 package import TidegateModel
 
-/// What becomes of an attempt. In this order; `progress` any number of times; `finished` always, once and last,
-/// unless the attempt is detached. Never delivered from inside a call of the engine's or of libcurl's.
+/// What becomes of an attempt.
+///
+/// In this order; `progress` any number of times; `finished` always, once and last, unless the attempt is detached.
+/// Never delivered from inside a call of the engine's or of libcurl's.
 package enum AttemptReport: Sendable {
     /// A connection stands and the request is about to be sent: from here on the server may act on it.
     case wireReached(WireContact)
@@ -29,7 +31,9 @@ package struct WireContact: Sendable, Hashable {
     }
 }
 
-/// How far an attempt's bodies have come. Counts are bytes of this attempt alone.
+/// How far an attempt's bodies have come.
+///
+/// Counts are bytes of this attempt alone.
 package struct AttemptProgress: Sendable, Hashable {
     /// Where the body being received starts: the resume point's offset where the server continues there, else 0.
     package var offset: Int64

@@ -1,6 +1,8 @@
 package import TidegateModel
 
-/// Names one attempt on the transfer thread. Whoever starts attempts picks the numbers and never uses one twice.
+/// Names one attempt on the transfer thread.
+///
+/// Whoever starts attempts picks the numbers and never uses one twice.
 package struct AttemptID: Hashable, Sendable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -40,8 +42,9 @@ package struct AttemptRequest: Sendable {
     package var acceptsCompression: Bool
     /// The rate limit in each direction; nil is none.
     package var bytesPerSecondLimit: Int64?
-    /// Whether libcurl may send the request again by itself when a reused connection turns out dead. Where not, the
-    /// second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
+    /// Whether libcurl may send the request again by itself when a reused connection turns out dead.
+    ///
+    /// Where not, the second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
     package var isRepeatable: Bool
 
     package init(
@@ -76,13 +79,15 @@ package enum AttemptBody: Sendable {
     case none
     /// Bytes in memory.
     case bytes([UInt8])
-    /// The first `length` bytes of a file, opened when the attempt starts. A file that turns out shorter ends the
-    /// attempt with `bodyChanged`.
+    /// The first `length` bytes of a file, opened when the attempt starts.
+    ///
+    /// A file that turns out shorter ends the attempt with `bodyChanged`.
     case file(path: String, length: Int64)
 }
 
-/// Where the body of a good answer (2xx, and the range asked for) goes. Other bodies never reach it: their first
-/// 64 KiB are in ``AttemptOutcome/diagnosticBody``.
+/// Where the body of a good answer (2xx, and the range asked for) goes.
+///
+/// Other bodies never reach it: their first 64 KiB are in ``AttemptOutcome/diagnosticBody``.
 package enum BodySink: Sendable {
     /// Into ``AttemptOutcome/body``; more than `limit` bytes end the attempt with `tooLarge`.
     case memory(limit: Int)
@@ -100,8 +105,9 @@ package struct TLSOptions: Sendable, Hashable {
     package var caFile: String?
     /// Whether any certificate is accepted for any name.
     package var isInsecure: Bool
-    /// Public-key pins, `sha256//BASE64` each (CURLOPT_PINNEDPUBLICKEY); checked even when ``isInsecure``. Empty
-    /// accepts every key.
+    /// Public-key pins, `sha256//BASE64` each (CURLOPT_PINNEDPUBLICKEY); checked even when ``isInsecure``.
+    ///
+    /// Empty accepts every key.
     package var pins: [String]
 
     package init(caFile: String? = nil, isInsecure: Bool = false, pins: [String] = []) {

@@ -39,7 +39,9 @@ package struct ContinuationRecord: Sendable, Hashable, Codable {
         return try? JSONDecoder().decode(ContinuationRecord.self, from: Data(bytes))
     }
 
-    /// Writes the record so that a reader finds the old one or the new one, never a part. Blocks: for the disk thread.
+    /// Writes the record so that a reader finds the old one or the new one, never a part.
+    ///
+    /// Blocks: for the disk thread.
     package func write(_ paths: DownloadPaths) throws(FileError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

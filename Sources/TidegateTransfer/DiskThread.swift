@@ -10,7 +10,9 @@ package final class DiskThread: Sendable {
     }
 
     /// Runs `work` on the thread, in the order asked, and then `completion`, there too; it usually sends a command to
-    /// the transfer thread. False once the thread is stopping, and then neither runs.
+    /// the transfer thread.
+    ///
+    /// False once the thread is stopping, and then neither runs.
     @discardableResult
     package func perform<Value: Sendable>(
         _ work: @escaping @Sendable () throws(FileError) -> Value,

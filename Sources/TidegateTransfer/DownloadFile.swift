@@ -54,12 +54,15 @@ package final class DownloadFile: Sendable {
         return bytes
     }
 
-    /// Makes the bytes written so far durable (fdatasync(2)). Blocks: for the disk thread.
+    /// Makes the bytes written so far durable (fdatasync(2)).
+    ///
+    /// Blocks: for the disk thread.
     package func synchronize() throws(FileError) {
         try self.check(fdatasync(self.descriptor), "fdatasync")
     }
 
     /// Makes the file durable, moves it to the destination, makes that durable, and removes the continuation record.
+    ///
     /// Blocks: for the disk thread.
     package func commit() throws(FileError) {
         try self.check(fsync(self.descriptor), "fsync")
@@ -70,7 +73,9 @@ package final class DownloadFile: Sendable {
         try self.paths.synchronizeDirectory()
     }
 
-    /// Removes the temporary file and its record. Blocks: for the disk thread.
+    /// Removes the temporary file and its record.
+    ///
+    /// Blocks: for the disk thread.
     package func discard() throws(FileError) {
         guard unlink(self.paths.temporary) == 0 || errno == ENOENT else {
             throw FileError(operation: "unlink", path: self.paths.temporary, code: errno)

@@ -67,11 +67,10 @@ struct FieldList: ~Copyable {
 
     deinit { curl_slist_free_all(self.raw) }
 
-    var isEmpty: Bool { self.raw == nil }
-
     mutating func append(_ text: String) throws(CurlError) {
         guard let longer = curl_slist_append(self.raw, text) else {
-            throw CurlError(operation: "curl_slist_append", code: Int32(CURLE_OUT_OF_MEMORY.rawValue), text: "out of memory")
+            throw CurlError(
+                operation: "curl_slist_append", code: Int32(CURLE_OUT_OF_MEMORY.rawValue), text: "out of memory")
         }
         self.raw = longer
     }

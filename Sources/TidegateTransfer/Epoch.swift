@@ -82,28 +82,3 @@ final class Epoch {
         self.log.timer = .unchanged
     }
 }
-
-/// The host and the port of a URL.
-struct Origin: Hashable {
-    let host: String
-    let port: UInt16
-
-    /// Whether the host is an address, which needs no resolving.
-    var isLiteral: Bool { self.host.hasPrefix("[") || IPAddress(self.host) != nil }
-
-    /// The origin of an absolute http or https URL; nil for anything else.
-    init?(url: String) {
-        let isTLS = url.hasPrefix("https://") || url.prefix(8).lowercased() == "https://"
-        guard isTLS || url.prefix(7).lowercased() == "http://" else { return nil }
-        let rest = url.dropFirst(isTLS ? 8 : 7)
-        var authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
-        let colon = authority.lastIndex(of: ":")
-        let hasPort = colon.map { authority[$0...].contains("]") == false } ?? false
-        let host = hasPort ? authority[..<(colon ?? authority.endIndex)] : authority
-        let digits = hasPort ? authority[(colon ?? authority.startIndex)...].dropFirst() : ""
-        guard !host.isEmpty, let port = digits.isEmpty ? (isTLS ? 443 : 80) : UInt16(digits) else { return nil }
-        self.host = String(host)
-        self.port = port
-    }
-}

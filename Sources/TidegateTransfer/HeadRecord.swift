@@ -16,7 +16,9 @@ struct HeadRecord {
     /// What a line did.
     enum Step { case more, complete, tooLarge }
 
-    /// Appends a line, its end included. A status line starts anew: after 1xx, or where libcurl asked again.
+    /// Appends a line, its end included.
+    ///
+    /// A status line starts anew: after 1xx, or where libcurl asked again.
     mutating func append(_ line: UnsafeRawBufferPointer) -> Step {
         if HeadRecord.isStatusLine(line) {
             self.clear()
@@ -81,7 +83,8 @@ extension HTTPField {
     /// Whether the field has that name, given in lower case.
     func isNamed(_ name: StaticString) -> Bool {
         name.withUTF8Buffer { wanted in
-            self.name.utf8.count == wanted.count && zip(self.name.utf8, wanted).allSatisfy { HeaderBlock.lowered($0) == $1 }
+            self.name.utf8.count == wanted.count
+                && zip(self.name.utf8, wanted).allSatisfy { HeaderBlock.lowered($0) == $1 }
         }
     }
 }

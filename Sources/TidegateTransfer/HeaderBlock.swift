@@ -47,13 +47,27 @@ package struct HeaderBlock: Sendable {
 
     /// The status in a status line at the start; nil where there is none.
     static func status(in bytes: [UInt8]) -> Int? {
-        guard let space = bytes.prefix(12).firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4 else { return nil }
+        guard let space = bytes.prefix(12).firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4
+        else { return nil }
         var status = 0
         for byte in bytes[space + 1...space + 3] {
             guard (0x30...0x39).contains(byte) else { return nil }
             status = status * 10 + Int(byte - 0x30)
         }
         return (100...599).contains(status) ? status : nil
+    }
+
+    // Digits only, as in `count`, but without making a string of them: every answer has a length.
+    private func number(_ range: Range<Int>) -> Int64? {
+        var number: Int64 = 0
+        for byte in self.bytes[range] {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            let scaled = number.multipliedReportingOverflow(by: 10)
+            let sum = scaled.partialValue.addingReportingOverflow(Int64(byte - 0x30))
+            guard !scaled.overflow, !sum.overflow else { return nil }
+            number = sum.partialValue
+        }
+        return range.isEmpty ? nil : number
     }
 
     private func forEach(_ name: StaticString, _ visit: (Range<Int>) -> Bool) {
@@ -100,9 +114,15 @@ package struct HeaderBlock: Sendable {
 extension HeaderBlock {
     /// The Content-Length; nil where it is absent, no number, or given twice with different values (RFC 9112 6.3).
     package var contentLength: Int64? {
-        let values = self.all("content-length")
-        guard let first = values.first, values.allSatisfy({ $0 == first }) else { return nil }
-        return HeaderBlock.count(first[...])
+        var length: Int64?
+        var isGood = true
+        self.forEach("content-length") { range in
+            let next = self.number(range)
+            isGood = next != nil && (length == nil || length == next)
+            length = next
+            return isGood
+        }
+        return isGood ? length : nil
     }
 
     /// The entity tag where it is a strong one.

@@ -69,7 +69,9 @@ final class CurlLog {
     }
 
     var changes: [Change] = []
-    /// The last wish of libcurl's timer: milliseconds from when it was said, or nil for none. Taken by the engine.
+    /// The last wish of libcurl's timer: milliseconds from when it was said, or nil for none.
+    ///
+    /// Taken by the engine.
     var timer: TimerWish = .unchanged
 
     enum TimerWish {
@@ -101,8 +103,10 @@ private func timerWanted(
 enum CurlLimits {
     /// Connections kept open for reuse.
     static let idleConnections = 256
-    /// Receive buffer in bytes; more gains nothing, less costs system calls.
-    static let receiveBuffer = 128 * 1024
+    /// Receive buffer in bytes; more gains little, less costs system calls.
+    ///
+    /// libcurl frees it after every transfer, and from 64 KiB on that makes the C library tidy its whole heap.
+    static let receiveBuffer = 60 * 1024
     static let sendBuffer = 64 * 1024
     /// A body larger than this many bytes waits for a go-ahead (Expect: 100-continue).
     static let expectContinue: Int64 = 1024 * 1024

@@ -8,8 +8,10 @@ package enum RangeAnswer: Sendable, Hashable {
     case restartFromZero
     /// Nothing is missing.
     case alreadyComplete
-    /// The body is of no use. `rangeMismatch`: what is held cannot be continued, ask once more from 0; `httpStatus`:
-    /// the status says what to do; `protocolError`: the answer makes no sense.
+    /// The body is of no use.
+    ///
+    /// `rangeMismatch`: what is held cannot be continued, ask once more from 0; `httpStatus`: the status says what to
+    /// do; `protocolError`: the answer makes no sense.
     case reject(TaskFailure)
 }
 

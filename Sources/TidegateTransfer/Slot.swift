@@ -3,7 +3,9 @@ internal import Glibc
 internal import TidegateLoop
 internal import TidegateModel
 
-/// A place for one running attempt: libcurl's handle and what its callbacks append to. Used again and again.
+/// A place for one running attempt: libcurl's handle and what its callbacks append to.
+///
+/// Used again and again.
 ///
 /// The engine's table owns every slot for as long as the thread lives, so that libcurl may hold unretained pointers.
 final class Slot {
@@ -21,6 +23,10 @@ final class Slot {
     var pending: Pending = []
     /// Whether libcurl's set has this slot.
     var isAdded = false
+    /// What libcurl was told for good; nil where the next attempt has to tell it everything.
+    var profile: SlotProfile?
+    /// The URL that libcurl was told last; empty after a reset.
+    var url = ""
     var fieldList = FieldList()
     var resolveList = FieldList()
 
@@ -89,9 +95,8 @@ final class Slot {
         if self.localFailure == nil { self.localFailure = LocalFailure(failure: failure, text: text()) }
     }
 
-    /// Takes an attempt; what libcurl was told for the last one is forgotten.
+    /// Takes an attempt.
     func begin(_ request: AttemptRequest, in epoch: Epoch) {
-        self.easy.reset()
         self.request = request
         self.epoch = epoch
         let now = self.time.monotonic()
@@ -103,7 +108,9 @@ final class Slot {
     /// Whether the attempt has, or is getting, a connection.
     var hasConnection: Bool { self.wire.hasOpened || self.wire.tries > 0 }
 
-    /// Frees the slot for the next attempt. libcurl must not be using it any more.
+    /// Frees the slot for the next attempt.
+    ///
+    /// libcurl must not be using it any more.
     func clear() {
         self.request = nil
         self.epoch = nil

@@ -3,15 +3,29 @@ internal import Glibc
 internal import TidegateModel
 
 extension Slot {
-    /// Tells libcurl everything about an attempt; a reset has gone before.
-    func configure(_ request: AttemptRequest, _ epoch: Epoch, _ origin: Origin, at now: MonotonicTime) throws(CurlError) {
-        try self.setCallbacks(epoch)
-        try self.setConnection(request)
-        try self.setTLS(request.tls)
-        try self.setRequest(request)
+    /// Tells libcurl about an attempt: everything, or only what differs from the last one in this slot.
+    func configure(
+        _ request: AttemptRequest, _ epoch: Epoch, _ origin: Origin, at now: MonotonicTime
+    ) throws(CurlError) {
+        let profile = SlotProfile(request, epoch)
+        if profile == nil || profile != self.profile {
+            self.profile = nil
+            self.url = ""
+            self.easy.reset()
+            try self.setCallbacks(epoch)
+            try self.setConnection(request)
+            try self.setTLS(request.tls)
+            try self.setRequest(request)
+            self.profile = profile
+        }
+        if request.url != self.url {
+            try self.easy.set(CURLOPT_URL, request.url)
+            self.url = request.url
+        }
         try self.setFields(request)
-        guard let line = epoch.resolveLine(for: origin, request.addresses, at: now) else { return }
-        try self.resolveList.append(line)
+        if let line = epoch.resolveLine(for: origin, request.addresses, at: now) { try self.resolveList.append(line) }
+        // Also where they are empty: the last attempt's lists are gone.
+        try self.easy.set(CURLOPT_HTTPHEADER, self.fieldList)
         try self.easy.set(CURLOPT_RESOLVE, self.resolveList)
     }
 
@@ -74,7 +88,6 @@ extension Slot {
     }
 
     private func setRequest(_ request: AttemptRequest) throws(CurlError) {
-        try self.easy.set(CURLOPT_URL, request.url)
         switch (request.method, request.body) {
         case ("GET", .none): break
         case ("HEAD", .none): try self.easy.set(CURLOPT_NOBODY, 1)
@@ -118,13 +131,16 @@ extension Slot {
             if let validator = resume.validator.fieldValue { try self.fieldList.append("If-Range: \(validator)") }
         }
         // libcurl would wait for a go-ahead before every upload; that pays only where a refusal saves much.
-        let sends = !request.body.isNone || ["POST", "PUT", "PATCH"].contains(request.method)
-        if sends, request.body.length <= CurlLimits.expectContinue, !request.headers.contains(where: { $0.isNamed("expect") }) {
+        if request.isUpload, request.body.length <= CurlLimits.expectContinue,
+            !request.headers.contains(where: { $0.isNamed("expect") })
+        {
             try self.fieldList.append("Expect:")
         }
-        guard !self.fieldList.isEmpty else { return }
-        try self.easy.set(CURLOPT_HTTPHEADER, self.fieldList)
     }
+}
+
+extension AttemptRequest {
+    fileprivate var isUpload: Bool { !self.body.isNone || ["POST", "PUT", "PATCH"].contains(self.method) }
 }
 
 extension AttemptBody {
@@ -138,5 +154,30 @@ extension AttemptBody {
 
     fileprivate var isNone: Bool {
         if case .none = self { true } else { false }
+    }
+}
+
+/// The options that a plain GET leaves in libcurl's handle, so that the next like it need not tell them again: that is
+/// a third of its cost.
+///
+/// Requests with anything more to them always tell everything, secrets above all.
+struct SlotProfile: Equatable {
+    private let epoch: Int
+    private let connectTimeout: Duration
+    private let allowsHTTP2: Bool
+    private let acceptsCompression: Bool
+    private let userAgent: String?
+    private let tls: TLSOptions
+
+    init?(_ request: AttemptRequest, _ epoch: Epoch) {
+        guard request.method == "GET", request.body.isNone, request.resume == nil, request.proxy == nil,
+            request.credentials == nil, request.bytesPerSecondLimit == nil
+        else { return nil }
+        self.epoch = epoch.number
+        self.connectTimeout = request.connectTimeout
+        self.allowsHTTP2 = request.allowsHTTP2
+        self.acceptsCompression = request.acceptsCompression
+        self.userAgent = request.userAgent
+        self.tls = request.tls
     }
 }

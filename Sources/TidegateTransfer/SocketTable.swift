@@ -13,7 +13,9 @@ struct SocketTable {
         var wanted = Loop.Interest()
         /// What the kernel watches; nil where it does not.
         var registered: Loop.Interest?
-        /// Opened by us, so that we hear of its end. Others (resolver pipes) must be forgotten at once.
+        /// Opened by us, so that we hear of its end.
+        ///
+        /// Others (resolver pipes) must be forgotten at once.
         var isOurs = false
         /// The server closed it while it was idle.
         var isDead = false
@@ -87,6 +89,11 @@ struct SocketTable {
         let index = self.makeIndex(descriptor)
         self.entries[index].epoch = epoch
         self.entries[index].wanted = SocketTable.interest(what)
+        // A paused transfer's socket looks idle, and lives on.
+        if self.entries[index].isDead, what != CURL_POLL_REMOVE {
+            self.entries[index].isDead = false
+            self.openCount += 1
+        }
         if what != CURL_POLL_REMOVE {
             self.touched.append(descriptor)
         } else if !self.entries[index].isOurs {

@@ -2,7 +2,9 @@ internal import CCurl
 package import TidegateLoop
 package import TidegateModel
 
-/// Runs attempts over libcurl. Belongs to the thread of a ``TransferThread`` and never leaves it.
+/// Runs attempts over libcurl.
+///
+/// Belongs to the thread of a ``TransferThread`` and never leaves it.
 package final class TransferEngine {
     let loop: Loop
     let time = SystemTime()
@@ -10,6 +12,7 @@ package final class TransferEngine {
     var slots = SlotTable()
     var sockets = SocketTable()
     var timer = CurlTimer()
+    private var origins = OriginCache()
     var blockedSinks = BlockedSinks()
     /// Those with transfers, and the current one; the newest last.
     var epochs: [Epoch] = []
@@ -30,12 +33,14 @@ package final class TransferEngine {
         return (active, max(0, self.sockets.openCount - active))
     }
 
-    /// Starts an attempt. What goes wrong on the wire is reported, never thrown.
+    /// Starts an attempt.
+    ///
+    /// What goes wrong on the wire is reported, never thrown.
     ///
     /// - Throws: where libcurl refuses the request (a bad URL, a TLS option it was not built with) or the attempt is
     ///   running already; nothing was started then and nothing will be reported.
     package func start(_ request: AttemptRequest) throws(CurlError) {
-        guard let origin = Origin(url: request.url) else {
+        guard let origin = self.origins.origin(of: request.url) else {
             throw CurlError(
                 operation: "CURLOPT_URL", code: Int32(CURLE_URL_MALFORMAT.rawValue), text: "not an http or https URL")
         }
@@ -51,8 +56,10 @@ package final class TransferEngine {
         }
     }
 
-    /// Stops reading and writing. False where there is no connection yet to be kept, or the protocol is HTTP/2: the
-    /// attempt runs on, and whoever wants it to stop must detach it.
+    /// Stops reading and writing.
+    ///
+    /// False where there is no connection yet to be kept, or the protocol is HTTP/2: the attempt runs on, and whoever
+    /// wants it to stop must detach it.
     package func pause(_ id: AttemptID) -> Bool {
         guard let slot = self.slots[id], slot.wire.tries > 0,
             slot.easy.long(CURLINFO_HTTP_VERSION) != Int(CURL_HTTP_VERSION_2_0)
@@ -63,14 +70,18 @@ package final class TransferEngine {
         return false
     }
 
-    /// Goes on after ``pause(_:)``; bytes that waited in libcurl reach the sink at once. Ignored where not paused.
+    /// Goes on after ``pause(_:)``; bytes that waited in libcurl reach the sink at once.
+    ///
+    /// Ignored where not paused.
     package func unpause(_ id: AttemptID) {
         guard let slot = self.slots[id], slot.pause.remove(.user) != nil else { return }
         if !slot.applyPause() { slot.noteBroken() }
     }
 
     /// Drops an attempt: its connection is closed (never shut down in flight), nothing more is sent, nothing is
-    /// reported. What its sink holds stays. Ignored where it is over.
+    /// reported.
+    ///
+    /// What its sink holds stays. Ignored where it is over.
     package func detach(_ id: AttemptID) {
         if let slot = self.slots[id] { self.remove(slot, id) }
     }
@@ -80,8 +91,9 @@ package final class TransferEngine {
         self.slots[id]?.progress()
     }
 
-    /// Begins a network epoch: new attempts share no connection and no address with older ones. Idle connections are
-    /// closed now, busy ones when their attempts end.
+    /// Begins a network epoch: new attempts share no connection and no address with older ones.
+    ///
+    /// Idle connections are closed now, busy ones when their attempts end.
     package func beginEpoch() {
         self.epoch += 1
         let old = self.epochs

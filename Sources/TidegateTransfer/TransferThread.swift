@@ -5,7 +5,9 @@ package import TidegateLoop
 package final class TransferThread<Client: TransferClient>: Sendable {
     private let thread: LoopThread<TransferBody<Client>>
 
-    /// Starts the thread; `make` runs on it, and its client stays there. The kernel shows 15 bytes of `name`.
+    /// Starts the thread; `make` runs on it, and its client stays there.
+    ///
+    /// The kernel shows 15 bytes of `name`.
     package init(
         name: String = "tg-transfer", make: @escaping @Sendable (TransferEngine) -> Client
     ) throws(LoopError) {
@@ -25,8 +27,9 @@ package final class TransferThread<Client: TransferClient>: Sendable {
     @discardableResult
     package func send(_ command: Client.Command) -> Bool { self.thread.send(command) }
 
-    /// Lets the commands sent so far be carried out, ends the thread and waits for it. Attempts still running are
-    /// dropped: their connections are closed and nothing more is reported.
+    /// Lets the commands sent so far be carried out, ends the thread and waits for it.
+    ///
+    /// Attempts still running are dropped: their connections are closed and nothing more is reported.
     package func stop() { self.thread.stop() }
 }
 

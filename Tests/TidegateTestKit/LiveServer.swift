@@ -18,7 +18,9 @@ public final class LiveServer: Sendable {
         var isStopping = false
     }
 
-    /// Starts listening; `answer` is called on a connection's thread. Port 0 takes a free one.
+    /// Starts listening; `answer` is called on a connection's thread.
+    ///
+    /// Port 0 takes a free one.
     public init(
         address: String = "127.0.0.1", port: UInt16 = 0,
         answer: @escaping @Sendable (LiveServerRequest) -> LiveServerAnswer

@@ -16,7 +16,9 @@ public struct LiveServerAnswer: Sendable {
         case hang
     }
 
-    /// The steps, in order. After the last one the next request of the connection is read.
+    /// The steps, in order.
+    ///
+    /// After the last one the next request of the connection is read.
     public var steps: [Step]
 
     /// An answer from its steps.

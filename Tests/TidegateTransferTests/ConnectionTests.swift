@@ -28,7 +28,9 @@ struct ConnectionTests {
     func pinned() throws {
         let server = try LiveServer(address: "127.0.0.1") { _ in .respond(text: "one") }
         defer { server.stop() }
-        let other = try LiveServer(address: "127.0.0.2", port: server.port) { _ in .respond(["Connection: close"], "two") }
+        let other = try LiveServer(address: "127.0.0.2", port: server.port) { _ in
+            .respond(["Connection: close"], "two")
+        }
         defer { other.stop() }
         let recorder = try AttemptRecorder()
         var request = AttemptRequest(1, "http://tide.invalid:\(server.port)/")
@@ -175,7 +177,8 @@ struct ConnectionTests {
         #expect(server.requests.count == 40)
     }
 
-    @Test("An impossible URL is refused at once", arguments: ["ftp://127.0.0.1/", "http://", "tide", "http://a:99999/"])
+    @Test(
+        "An impossible URL is refused at once", arguments: ["ftp://127.0.0.1/", "http://", "tide", "http://a:99999/"])
     func badURL(url: String) throws {
         let recorder = try AttemptRecorder()
         recorder.start(AttemptRequest(1, url))

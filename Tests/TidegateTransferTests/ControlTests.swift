@@ -62,9 +62,11 @@ struct ControlTests {
             if AttemptRecorder.name(of: report) == name { engine.detach(id) }
         }
         recorder.start(AttemptRequest(1, server.url()))
-        try eventually("the report", holds: {
-            recorder.reports(of: AttemptID(1)).contains { AttemptRecorder.name(of: $0) == name }
-        })
+        try eventually(
+            "the report",
+            holds: {
+                recorder.reports(of: AttemptID(1)).contains { AttemptRecorder.name(of: $0) == name }
+            })
         try eventually("the connection's end", holds: { server.open == 0 })
         #expect(recorder.reports(of: AttemptID(1)).last.map(AttemptRecorder.name) == name)
     }

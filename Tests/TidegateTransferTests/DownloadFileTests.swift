@@ -7,9 +7,11 @@ internal import TidegateTransfer
 
 @Suite("Download files")
 struct DownloadFileTests {
-    @Test("The temporary file and the record stand beside the destination", arguments: [
-        ("a", ".a.tidegate", ".a.tidegate.json"), ("/x/y.z", "/x/.y.z.tidegate", "/x/.y.z.tidegate.json"),
-    ])
+    @Test(
+        "The temporary file and the record stand beside the destination",
+        arguments: [
+            ("a", ".a.tidegate", ".a.tidegate.json"), ("/x/y.z", "/x/.y.z.tidegate", "/x/.y.z.tidegate.json"),
+        ])
     func paths(destination: String, temporary: String, record: String) {
         let paths = DownloadPaths(destination: destination)
         #expect(paths.temporary == temporary)

@@ -101,10 +101,12 @@ struct RangeAnswerTests {
         #expect(head.fields.map(\.name) == ["ETAG", "Content-Length", "Set-Cookie", "set-cookie", "X"])
     }
 
-    @Test("Lengths that are no numbers, or contradict each other, are none", arguments: [
-        "Content-Length: -1", "Content-Length: +5", "Content-Length: 5\r\nContent-Length: 6",
-        "Content-Length: 99999999999999999999", "Content-Length:", "Content-Length: 5, 5",
-    ])
+    @Test(
+        "Lengths that are no numbers, or contradict each other, are none",
+        arguments: [
+            "Content-Length: -1", "Content-Length: +5", "Content-Length: 5\r\nContent-Length: 6",
+            "Content-Length: 99999999999999999999", "Content-Length:", "Content-Length: 5, 5",
+        ])
     func badLength(fields: String) {
         #expect(HeaderBlock("HTTP/1.1 200 OK\r\n\(fields)\r\n").contentLength == nil)
     }

@@ -14,7 +14,9 @@ struct ResumeTests {
         let folder: Folder
         let file: DownloadFile
 
-        init(held: Int64 = ResumeTests.held, _ answer: @escaping @Sendable (LiveServerRequest) -> LiveServerAnswer) throws {
+        init(held: Int64 = ResumeTests.held, _ answer: @escaping @Sendable (LiveServerRequest) -> LiveServerAnswer)
+            throws
+        {
             self.server = try LiveServer(answer: answer)
             self.folder = try Folder()
             let paths = DownloadPaths(destination: self.folder.path("f"))
@@ -65,9 +67,11 @@ struct ResumeTests {
         #expect(try scene.file.size() == 0)
     }
 
-    @Test("A range that does not fit leaves the file as it was", arguments: [
-        "Content-Range: bytes 0-9/10", "Content-Range: bytes 70001-200016/200017\r\nETag: \"new\"", "X: y",
-    ])
+    @Test(
+        "A range that does not fit leaves the file as it was",
+        arguments: [
+            "Content-Range: bytes 0-9/10", "Content-Range: bytes 70001-200016/200017\r\nETag: \"new\"", "X: y",
+        ])
     func mismatch(fields: String) throws {
         let scene = try Scene { _ in .respond(206, [fields], body: LiveServerAnswer.bytes(count: 130_016)) }
         let outcome = try scene.run(ResumeTests.point)
@@ -86,9 +90,11 @@ struct ResumeTests {
         #expect(try scene.file.size() == ResumeTests.total)
     }
 
-    @Test("Statuses that decide something else leave the file alone", arguments: [
-        (404, TaskFailure.httpStatus), (412, .rangeMismatch), (416, .rangeMismatch), (503, .httpStatus),
-    ])
+    @Test(
+        "Statuses that decide something else leave the file alone",
+        arguments: [
+            (404, TaskFailure.httpStatus), (412, .rangeMismatch), (416, .rangeMismatch), (503, .httpStatus),
+        ])
     func statuses(status: Int, failure: TaskFailure) throws {
         let scene = try Scene { _ in .respond(status, text: "sorry") }
         let outcome = try scene.run(ResumeTests.point)

@@ -1,0 +1,53 @@
+internal import TidegateModel
+
+/// The host and the port of a URL.
+struct Origin: Hashable {
+    let host: String
+    let port: UInt16
+    /// Whether the host is an address, which needs no resolving.
+    let isLiteral: Bool
+
+    /// The origin of an absolute http or https URL; nil for anything else.
+    init?(url: String) {
+        guard let isTLS = Origin.isTLS(url) else { return nil }
+        var authority = url.utf8.dropFirst(isTLS ? 8 : 7).prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }
+        if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[authority.index(after: at)...] }
+        let bracket = authority.lastIndex(of: UInt8(ascii: "]"))
+        var digits = authority[authority.endIndex...]
+        if let colon = authority.lastIndex(of: UInt8(ascii: ":")), bracket.map({ $0 < colon }) ?? true {
+            digits = authority[authority.index(after: colon)...]
+            authority = authority[..<colon]
+        }
+        guard !authority.isEmpty, let port = Origin.port(digits, isTLS) else { return nil }
+        self.host = String(Substring(authority))
+        self.port = port
+        self.isLiteral = bracket != nil || IPAddress(self.host) != nil
+    }
+
+    private static func isTLS(_ url: String) -> Bool? {
+        func starts(with scheme: StaticString) -> Bool {
+            scheme.withUTF8Buffer { wanted in
+                url.utf8.count >= wanted.count && zip(url.utf8, wanted).allSatisfy { HeaderBlock.lowered($0) == $1 }
+            }
+        }
+        return starts(with: "http://") ? false : starts(with: "https://") ? true : nil
+    }
+
+    private static func port(_ digits: Substring.UTF8View, _ isTLS: Bool) -> UInt16? {
+        guard !digits.isEmpty else { return isTLS ? 443 : 80 }
+        return HeaderBlock.count(Substring(digits)).flatMap(UInt16.init(exactly:))
+    }
+}
+
+/// The origin of the last URL: attempts mostly come in rows.
+struct OriginCache {
+    private var url = ""
+    private var origin: Origin?
+
+    mutating func origin(of url: String) -> Origin? {
+        guard url != self.url else { return self.origin }
+        self.url = url
+        self.origin = Origin(url: url)
+        return self.origin
+    }
+}
