@@ -48,6 +48,8 @@ final class Slot {
         static let blocked = Pending(rawValue: 8)
         /// The attempt is to be ended although libcurl did not end it.
         static let broken = Pending(rawValue: 16)
+        /// The rate limit stopped the body.
+        static let throttled = Pending(rawValue: 32)
     }
 
     /// Why nothing moves.
@@ -55,6 +57,7 @@ final class Slot {
         let rawValue: UInt8
         static let user = PauseState(rawValue: 1)
         static let sink = PauseState(rawValue: 2)
+        static let rate = PauseState(rawValue: 4)
     }
 
     /// When things happened.

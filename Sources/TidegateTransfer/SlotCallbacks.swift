@@ -95,6 +95,11 @@ extension Slot {
 
     fileprivate func body(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let sink = self.request?.sink, self.head.isComplete else { return 0 }
+        if self.request?.bytesPerSecondLimit != nil, self.throttle(at: self.time.monotonic()) != nil {
+            self.pause.insert(.rate)
+            self.note(.throttled)
+            return Int(CURL_WRITEFUNC_PAUSE)
+        }
         self.note(.moved)
         switch self.sink.write(bytes, to: sink, self.head.range) {
         case .taken: return bytes.count

@@ -6,13 +6,29 @@ extension Slot {
     func applyPause() -> Bool {
         var mask: Int32 = 0
         if self.pause.contains(.user) { mask |= CURLPAUSE_RECV | CURLPAUSE_SEND }
-        if self.pause.contains(.sink) { mask |= CURLPAUSE_RECV }
+        if !self.pause.isDisjoint(with: [.sink, .rate]) { mask |= CURLPAUSE_RECV }
         return curl_easy_pause(self.easy.raw, mask) == CURLE_OK
     }
 
     /// The sink takes bytes again.
     func unblock() {
         guard self.pause.remove(.sink) != nil else { return }
+        if !self.applyPause() { self.noteBroken() }
+    }
+
+    /// How long the body has to wait for its rate limit; nil where it may go on.
+    ///
+    /// libcurl's own limit lets a fast server through before it looks.
+    func throttle(at now: MonotonicTime) -> Duration? {
+        guard let limit = self.request?.bytesPerSecondLimit, let first = self.stamps.firstByte else { return nil }
+        let due = Duration.seconds(Double(self.sink.received) / Double(max(1, limit)))
+        let ahead = due - (now - first)
+        return ahead > .milliseconds(50) ? ahead : nil
+    }
+
+    /// The rate limit lets the body go on.
+    func unthrottle() {
+        guard self.pause.remove(.rate) != nil else { return }
         if !self.applyPause() { self.noteBroken() }
     }
 

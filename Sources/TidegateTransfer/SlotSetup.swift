@@ -65,12 +65,8 @@ extension Slot {
         try self.easy.set(CURLOPT_TCP_KEEPIDLE, CurlLimits.keepAliveIdle)
         try self.easy.set(CURLOPT_TCP_KEEPINTVL, CurlLimits.keepAliveInterval)
         try self.easy.set(CURLOPT_MAXAGE_CONN, CurlLimits.connectionAge)
-        guard let limit = request.bytesPerSecondLimit else {
-            return try self.easy.set(CURLOPT_BUFFERSIZE, CurlLimits.receiveBuffer)
-        }
-        // libcurl looks at the rate between reads: a buffer that holds a second's bytes would be no limit.
-        try self.easy.set(CURLOPT_BUFFERSIZE, Int(min(max(1024, limit / 20), Int64(CurlLimits.receiveBuffer))))
-        try self.easy.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: limit)
+        try self.easy.set(CURLOPT_BUFFERSIZE, CurlLimits.receiveBuffer)
+        guard let limit = request.bytesPerSecondLimit else { return }
         try self.easy.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: limit)
     }
 

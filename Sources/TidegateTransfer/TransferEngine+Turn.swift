@@ -20,8 +20,12 @@ extension TransferEngine {
 
     /// A timer is due; true where it was libcurl's.
     func timerFired(_ token: UInt64) -> Bool {
-        guard token == CurlTimer.token else { return false }
+        guard token >= CurlTimer.token else { return false }
         self.wakeUps += 1
+        guard token == CurlTimer.token else {
+            self.slots[Int(token - CurlTimer.token) - 1]?.unthrottle()
+            return true
+        }
         self.timer.fired()
         return true
     }
@@ -106,6 +110,11 @@ extension TransferEngine {
             guard slot.request?.id == id else { return nil }
         }
         if pending.contains(.blocked) { self.waitForSink(of: slot) }
+        if pending.contains(.throttled) {
+            // A timer that outlives its attempt finds nothing to let go on.
+            let delay = slot.throttle(at: self.time.monotonic()) ?? .zero
+            _ = self.loop.schedule(after: delay, token: CurlTimer.token + UInt64(slot.number) + 1)
+        }
         if pending.contains(.moved), slot.isProgressDue(at: self.now) {
             client.attempt(id, reported: .progress(slot.progress()))
             guard slot.request?.id == id else { return nil }
