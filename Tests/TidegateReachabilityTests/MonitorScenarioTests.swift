@@ -157,6 +157,16 @@ struct MonitorScenarioTests {
         #expect(await eventually { watcher.resolver.invalidations > before }, "another path may have other answers")
     }
 
+    @Test("A name of this host needs no way to a resolver")
+    func localName() async throws {
+        let namespace = try NetworkNamespace()
+        var configuration = ReachabilityConfiguration()
+        configuration.targets = [try Target("localhost:8080")]
+        let watcher = Watcher(namespace, configuration, names: ["localhost": [try address("127.0.0.1")]])
+        let status = await watcher.first()
+        #expect(status.targets.first?.verdict.notes == [.thisHost])
+    }
+
     @Test("One look needs no watch and says so")
     func once() async throws {
         let world = try World()

@@ -208,6 +208,20 @@ struct RouteScenarioTests {
         #expect(status.global.level == .routed)
     }
 
+    @Test("A default that expires is missed at its time, although no message says so")
+    func expiry() async throws {
+        let world = try World()
+        try world.here.run(["ip", "-6", "route", "del", "default"])
+        let command = ["ip", "-6", "route", "add", "default", "via", "2001:db8::1", "dev", "v0", "expires", "2"]
+        try world.here.run(command)
+        let start = ContinuousClock.now
+        let watcher = Watcher(world.here)
+        #expect(await watcher.first().verdict(.ipv6).level == .routed)
+        let status = await watcher.status { $0.verdict(.ipv6).level < .routed }
+        #expect(status.verdict(.ipv6) == Verdict(level: .local, reason: .noRoute))
+        #expect(ContinuousClock.now - start < .seconds(4))
+    }
+
     // MARK: Rules
 
     @Test("A default in another table counts once a rule leads there")

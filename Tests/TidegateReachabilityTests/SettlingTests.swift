@@ -85,6 +85,16 @@ struct SettlingTests {
         #expect(machine.handle(self.judged(self.routed), at: self.at(40)).count == 2)
     }
 
+    @Test("The verdict on a new question is told at once")
+    func newQuestion() {
+        var machine = HoldMachine()
+        _ = machine.handle(self.judged(self.none), at: self.at(0))
+        machine.startAnew()
+        #expect(machine.handle(self.judged(self.routed), at: self.at(10)).count == 2)
+        _ = machine.handle(self.judged(self.none), at: self.at(20))
+        #expect(machine.handle(self.judged(self.routed), at: self.at(30)).isEmpty)
+    }
+
     @Test("The first news is looked at at once, a burst together, a loss never later")
     func pacing() {
         var pacer = EvaluationPacer()

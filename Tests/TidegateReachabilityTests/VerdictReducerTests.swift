@@ -46,6 +46,13 @@ struct VerdictReducerTests {
         #expect(self.usual.family(.ipv4, [.silent]) == .unknown)
     }
 
+    @Test("A sandbox without lookups blinds, a kernel without IPv6 merely lacks it", arguments: [1, 38, 95] as [Int32])
+    func unsupported(code: Int32) throws {
+        #expect(self.usual.judge(.refused(code, hasText: true), of: self.internet) == .silent)
+        let ipv6 = self.usual.judge(.refused(code), of: try address("2001:4860:4860::8888"))
+        #expect(self.usual.family(.ipv6, [ipv6]) == Verdict(level: .none, reason: .noAddress))
+    }
+
     @Test("A dead nexthop, a dead link and a missing one are no path", arguments: [0x01, 0x10] as [UInt32])
     func dead(flag: UInt32) {
         #expect(self.judge(self.route { $0.flags = flag }) == .failed(.noCarrier, deadLink: 77))

@@ -11,9 +11,13 @@ enum Judgement: Hashable {
 }
 
 extension Unreachable {
-    /// The reason behind a refused lookup (errno(3)); nil where the request itself was wrong.
-    init?(lookupErrno code: Int32, hasText: Bool) {
+    /// The reason behind a refused lookup (errno(3)); nil where the refusal says nothing about the network.
+    init?(lookupErrno code: Int32, hasText: Bool, family: AddressFamily) {
         switch code {
+        // EPERM, ENOSYS, EOPNOTSUPP: a sandbox that answers no lookups, or a kernel built without IPv6.
+        case 1, 38, 95:
+            guard family == .ipv6 else { return nil }
+            self = .noRoute
         case 101: self = .noRoute
         case 113: self = .routeUnreachable
         case 13: self = .prohibited

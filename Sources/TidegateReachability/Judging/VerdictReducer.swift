@@ -36,7 +36,8 @@ struct VerdictReducer {
         switch (lookup.matched, lookup.chosen) {
         case (.none, _), (_, .none): .silent
         case (.refused(let code, let hasText), _), (.route, .refused(let code, let hasText)):
-            Unreachable(lookupErrno: code, hasText: hasText).map { .failed($0, deadLink: nil) } ?? .silent
+            Unreachable(lookupErrno: code, hasText: hasText, family: destination.family)
+                .map { .failed($0, deadLink: nil) } ?? .silent
         case (.route(let matched), .route(let chosen)):
             switch matched.kind {
             case .local: self.thisHost(chosen)

@@ -99,6 +99,12 @@ struct TargetBook {
         self.names[name] = known
         guard known.addresses != before else { return false }
         self.plan = nil
+        // So far the resolvers were judged in the target's place.
+        if before.isEmpty {
+            for position in self.entries.indices where self.entries[position].target.host == name {
+                self.entries[position].hold.startAnew()
+            }
+        }
         return true
     }
 

@@ -24,7 +24,10 @@ extension Watchkeeper {
         let count = self.evaluateTargets(reducer, heardAt: heardAt)
         self.tell(told)
         // A socket that died on the way has left silence behind, which is no verdict.
-        guard case .seeing = self.kernel.sight else { return self.goBlind() }
+        if case .blind(let text) = self.kernel.sight {
+            self.parts.bus.publish(.netlink(.lost(text)))
+            return self.goBlind()
+        }
         self.finish(reducer, lookups: questions.count + count, expiry: soonest)
     }
 
@@ -113,7 +116,9 @@ extension Watchkeeper {
         let verdicts = zip(self.resolverAddresses, own).map {
             AddressVerdict(address: $0, verdict: reducer.address($0, $1))
         }
+        let before = self.resolverVerdict.level
         self.resolverVerdict = VerdictReducer.best(verdicts) ?? .unknown
+        if before < .routed, self.resolverVerdict.level >= .routed { self.askNames(all: true) }
     }
 
     // The kernel prefers a dead default to a live one with a higher metric; worth a word to whoever looks.

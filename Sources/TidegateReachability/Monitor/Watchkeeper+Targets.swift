@@ -31,10 +31,8 @@ extension Watchkeeper {
 
     func askNames(all: Bool) {
         if all { self.arm(.names, at: self.kernel.now + Watchkeeper.nameInterval) }
-        // Without a way to any resolver a question would only time out.
-        guard self.isReady, self.resolverVerdict.level == .unknown || self.resolverVerdict.level >= .routed else {
-            return
-        }
+        // Also without a way to any resolver: /etc/hosts needs none, and a failure comes at once.
+        guard self.isReady else { return }
         for name in self.book.namesToAsk(all: all) {
             self.book.asked(name)
             self.parts.resolver.resolve(name) { [send = self.send] result in _ = send(.resolved(name, result)) }

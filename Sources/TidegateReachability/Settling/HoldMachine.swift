@@ -36,6 +36,12 @@ struct HoldMachine {
         [self.gates.pending?.deadline, self.people.pending?.deadline].compactMap { $0 }.min()
     }
 
+    /// Tells the next verdict at once, whatever it is: it answers another question than the last one did.
+    mutating func startAnew() {
+        self.gates.startAnew()
+        self.people.startAnew()
+    }
+
     /// True where this verdict would change nothing.
     func isSettled(at verdict: Verdict) -> Bool {
         self.gates.pending == nil && self.people.pending == nil && self.gates.verdict == verdict
@@ -77,11 +83,15 @@ struct HoldMachine {
         private(set) var since = MonotonicTime(nanoseconds: 0)
         fileprivate private(set) var detection: Duration?
         fileprivate private(set) var pending: Pending?
+        private var isNew = true
+
+        fileprivate mutating func startAnew() { self.isNew = true }
 
         fileprivate mutating func judged(
             _ verdict: Verdict, holding time: Duration, _ detection: Duration?, at now: MonotonicTime
         ) {
-            guard let current = self.verdict, current.level != .unknown, verdict.level > current.level else {
+            guard !self.isNew, let current = self.verdict, current.level != .unknown, verdict.level > current.level
+            else {
                 return self.settle(verdict, detection, at: now)
             }
             let since = self.pending?.since ?? now
@@ -99,6 +109,7 @@ struct HoldMachine {
             self.verdict = verdict
             self.detection = detection
             self.pending = nil
+            self.isNew = false
         }
     }
 }
