@@ -69,9 +69,12 @@ public final class Session: Sendable {
     /// The handle of a task that is not over or ended lately; nil where the id is not known.
     public func handle(_ id: TaskID) -> TransferTask? { self.surroundings.registry.all.first { $0.id == id } }
 
-    /// Counts of tasks and connections now.
+    /// Counts of tasks and connections now; idle connections as they were when this was asked for the last time.
     public func statistics() -> SessionStatistics {
-        SessionStatistics(of: self.surroundings.registry.live, at: self.time.monotonic())
+        self.surroundings.line.send(.countConnections)
+        var statistics = SessionStatistics(of: self.surroundings.registry.live, at: self.time.monotonic())
+        statistics.idleConnections = self.surroundings.registry.idleConnections
+        return statistics
     }
 
     /// Ends the session: no task is made any more, and the last event is `session.invalidated`.

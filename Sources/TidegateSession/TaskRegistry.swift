@@ -9,6 +9,7 @@ final class TaskRegistry: Sendable {
         var ended: [TransferTask] = []
         var oldestEnded = 0
         var isClosed = false
+        var idleConnections = 0
     }
 
     private let kept: Int
@@ -40,6 +41,10 @@ final class TaskRegistry: Sendable {
             }
         }
     }
+
+    func note(idleConnections: Int) { self.state.withLock { $0.idleConnections = idleConnections } }
+
+    var idleConnections: Int { self.state.withLock { $0.idleConnections } }
 
     func close() -> Bool {
         self.state.withLock { state in

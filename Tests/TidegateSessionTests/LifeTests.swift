@@ -61,7 +61,14 @@ struct LifeTests {
         arguments: [Duration.seconds(5), .milliseconds(10)])
     func suspend(pauseLimit: Duration) async throws {
         let scratch = try Scratch()
-        let server = try LiveServer { .pattern(600_000, for: $0, slice: 20_000, pauseMilliseconds: 10) }
+        let server = try LiveServer { request in
+            guard request.rangeStart == nil else { return .pattern(600_000, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 600000"])
+            return LiveServerAnswer([
+                .send(head), .pattern(from: 0, count: 200_000), .wait(milliseconds: 2000),
+                .pattern(from: 200_000, count: 400_000),
+            ])
+        }
         defer { server.stop() }
         let rig = try SessionRig(try .init(pauseLimit: pauseLimit))
         var request = try TaskRequest(url: server.url())
@@ -177,6 +184,44 @@ struct LifeTests {
         let late = rig.run(try TaskRequest(url: server.url()))
         #expect(await late.result().outcome == .cancelled)
         await rig.session.invalidate(cancellingTasks: false)
+    }
+
+    @Test("A full disk fails the task as such")
+    func fullDisk() async throws {
+        let server = try LiveServer { .pattern(100_000, for: $0) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let full = try ScratchOutput("/dev/full")
+        var request = try TaskRequest(url: server.url())
+        request.destination = .descriptor(full.descriptor)
+        let result = await rig.run(request).result()
+        #expect(result.failure == .diskFull)
+        #expect(result.attribution?.party == .mine)
+        #expect(result.explanation?.contains("No space left") == true)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A session that is let go of cancels its tasks: nobody waits for ever")
+    func released() async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        var rig: SessionRig? = try SessionRig()
+        let task = try #require(rig?.run(try TaskRequest(url: server.url())))
+        rig = nil
+        #expect(await task.result().outcome == .cancelled)
+    }
+
+    @Test("A body larger than its bound fails, and none is asked for in compressed form")
+    func bound() async throws {
+        let server = try LiveServer { _ in .respond(text: "far too long") }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .memory(limit: 5)
+        let result = await rig.run(request).result()
+        #expect(result.failure == .tooLarge)
+        #expect(server.requests.first?.field("accept-encoding") == nil)
+        await rig.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Updates end with the entry that says completed")

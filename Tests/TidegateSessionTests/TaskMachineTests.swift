@@ -124,7 +124,7 @@ struct TaskMachineTests {
         var chance = SeededGenerator(seed: 2026)
         for life in 0..<10_000 {
             var script = Life()
-            for step in 0..<40 {
+            for step in 0..<30 {
                 let input = script.nextInput(using: &chance)
                 script.take(input, at: MonotonicTime(nanoseconds: UInt64(step)))
                 if script.defect != nil { break }

@@ -66,7 +66,7 @@ extension SessionCore {
     }
 
     private func patienceOver(_ record: TaskRecord) {
-        guard let shut = record.shut, record.gateWaitBegan != nil else { return }
+        guard let shut = record.shut, record.waitsAtGate else { return }
         self.leaveGate(record, .timeout)
         record.tally.requireUnmet = shut.requirement
         self.fail(record, .gateTimeout, shut.words)

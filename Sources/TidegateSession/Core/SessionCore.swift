@@ -60,6 +60,7 @@ final class SessionCore: TransferClient {
         case .committed(let number, let result):
             if let record = self.records[number] { self.committed(record, result) }
         case .cleaned(let number): if let record = self.records[number] { self.publishEnd(of: record) }
+        case .countConnections: self.surroundings.registry.note(idleConnections: self.engine.connections.idle)
         case .drain(let cancelling, let done): self.drain(cancellingTasks: cancelling, done)
         }
     }

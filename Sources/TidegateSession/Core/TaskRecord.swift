@@ -97,12 +97,16 @@ final class TaskRecord {
     /// True where the attempt's request may be sent once more.
     var mayRepeat: Bool { self.request.isIdempotent || self.attempt?.contact == nil }
 
+    var waitsAtGate: Bool { self.machine.isHeld(for: .path) || self.machine.isHeld(for: .constraint) }
+
     var situation: TaskClocks.Situation {
         TaskClocks.Situation(
-            isSuspended: self.machine.isSuspended && self.machine.phase != .finishing,
-            isHeld: !self.machine.heldReasons.isEmpty, waitsAtGate: self.gateWaitBegan != nil,
+            isSuspended: self.machine.isSuspended,
+            isHeld: !self.machine.heldReasons.isEmpty, waitsAtGate: self.waitsAtGate,
             isOnWire: self.attempt != nil && self.machine.phase == .running,
-            isInGrace: self.clocks.hasAppointment(.grace), isOver: self.machine.isOver)
+            isInGrace: self.clocks.hasAppointment(.grace),
+            // Once every byte is here no clock may come between the file and its place.
+            isOver: self.machine.isOver || self.machine.phase == .finishing)
     }
 
     /// How far the bodies have come, for people.

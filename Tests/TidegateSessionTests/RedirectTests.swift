@@ -1,0 +1,86 @@
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+@Suite(.timeLimit(.minutes(1)))
+struct RedirectTests {
+    @Test("A redirect is followed, and secrets stay with the origin they were given for")
+    func followed() async throws {
+        let end = try LiveServer { _ in .respond(text: "end") }
+        let start = try LiveServer { request in
+            switch request.path {
+            case "/1": .respond(302, ["Location: /2"])
+            default: .respond(307, ["Location: \(end.url("/3"))"])
+            }
+        }
+        defer {
+            start.stop()
+            end.stop()
+        }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: start.url("/1"), headers: [HeaderField("Cookie", "a=b"), HeaderField("X", "y")])
+        request.credentials = Credentials(user: "u", password: "p")
+        let task = rig.run(request)
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.attempts == 1)
+        #expect(String(decoding: task.body(), as: UTF8.self) == "end")
+        #expect(start.requests.map { $0.field("authorization") } == ["Basic dTpw", "Basic dTpw"])
+        #expect(end.requests.first?.field("authorization") == nil)
+        #expect(end.requests.first?.field("cookie") == nil)
+        #expect(end.requests.first?.field("x") == "y")
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A circle of redirects ends after ten")
+    func circle() async throws {
+        let server = try LiveServer { _ in .respond(302, ["Location: /"]) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        #expect(result.failure == .httpStatus)
+        #expect(result.explanation?.contains("redirects more than 10 times") == true)
+        #expect(server.requests.count == 11)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A POST becomes a GET after 303 and stays a POST after 307")
+    func methods() async throws {
+        let server = try LiveServer { request in
+            switch request.path {
+            case "/303": .respond(303, ["Location: /end"])
+            case "/307": .respond(307, ["Location: /end"])
+            default: .respond(text: "ok")
+            }
+        }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        for path in ["/303", "/307"] {
+            let request = try TaskRequest(url: server.url(path), method: "POST", body: .data(Array("tide".utf8)))
+            #expect(await rig.run(request).result().outcome == .success)
+        }
+        let ends = server.requests.filter { $0.path == "/end" }
+        #expect(ends.map(\.method) == ["GET", "POST"])
+        #expect(ends.map { String(decoding: $0.body, as: UTF8.self) } == ["", "tide"])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Sixty-four at a time of three thousand small requests all come back, none twice")
+    func many() async throws {
+        let server = try LiveServer { _ in .respond(text: "tide") }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(maxConnectionsPerHost: 64))
+        let tasks = try (0..<3000).map { _ in rig.run(try TaskRequest(url: server.url())) }
+        var good = 0
+        for task in tasks where await task.result().outcome == .success { good += 1 }
+        #expect(good == 3000)
+        #expect(server.requests.count == 3000)
+        #expect(server.accepted <= 64)
+        let completed = rig.heard.events.count {
+            if case .task(let event) = $0.occurrence, case .completed = event.change { true } else { false }
+        }
+        #expect(completed == 3000)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}

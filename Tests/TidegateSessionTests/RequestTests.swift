@@ -1,0 +1,111 @@
+import Testing
+import TidegateModel
+
+@testable import TidegateSession
+
+@Suite
+struct RequestTests {
+    @Test(
+        "A URL is requested without user information and fragment, and told without its query",
+        arguments: [
+            ("http://h.test", "http://h.test/", "http://h.test/"),
+            ("HTTP://H.Test:80/a?b=c#d", "http://h.test/a?b=c", "http://h.test/a"),
+            ("https://u:p@h.test:8443/", "https://h.test:8443/", "https://h.test:8443/"),
+            ("http://[::1]:8080/x", "http://[::1]:8080/x", "http://[::1]:8080/x"),
+            ("http://[::1]/x", "http://[::1]/x", "http://[::1]/x"),
+            ("http://h.test?q", "http://h.test/?q", "http://h.test/"),
+            ("http://h.test/ä", "http://h.test/%C3%A4", "http://h.test/%C3%A4"),
+        ])
+    func urls(_ row: (String, String, String)) throws {
+        let url = try RequestURL(row.0)
+        #expect(url.text == row.1)
+        #expect(url.textWithoutQuery == row.2)
+    }
+
+    @Test(
+        "What cannot be asked for is refused with a sentence that quotes it",
+        arguments: ["", "h.test", "ftp://h.test/", "http://", "http:///x", "http://h.test:99999/", "http://-/", "file:///x"])
+    func badURLs(_ text: String) {
+        let error = #expect(throws: TaskError.self) { try TaskRequest(url: text) }
+        #expect(error?.reason == .invalidRequest)
+        #expect(error?.underlying.contains(text) == true)
+    }
+
+    @Test("Nothing can be smuggled into a request's head")
+    func smuggling() {
+        #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/\r\nX: y") }
+        #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/a b") }
+        #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/", method: "GET /x") }
+        #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/", headers: [.init("A", "b\r\nC: d")]) }
+        #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/", headers: [.init("A b", "c")]) }
+    }
+
+    @Test("The kind follows from the bodies, idempotence from the method or a key")
+    func kinds() throws {
+        var request = try TaskRequest(url: "http://h.test/")
+        #expect(request.kind == .data)
+        request.destination = .file("/x")
+        #expect(request.kind == .download)
+        let post = try TaskRequest(url: "http://h.test/", method: "POST", body: .data([1]))
+        #expect(post.kind == .upload)
+        #expect(!post.isIdempotent)
+        let keyed = try TaskRequest(url: "http://h.test/", method: "POST", headers: [.init("idempotency-key", "k")])
+        #expect(keyed.isIdempotent)
+        #expect(try TaskRequest(url: "http://h.test/", method: "DELETE").isIdempotent)
+    }
+
+    @Test(
+        "A Location is read as RFC 3986 says",
+        arguments: [
+            ("http://b.test/x", "http://b.test/x"), ("//b.test/x", "http://b.test/x"), ("/x", "http://a.test/x"),
+            ("y", "http://a.test/p/y"), ("../y", "http://a.test/y"), ("./y?z", "http://a.test/p/y?z"),
+            ("?z", "http://a.test/p/q?z"), ("/x?u=http://c", "http://a.test/x?u=http://c"), ("..", "http://a.test/"),
+            ("#f", "http://a.test/p/q?r"),
+        ])
+    func locations(_ row: (String, String)) throws {
+        #expect(try RequestURL("http://a.test/p/q?r").following(row.0).text == row.1)
+    }
+
+    @Test(
+        "Redirects change the method and drop credentials as they must",
+        arguments: [
+            (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (303, "PUT", "GET"), (307, "POST", "POST"),
+            (308, "POST", "POST"), (301, "PUT", "PUT"), (301, "HEAD", "HEAD"), (302, "GET", "GET"),
+        ])
+    func redirects(_ row: (Int, String, String)) throws {
+        let first = RedirectRule.Hop(
+            method: row.1, url: try RequestURL("http://a.test/"), keepsBody: true, keepsCredentials: true)
+        let same = try RedirectRule.follow(row.0, to: "/b", from: first)
+        #expect(same.method == row.2)
+        #expect(same.keepsBody == (row.1 == row.2))
+        #expect(same.keepsCredentials)
+        let other = try RedirectRule.follow(row.0, to: "http://b.test/", from: first)
+        #expect(!other.keepsCredentials)
+        #expect(try !RedirectRule.follow(row.0, to: "http://a.test/", from: other).keepsCredentials)
+        #expect(try !RedirectRule.follow(row.0, to: "https://a.test/", from: first).keepsCredentials)
+    }
+
+    @Test("Impossible policies cannot be made, and the error names the field")
+    func policies() {
+        func field(_ make: () throws(PolicyError) -> Void) -> String? {
+            do throws(PolicyError) {
+                try make()
+                return nil
+            } catch {
+                return error.field
+            }
+        }
+        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(attempts: 0) } == "retry.attempts")
+        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(base: .zero) } == "retry.base")
+        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(cap: .milliseconds(1)) } == "retry.cap")
+        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(maxElapsed: .zero) } == "retry.max_elapsed")
+        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(statuses: [200]) } == "retry.statuses")
+        #expect(field { () throws(PolicyError) in _ = try RetryBudgetPolicy(tokens: -1) } == "budget.tokens")
+        #expect(field { () throws(PolicyError) in _ = try GatePolicy(patience: .seconds(-1)) } == "gate.patience")
+        #expect(field { () throws(PolicyError) in _ = try TLSPolicy(pins: ["h": ["x"]]) } == "tls.pins")
+        #expect(field { () throws(PolicyError) in _ = try SessionConfiguration(proxy: "x") } == "proxy")
+        #expect(
+            field { () throws(PolicyError) in _ = try SessionConfiguration(maxConnections: 0) } == "max_connections")
+        #expect(field { () throws(PolicyError) in _ = try SessionConfiguration(lossGrace: .seconds(31)) } == "loss_grace")
+    }
+}
