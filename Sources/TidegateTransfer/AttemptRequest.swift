@@ -40,7 +40,7 @@ package struct AttemptRequest: Sendable {
     package var userAgent: String?
     /// Whether the answer may be compressed; never with ``resume``.
     package var acceptsCompression: Bool
-    /// The rate limit in bytes per second, ours for the answer and libcurl's, which is coarse, for the request; nil is none.
+    /// The rate limit in bytes per second, exact for the answer and coarse (libcurl's) for the request; nil is none.
     package var bytesPerSecondLimit: Int64?
     /// Whether libcurl may send the request again by itself when a reused connection turns out dead.
     ///
