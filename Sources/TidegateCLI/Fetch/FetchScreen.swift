@@ -24,6 +24,11 @@ actor FetchScreen {
     private var finishedResults: [TaskResult?]
     private var meters: [RateMeter]
     private var retryAt: [MonotonicTime?]
+    private var waited: [Duration?]
+    /// The attempt whose continuation was told last.
+    private var toldResumption: [Int]
+    /// What was held while no attempt ran.
+    private var kept: [TransferProgress]
     private var painter = Painter()
     private var above: [String] = []
 
@@ -39,15 +44,18 @@ actor FetchScreen {
         self.finishedResults = tasks.map { _ in nil }
         self.meters = tasks.map { _ in RateMeter() }
         self.retryAt = tasks.map { _ in nil }
+        self.waited = tasks.map { _ in nil }
+        self.toldResumption = tasks.map { _ in 0 }
+        self.kept = tasks.map { _ in TransferProgress() }
     }
 
     /// Follows the transfers until the Swift task is cancelled.
     func follow(_ bus: EventBus) async {
         let changes = bus.subscribe(.watch, keepingNewest: 4096) { event in
-            guard case .task(let task) = event.occurrence, case .progress = task.change else {
-                return event.occurrence.topic == .task
-            }
-            return false
+            guard case .task(let task) = event.occurrence else { return false }
+            // Where bytes go on from is told by the first progress after them; all other progress is painted.
+            if case .progress(let progress, _) = task.change { return progress.offset > 0 }
+            return true
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -90,12 +98,31 @@ actor FetchScreen {
     private func heard(_ event: TaskEvent, at moment: MonotonicTime) {
         // A line after the last one would confuse.
         guard let position = self.positions[event.id], self.finishedResults[position] == nil else { return }
-        if case .retryScheduled(_, let delay) = event.change { self.retryAt[position] = moment + delay }
+        let waited = self.remember(event.change, of: position, at: moment)
         guard self.look.progress == .plain,
-            let line = FetchText.line(
-                event.change, label: self.labels[position], progress: self.tasks[position].progress)
+            let line = FetchText.line(event.change, label: self.labels[position], waited: waited)
         else { return }
+        if case .progress(let progress, _) = event.change {
+            guard self.toldResumption[position] != progress.attempt else { return }
+            self.toldResumption[position] = progress.attempt
+        }
         self.look.terminal.note(line)
+    }
+
+    // Gives what an attempt that starts now has waited for a path: a release alone may be the end of the transfer.
+    private func remember(_ change: TaskEvent.Change, of position: Int, at moment: MonotonicTime) -> Duration? {
+        switch change {
+        case .retryScheduled(_, let delay): self.retryAt[position] = moment + delay
+        case .released(let reason, let after) where reason == .path || reason == .constraint:
+            self.waited[position] = (self.waited[position] ?? .zero) + after
+        case .attemptStarted:
+            defer { self.waited[position] = nil }
+            return self.waited[position]
+        case .created, .resumed, .suspended, .held, .released, .gate, .responseHead, .progress, .attemptFailed,
+            .attemptSucceeded, .retriesExhausted, .restarted, .refetched, .moved, .moveFailed, .completed:
+            break
+        }
+        return nil
     }
 
     private func paint() {
@@ -118,9 +145,13 @@ actor FetchScreen {
     }
 
     private func line(_ position: Int, _ info: TaskInfo, _ now: MonotonicTime, _ style: TextStyle) -> String {
+        var info = info
         if case .running = info.state {
+            // Until its first bytes arrive an attempt does not say where it goes on.
+            if info.progress.offset + info.progress.receivedWire == 0 { info.progress = self.kept[position] }
             self.meters[position].add(info.progress.offset + info.progress.receivedWire + info.progress.sent, at: now)
         } else {
+            self.kept[position] = info.progress
             self.meters[position].reset()
         }
         return ProgressLine(

@@ -4,24 +4,26 @@ internal import TidegateDaemon
 /// Words what happens to transfers for people.
 enum FetchText {
     /// The line of one event of a transfer; nil for events that nobody needs to read.
-    static func line(_ change: TaskEvent.Change, label: String, progress: TransferProgress) -> String? {
+    ///
+    /// `waited` is how long the transfer was held for a path since its last attempt.
+    static func line(_ change: TaskEvent.Change, label: String, waited: Duration? = nil) -> String? {
         switch change {
-        case .attemptStarted(let number): return number == 1 ? "\(label): started" : nil
+        case .attemptStarted(let number):
+            if let waited { return "\(label): going on after \(DurationText(waited))" }
+            return number == 1 ? "\(label): started" : nil
         case .held(let reason, let detail):
             // Queues move by themselves, and a backoff is told by the retry.
             guard reason != .concurrency, reason != .backoff, reason != .schedule else { return nil }
             return "\(label): waiting: \(detail ?? reason.words)"
-        case .released(let reason, let after):
-            guard reason == .path || reason == .constraint || reason == .disk else { return nil }
-            return "\(label): going on after \(DurationText(after))"
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
+            if failure == .cancelled { return nil }
             guard isCharged else { return "\(label): the path was lost" }
             return "\(label): attempt \(summary.number) failed: \(self.words(failure, summary.status, attribution))"
         case .retryScheduled(_, let delay): return "\(label): retry in \(DurationText(delay))"
-        case .responseHead(_, let expected): return self.head(label, progress, expected)
+        case .progress(let progress, _): return self.resumed(label, progress)
         case .restarted(let discarded):
             return "\(label): starting again: \(ByteText(discarded)) could not be continued"
-        case .created, .resumed, .suspended, .gate, .progress, .attemptSucceeded, .retriesExhausted, .refetched,
+        case .created, .resumed, .suspended, .released, .gate, .responseHead, .attemptSucceeded, .retriesExhausted, .refetched,
             .moved, .moveFailed, .completed:
             return nil
         }
@@ -43,23 +45,37 @@ enum FetchText {
     /// Why a transfer failed and whose failure it was.
     static func failure(_ result: TaskResult) -> String {
         let tries = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
-        let why = result.explanation ?? result.failure.map { self.words($0, result.status, result.attribution) } ?? ""
+        let why = self.explanation(result) ?? result.failure.map { self.words($0, result.status, nil) } ?? ""
         guard let attribution = result.attribution else { return "failed\(tries): \(why)" }
-        let evidence = attribution.evidence.first.map { why.contains($0) ? "" : ": \($0)" } ?? ""
-        return "failed\(tries): \(why) (\(attribution.party.words)\(evidence))"
+        guard let evidence = attribution.evidence.first, !why.contains(evidence) else {
+            return "failed\(tries): \(why) (\(attribution.party.words))"
+        }
+        return "failed\(tries): \(evidence) (\(attribution.party.words)): \(why)"
     }
 
     /// What a 75 ends with: the first rung that is missing, and why.
     static func gaveUp(_ result: TaskResult) -> String {
         let rung = result.attribution?.rung.map { "\($0.rawValue): " } ?? ""
-        let unmet = result.requireUnmet.map { " (\($0) was required)" } ?? ""
-        let why = result.explanation ?? result.attribution?.evidence.first ?? "no path"
+        let unmet = result.requireUnmet.map { $0 == .routed ? "" : " (\($0) was required)" } ?? ""
+        let why = self.explanation(result) ?? result.attribution?.evidence.first ?? "no path"
         return "gave up waiting for a path: \(rung)\(why)\(unmet)"
     }
 
-    private static func head(_ label: String, _ progress: TransferProgress, _ expected: Int64?) -> String? {
+    // The explanation stands alone elsewhere; here the URL and the number of attempts have been said.
+    private static func explanation(_ result: TaskResult) -> String? {
+        guard var text = result.explanation else { return nil }
+        for prefix in ["\(result.url): ", "\(URLText.redacted(result.url)): ", "no path: "] where text.hasPrefix(prefix) {
+            text.removeFirst(prefix.count)
+        }
+        let suffix = ", after \(result.attempts) attempts"
+        if text.hasSuffix(suffix) { text.removeLast(suffix.count) }
+        return text
+    }
+
+    private static func resumed(_ label: String, _ progress: TransferProgress) -> String? {
         guard progress.offset > 0 else { return nil }
-        let percent = progress.fraction.map { "\(Int($0 * 100)) %" } ?? ByteText(progress.offset).description
+        let share = progress.expected.map { Double(progress.offset) / Double(max(1, $0)) }
+        let percent = share.map { "\(Int($0 * 100)) %" } ?? ByteText(progress.offset).description
         return "\(label): resuming at \(percent)"
     }
 
@@ -73,13 +89,13 @@ extension Party {
     /// Whose failure it was, in words.
     var words: String {
         switch self {
-        case .mine: "this host's"
-        case .gateway: "the gateway's"
-        case .upstream: "the upstream network's"
-        case .resolver: "the resolver's"
-        case .path: "somewhere on the path"
-        case .theirs: "theirs"
-        case .unknown: "nothing tells whose"
+        case .mine: "this side's fault"
+        case .gateway: "the gateway's fault"
+        case .upstream: "the upstream network's fault"
+        case .resolver: "the resolver's fault"
+        case .path: "somebody's fault on the path"
+        case .theirs: "their side's fault"
+        case .unknown: "nothing tells whose fault"
         }
     }
 }

@@ -69,6 +69,9 @@ extension EventRecord {
     private static func failed(
         _ summary: AttemptSummary, _ failure: TaskFailure, _ attribution: Attribution?, isCharged: Bool
     ) -> EventRecord {
+        guard failure != .cancelled else {
+            return EventRecord(.debug, "attempt cancelled", ["attempt": "\(summary.number)"])
+        }
         var record = EventRecord(
             .info, isCharged ? "attempt failed" : "attempt ended by a lost path",
             ["attempt": "\(summary.number)", "error_type": "\(failure.label)"])

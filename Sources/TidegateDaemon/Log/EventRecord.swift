@@ -76,7 +76,9 @@ struct EventRecord {
                 .debug, "dump complete", ["reason": "\(reason.rawValue)", "duration": "\(DurationText(duration))"])
         case .dumpInterrupted: self.init(.debug, "the kernel interrupted a dump: dumping again")
         case .malformed(let count): self.init(.warning, "malformed netlink messages", ["count": "\(count)"])
-        case .modeChanged(let mode): self.init(.warning, "monitor mode changed", ["mode": "\(mode.rawValue)"])
+        case .modeChanged(let mode):
+            let isNormal = mode == .event || mode == .once
+            self.init(isNormal ? .info : .warning, "monitor mode changed", ["mode": "\(mode.rawValue)"])
         case .lost(let text):
             self.init(.warning, "netlink lost: the level is unknown and gates are open", ["error": "\(text)"])
         }

@@ -1,6 +1,6 @@
 internal import Logging
 internal import ServiceLifecycle
-internal import TidegateBus
+internal import Tidegate
 internal import TidegateModel
 
 /// Writes the bus's events to the log.

@@ -1,5 +1,5 @@
 internal import ServiceLifecycle
-internal import TidegateBus
+internal import Tidegate
 internal import TidegateModel
 
 /// Tells the bus that the daemon is stopping, before anything has stopped.

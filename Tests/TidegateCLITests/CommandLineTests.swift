@@ -1,0 +1,123 @@
+import ArgumentParser
+import Testing
+import Tidegate
+import TidegateDaemon
+import TidegateModel
+
+@testable import TidegateCLI
+
+@Suite struct CommandLineTests {
+    private func farewell(_ words: String...) -> Farewell? {
+        do {
+            var command = try TidegateCommand.parseAsRoot(words)
+            // Help comes as a command of its own.
+            if !(command is any AsyncParsableCommand) { try command.run() }
+            return nil
+        } catch {
+            return Farewell(error, parsedBy: TidegateCommand.self)
+        }
+    }
+
+    @Test("Usage errors end with 2 and one sentence")
+    func usage() {
+        #expect(self.farewell("status", "--jsn")?.code == 2)
+        #expect(self.farewell("status", "--jsn")?.complaint == "tidegate: unknown option '--jsn'. Did you mean '--json'?")
+        #expect(self.farewell("status", "-4", "-6")?.complaint == "tidegate: -4 and -6 exclude each other")
+        #expect(
+            self.farewell("status", "--target", "a:b")?.complaint
+                == "tidegate: --target: \"b\" in \"a:b\" is not a port from 1 to 65535")
+        #expect(self.farewell("explain", "x")?.code == 2)
+    }
+
+    @Test("The version and help are answers, not complaints")
+    func answers() {
+        #expect(self.farewell("--version")?.answer == "tidegate 0.1.0")
+        #expect(self.farewell("--version")?.code == 0)
+        for command in ["status", "watch", "wait", "fetch", "serve"] {
+            let help = self.farewell(command, "--help")
+            #expect(help?.code == 0 && help?.complaint == nil)
+            #expect(help?.answer?.contains("USAGE: tidegate \(command)") == true, "\(command)")
+        }
+    }
+
+    @Test(
+        "Every ending has its number",
+        arguments: [
+            (.no, 1), (.usage, 2), (.unknown, 3), (.gaveUp, 75), (.notRunnable, 126), (.notFound, 127),
+            (.signal(2), 130), (.signal(15), 143),
+        ] as [(Ending.Code, Int32)])
+    func codes(_ code: Ending.Code, _ number: Int32) {
+        let farewell = Farewell(Ending(code, "why"), parsedBy: TidegateCommand.self)
+        #expect(farewell.code == number && farewell.complaint == "tidegate: why" && farewell.answer == nil)
+    }
+
+    @Test("A bad configuration is a usage error, a refused port is not")
+    func daemonErrors() throws {
+        #expect(Ending(.resource("cannot listen")) == Ending(.no, "cannot listen"))
+        let error = try #require(throws: DaemonError.self) {
+            var settings = DaemonSettings()
+            settings.configurationFile = "/nowhere/t.yml"
+            _ = try Daemon(settings)
+        }
+        #expect(Ending(error) == Ending(.usage, "/nowhere/t.yml: cannot be read: No such file or directory"))
+    }
+
+    @Test("wait takes conditions, limits and a command")
+    func waitOptions() throws {
+        let options = try WaitOptions.parse(
+            ["--for", "carrier:eth0", "--for", "host:[::1]:443", "--any", "--stable", "2s", "--", "ls", "-l"])
+        let values = try options.values()
+        #expect(values.conditions.map(\.description) == ["carrier:eth0", "host:[::1]:443/tcp"])
+        #expect(values.isAnyEnough && values.stable == .seconds(2) && values.timeout == .seconds(120))
+        #expect(options.command == ["ls", "-l"])
+        #expect(try WaitOptions.parse(["--for", "route", "--timeout", "inf"]).values().timeout == nil)
+    }
+
+    @Test(
+        "wait refuses what it cannot do",
+        arguments: [
+            (["wait"], "there is nothing to wait for: give --for"),
+            (["wait", "--for", "route", "--stable", "3m"], "--stable 3m does not fit into --timeout 2m"),
+            (["wait", "--for", "route", "--stable", "inf"], "--stable: inf would never be over"),
+            (["serve", "--config.check"], "--config.check needs --config.file"),
+            (["serve", "--web.telemetry-path", "m"], "--web.telemetry-path: \"m\" is not a free path that begins with /"),
+            (["serve", "--web.max-requests", "0"], "--web.max-requests: 0 is not from 1 to 10000"),
+        ])
+    func refusals(_ words: [String], _ sentence: String) {
+        #expect(throws: Never.self) {
+            do {
+                _ = try TidegateCommand.parseAsRoot(words)
+                Issue.record("\(words) was taken")
+            } catch {
+                #expect(Farewell(error, parsedBy: TidegateCommand.self).complaint == "tidegate: \(sentence)")
+            }
+        }
+    }
+
+    @Test("Something is stable when it has held long enough without a break")
+    func stableWait() {
+        func moment(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
+        var wait = StableWait(required: .seconds(5))
+        #expect(wait.observe(true, at: moment(10)) == .holdingUntil(moment(15)))
+        #expect(wait.observe(false, at: moment(14)) == .missing)
+        #expect(wait.observe(true, at: moment(16)) == .holdingUntil(moment(21)))
+        #expect(wait.observe(true, at: moment(21)) == .done)
+        var atOnce = StableWait(required: .zero)
+        #expect(atOnce.observe(true, at: moment(1)) == .done)
+    }
+
+    @Test("An answer of a server that does not know HEAD is an answer")
+    func hostChecks() {
+        func result(_ status: Int?, _ failure: TaskFailure?) -> TaskResult {
+            var result = Samples.result(failure == nil ? .success : .failure, failure)
+            result.status = status
+            return result
+        }
+        #expect(HostChecks.judge(result(200, nil), isAnyAnswerGood: false) == .passed)
+        #expect(HostChecks.judge(result(405, .httpStatus), isAnyAnswerGood: false) == .passed)
+        #expect(HostChecks.judge(result(503, .httpStatus), isAnyAnswerGood: false) == .failed(.httpError))
+        #expect(HostChecks.judge(result(503, .httpStatus), isAnyAnswerGood: true) == .passed)
+        #expect(HostChecks.judge(result(nil, .tlsFailed), isAnyAnswerGood: true) == .failed(.tlsFailed))
+        #expect(HostChecks.judge(result(nil, .deadlineExceeded), isAnyAnswerGood: true) == .failed(.timeout))
+    }
+}

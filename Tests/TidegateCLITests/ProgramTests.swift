@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+@Suite(.serialized) struct ProgramTests {
+    private func run(_ words: String...) async throws -> Program.Output {
+        try await Program.run([BuiltProduct.path(of: "tidegate")] + words)
+    }
+
+    @Test("The version is an answer")
+    func version() async throws {
+        let output = try await self.run("--version")
+        #expect(output.status == 0 && output.output == "tidegate 0.1.0\n" && output.errors.isEmpty)
+    }
+
+    @Test("A bad flag ends with 2 and one line")
+    func badFlag() async throws {
+        let output = try await self.run("status", "--loud")
+        #expect(output.status == 2 && output.output.isEmpty)
+        #expect(output.errors == "tidegate: unknown option '--loud'\n")
+    }
+
+    @Test("A condition that does not exist is quoted")
+    func nonsense() async throws {
+        let output = try await self.run("wait", "--for", "nonsense")
+        #expect(output.status == 2 && output.errors.hasPrefix("tidegate: --for: \"nonsense\" is not a condition"))
+        #expect(output.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test("wait gives way to its command, and says what cannot be run")
+    func command() async throws {
+        let output = try await self.run("wait", "--for", "host:127.0.0.1", "--", "sh", "-c", "echo $0; exit 7")
+        #expect(output.status == 7 && output.output == "sh\n")
+        let missing = try await self.run("wait", "--for", "host:127.0.0.1", "--", "/nowhere/at-all")
+        #expect(missing.status == 127)
+        #expect(missing.errors == "tidegate: /nowhere/at-all: No such file or directory\n")
+        let notRunnable = try await self.run("wait", "--for", "host:127.0.0.1", "--", "/etc/passwd")
+        #expect(notRunnable.status == 126)
+    }
+
+    @Test("A condition that does not hold now ends with 1 and names the rung")
+    func untrue() async throws {
+        let output = try await self.run("wait", "--for", "carrier:nosuchlink", "--timeout", "0")
+        #expect(output.status == 1)
+        #expect(output.errors == "tidegate: interface: there is no interface nosuchlink\n")
+    }
+
+    @Test("status prints one object that starts with its schema")
+    func status() async throws {
+        let output = try await self.run("status", "--json", "--target", "127.0.0.1:80")
+        #expect(output.status == 0)
+        #expect(output.output.hasPrefix("{\"schema\":1,\"level\":"))
+        let object = try JSONSerialization.jsonObject(with: Data(output.output.utf8)) as? [String: Any]
+        #expect(object?["mode"] as? String == "once")
+        #expect((object?["targets"] as? [[String: Any]])?.first?["level"] as? String == "routed")
+    }
+
+    @Test("A destination that cannot be written is named before anything is sent")
+    func unwritable() async throws {
+        let folder = FileManager.default.temporaryDirectory.path
+        let output = try await self.run("fetch", "http://127.0.0.1:9/x", "-o", folder)
+        #expect(output.status == 1 && output.errors == "tidegate: \(folder) is a directory\n")
+        let nowhere = try await self.run("fetch", "http://127.0.0.1:9/x", "-o", "/nowhere/x")
+        #expect(nowhere.status == 1 && nowhere.errors == "tidegate: /nowhere: No such file or directory\n")
+    }
+
+    @Test("A configuration is checked without running it")
+    func configurationCheck() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yml").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try "transfers: {max_connections: 3}\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let good = try await self.run("serve", "--config.file", file, "--config.check")
+        #expect(good.status == 0 && good.output == "\(file): ok\n")
+        try "transfers: {max_connectoins: 3}\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let bad = try await self.run("serve", "--config.file", file, "--config.check")
+        #expect(bad.status == 2 && bad.output.isEmpty)
+        #expect(bad.errors.contains("\(file):1: transfers.max_connectoins: there is no such key; did you mean"))
+    }
+
+    @Test("serve runs without a file, ends on SIGTERM, and names a port in use")
+    func serve() async throws {
+        let address = "127.0.0.1:\(Int.random(in: 20_000...30_000))"
+        let first = try Program([BuiltProduct.path(of: "tidegate"), "serve", "--web.listen-address", address])
+        let isUp = await eventually { first.errorsSoFar.contains("msg=listening address=\(address)") }
+        try #require(isUp, "\(first.errorsSoFar)")
+        let second = try await self.run("serve", "--web.listen-address", address)
+        #expect(second.status == 1)
+        #expect(second.errors.contains("tidegate: cannot listen at \(address): the port is in use\n"))
+        first.signal(SIGTERM)
+        let output = await first.finish(within: .seconds(12))
+        #expect(output.status == 0 && output.errors.contains("msg=stopping"))
+    }
+}

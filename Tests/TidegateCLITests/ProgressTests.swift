@@ -1,0 +1,93 @@
+import Testing
+import Tidegate
+import TidegateModel
+
+@testable import TidegateCLI
+
+@Suite struct ProgressTests {
+    private func line(
+        _ state: TaskState, _ progress: TransferProgress, rate: Double? = nil, retryIn: Duration? = nil,
+        width: Int = 80, name: String = "big.iso"
+    ) -> String {
+        ProgressLine(name: name, info: Samples.info(state, progress), rate: rate, retryIn: retryIn)
+            .text(TextStyle(isColoured: false, width: width))
+    }
+
+    private let half = TransferProgress(receivedWire: 32 << 20, expected: 64 << 20, attempt: 1)
+
+    @Test("Moving bytes show a bar, the rate and the time left")
+    func moving() {
+        let line = self.line(.running(attempt: 1), self.half, rate: 2_097_152)
+        #expect(line == "big.iso                      50%  [=========>           ]     2.0 MiB/s  ETA 16s")
+        #expect(line.count <= 80)
+    }
+
+    @Test("A body of unknown length shows what has come")
+    func unknownLength() {
+        let progress = TransferProgress(receivedWire: 1536, attempt: 1)
+        #expect(self.line(.running(attempt: 1), progress).hasSuffix("1.5 KiB"))
+        #expect(self.line(.running(attempt: 1), progress, rate: 512).hasSuffix("1.5 KiB       512 B/s"))
+    }
+
+    @Test("A waiting transfer says what it waits for")
+    func waiting() {
+        func tail(_ state: TaskState, _ progress: TransferProgress, retryIn: Duration? = nil) -> String {
+            String(self.line(state, progress, retryIn: retryIn).dropFirst(34))
+        }
+        #expect(
+            tail(.waiting(.path, detail: "no path: eth0 has no carrier"), self.half)
+                == "no path: eth0 has no carrier")
+        #expect(tail(.waiting(.path, detail: nil), self.half) == "no path")
+        #expect(tail(.waiting(.backoff, detail: nil), self.half, retryIn: .milliseconds(3200)) == "retry in 4 s")
+        #expect(tail(.waiting(.concurrency, detail: nil), self.half) == "queued")
+        let resuming = TransferProgress(offset: 37, expected: 100, attempt: 2)
+        #expect(tail(.running(attempt: 2), resuming) == "resuming at 37 %")
+        #expect(tail(.running(attempt: 1), TransferProgress(attempt: 1)) == "connecting")
+    }
+
+    @Test("No line is wider than the terminal", arguments: [20, 40, 60, 80, 120, 200])
+    func width(_ width: Int) {
+        let states: [TaskState] = [
+            .running(attempt: 1), .waiting(.path, detail: String(repeating: "no path ", count: 40)), .suspended,
+            .completed(.failure),
+        ]
+        for state in states {
+            for rate in [nil, 3e9] {
+                let line = self.line(
+                    state, self.half, rate: rate, width: width, name: String(repeating: "long", count: 20))
+                #expect(line.count <= width, "\(line)")
+            }
+        }
+    }
+
+    @Test("A long name keeps its end")
+    func longName() {
+        let name = "a-very-long-distribution-name-amd64-netinst.iso"
+        #expect(self.line(.suspended, self.half, name: name).hasPrefix("…on-name-amd64-netinst.iso"))
+    }
+
+    @Test("The rate is that of the last seconds")
+    func rate() throws {
+        var meter = RateMeter(window: .seconds(2))
+        func moment(_ seconds: Double) -> MonotonicTime { MonotonicTime(nanoseconds: UInt64(seconds * 1e9)) }
+        #expect(meter.rate == nil)
+        meter.add(0, at: moment(0))
+        meter.add(10, at: moment(0.1))
+        #expect(meter.rate == nil)
+        meter.add(100, at: moment(1))
+        #expect(meter.rate == 100)
+        for second in 2...10 { meter.add(Int64(100 + 50 * (second - 1)), at: moment(Double(second))) }
+        #expect(meter.rate == 50)
+        // Another attempt began from nothing.
+        meter.add(5, at: moment(11))
+        #expect(meter.rate == nil)
+    }
+
+    @Test("Painting again goes up as many lines as stood there")
+    func painter() {
+        var painter = Painter()
+        #expect(painter.paint(["a", "b"]) == "a\u{1B}[K\nb\u{1B}[K\n\u{1B}[J")
+        #expect(painter.paint(["c"], above: ["done"]) == "\u{1B}[2A\rdone\u{1B}[K\nc\u{1B}[K\n\u{1B}[J")
+        #expect(painter.paint([]) == "\u{1B}[1A\r\u{1B}[J")
+    }
+}

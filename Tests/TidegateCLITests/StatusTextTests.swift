@@ -1,0 +1,139 @@
+import Testing
+import Tidegate
+import TidegateModel
+
+@testable import TidegateCLI
+
+@Suite struct StatusTextTests {
+    private func text(_ status: ReachabilityStatus, _ style: TextStyle = .plain) -> String {
+        StatusText.lines(status, style).joined(separator: "\n")
+    }
+
+    @Test("A routed network is said in one line a family")
+    func routed() throws {
+        let none = Verdict(level: .none, reason: .noAddress)
+        let target = try Samples.target("api.example.com:443")
+        let addresses = [("198.51.100.2", Samples.routed), ("2001:db8::2", none)].compactMap { text, verdict in
+            IPAddress(text).map { AddressVerdict(address: $0, verdict: verdict) }
+        }
+        let status = Samples.status(
+            Samples.routed, ipv4: Samples.routed, ipv6: none, links: [Samples.loopback, Samples.up],
+            targets: [TargetVerdict(target: target, verdict: Samples.routed, addresses: addresses)])
+        #expect(
+            self.text(status) == """
+                network  routed
+                ipv4     routed  via 10.0.0.1 on eth0, source 10.0.0.2
+                ipv6     none    no address
+
+                TARGET               LEVEL   PATH
+                api.example.com:443  routed  via 10.0.0.1 on eth0, source 10.0.0.2
+                  198.51.100.2       routed
+                  2001:db8::2        none    no address
+
+                LINK  TYPE      STATE  ADDRESSES
+                lo    loopback  up     127.0.0.1/8
+                eth0  ethernet  up     10.0.0.2/24, 2001:db8:1234:5678:abcd:ef01:2345:6789/64
+                                       fe80::1/64
+                """)
+        #expect(StatusText.lines(status, .plain).allSatisfy { $0.count <= 80 })
+    }
+
+    @Test("A network without a path names what is missing")
+    func noCarrier() {
+        let none = Verdict(level: .none, reason: .noCarrier)
+        let status = Samples.status(none, ipv4: none, ipv6: none, links: [Samples.carrierless])
+        #expect(
+            self.text(status) == """
+                network  none  eth0 has no carrier
+                ipv4     none  eth0 has no carrier
+                ipv6     none  eth0 has no carrier
+
+                LINK  TYPE      STATE       ADDRESSES
+                eth0  ethernet  no carrier  -
+                """)
+    }
+
+    @Test("What is unknown is said to open gates")
+    func unknown() {
+        #expect(
+            self.text(.blind(mode: .once)) == """
+                network  unknown  the kernel's network state cannot be read
+                ipv4     unknown  the kernel's network state cannot be read
+                ipv6     unknown  the kernel's network state cannot be read
+
+                While the level is unknown, nothing is held: gates are open.
+                """)
+    }
+
+    @Test("Long ways and notes are folded under their column")
+    func folding() {
+        var verdict = Samples.routed
+        verdict.notes = [.uniqueLocalSource, .degradedMultipath(live: 1, total: 2)]
+        let status = Samples.status(verdict, ipv4: verdict, ipv6: Samples.routed, links: [])
+        #expect(
+            self.text(status) == """
+                network  routed
+                ipv4     routed  via 10.0.0.1 on eth0, source 10.0.0.2
+                                 unique local source address, only 1 of 2 nexthops usable
+                ipv6     routed  via 10.0.0.1 on eth0, source 10.0.0.2
+                """)
+    }
+
+    @Test("Colours stand around words and do not move columns")
+    func colours() {
+        let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: Samples.routed, links: [])
+        let plain = self.text(status)
+        let coloured = self.text(status, TextStyle(isColoured: true, width: 80))
+        #expect(coloured.contains("\u{1B}[32mrouted\u{1B}[0m"))
+        #expect(coloured.replacing(#/\u{1B}\[\d+m/#, with: "") == plain)
+    }
+
+    @Test("One family hides the other and decides alone")
+    func oneFamily() throws {
+        let none = Verdict(level: .none, reason: .noRoute)
+        let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: none, links: [])
+        #expect(status.only(.ipv6).families.count == 1 && status.only(.ipv6).global == none)
+        #expect(status.only(nil).families.count == 2)
+        #expect(Ending(judging: status) == nil && Ending(judging: status.only(.ipv6)) == Ending(.no))
+    }
+
+    @Test("The exit code follows the targets where some are named, and the network otherwise")
+    func exitCodes() throws {
+        let none = Verdict(level: .none, reason: .noRoute)
+        let lan = TargetVerdict(target: try Samples.target("10.0.0.9"), verdict: Samples.routed)
+        let wan = TargetVerdict(target: try Samples.target("192.0.2.9"), verdict: none)
+        let blind = TargetVerdict(target: try Samples.target("a.example"), verdict: .unknown)
+        func ending(_ targets: TargetVerdict...) -> Ending? {
+            Ending(judging: Samples.status(none, ipv4: none, ipv6: none, links: [], targets: targets))
+        }
+        #expect(ending() == Ending(.no))
+        #expect(ending(lan) == nil)
+        #expect(ending(lan, wan) == Ending(.no))
+        #expect(ending(lan, blind) == Ending(.unknown))
+        #expect(ending(blind, wan) == Ending(.no))
+        #expect(Ending(judging: .blind(mode: .once)) == Ending(.unknown))
+    }
+
+    @Test("Changes are worded on one line each")
+    func changes() {
+        let none = Verdict(level: .none, reason: .noCarrier)
+        func line(_ occurrence: Occurrence) -> String? {
+            let event = Event(
+                sequence: 1, time: WallTime(microseconds: 1_790_000_000_000_000),
+                moment: MonotonicTime(nanoseconds: 0), occurrence: occurrence)
+            return ChangeText.line(event, among: [Samples.carrierless], .plain)
+        }
+        #expect(
+            line(.path(PathEvent(scope: .global, from: Samples.routed, to: none)))
+                == "14:13:20.000Z  network  routed -> none  eth0 has no carrier")
+        #expect(
+            line(.path(PathEvent(scope: .family(.ipv4), from: Samples.routed, to: Samples.routed)))
+                == "14:13:20.000Z  ipv4  routed  via 10.0.0.1 on eth0, source 10.0.0.2")
+        #expect(
+            line(.link(LinkEvent(from: Samples.up, to: Samples.carrierless)))
+                == "14:13:20.000Z  link eth0: no carrier")
+        #expect(line(.link(LinkEvent(from: nil, to: Samples.up))) == "14:13:20.000Z  link eth0 appeared: up")
+        #expect(line(.link(LinkEvent(from: Samples.up, to: nil))) == "14:13:20.000Z  link eth0 is gone")
+        #expect(line(.netlink(.received(.newlink, count: 1))) == nil)
+    }
+}
