@@ -34,7 +34,8 @@ final class TLSServer {
         guard isUp else { throw NothingCame(description: "nginx: \(self.program.errorsSoFar)") }
     }
 
-    deinit { self.program.signal(SIGTERM) }
+    // A child inherits the signals that its parent's thread blocks, SIGTERM among them here; it has no children itself.
+    deinit { self.program.signal(SIGKILL) }
 
     func url(_ path: String = "/", host: String = "localhost") -> String { "https://\(host):\(self.port)\(path)" }
 
