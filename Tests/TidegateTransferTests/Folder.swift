@@ -14,7 +14,7 @@ final class Folder {
     }
 
     deinit {
-        for name in self.names { unlink(self.path(name)) }
+        for name in self.names where unlink(self.path(name)) != 0 { rmdir(self.path(name)) }
         rmdir(self.root)
     }
 
