@@ -3,7 +3,9 @@ public import TidegateBus
 public import TidegateModel
 internal import TidegateTransfer
 
-/// Makes tasks and carries them out on a thread of its own. Several sessions live side by side.
+/// Makes tasks and carries them out on a thread of its own.
+///
+/// Several sessions live side by side.
 ///
 /// A session that is released without ``invalidate(cancellingTasks:)`` cancels its tasks.
 public final class Session: Sendable {
@@ -40,7 +42,9 @@ public final class Session: Sendable {
 
     deinit { self.stop() }
 
-    /// Makes a task. It is suspended: ``TransferTask/resume()`` lets it go.
+    /// Makes a task.
+    ///
+    /// It is suspended: ``TransferTask/resume()`` lets it go.
     ///
     /// After ``invalidate(cancellingTasks:)`` the task is born cancelled, and no event tells of it.
     public func task(_ request: TaskRequest) -> TransferTask {

@@ -146,7 +146,9 @@ struct DownloadTests {
     func unproved() async throws {
         let scratch = try Scratch()
         let server = try LiveServer { _ in
-            LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Connection: close"])), .pattern(from: 0, count: 900), .close])
+            LiveServerAnswer([
+                .send(LiveServerAnswer.head(200, ["Connection: close"])), .pattern(from: 0, count: 900), .close,
+            ])
         }
         defer { server.stop() }
         let rig = try Self.rig()

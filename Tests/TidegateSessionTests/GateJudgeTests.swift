@@ -38,7 +38,8 @@ struct GateJudgeTests {
                 == "constraint: the path leaves by eth0, not by wwan0")
         #expect(try Self.judge([.online], routed, family: .online) == .open)
         #expect(try Self.judge([.online], routed, family: .unknown) == .open)
-        #expect(try Self.words(Self.judge([.online], routed, family: .portal))?.hasPrefix("constraint: not online") == true)
+        #expect(
+            try Self.words(Self.judge([.online], routed, family: .portal))?.hasPrefix("constraint: not online") == true)
     }
 
     @Test("Every reason has words of its own", arguments: Unreachable.allCases)

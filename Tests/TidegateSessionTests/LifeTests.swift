@@ -57,7 +57,8 @@ struct LifeTests {
         }
     }
 
-    @Test("A suspended download goes on with the same bytes, soon and after its connection was given back",
+    @Test(
+        "A suspended download goes on with the same bytes, soon and after its connection was given back",
         arguments: [Duration.seconds(5), .milliseconds(10)])
     func suspend(pauseLimit: Duration) async throws {
         let scratch = try Scratch()

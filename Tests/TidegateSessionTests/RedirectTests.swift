@@ -19,7 +19,8 @@ struct RedirectTests {
             end.stop()
         }
         let rig = try SessionRig()
-        var request = try TaskRequest(url: start.url("/1"), headers: [HeaderField("Cookie", "a=b"), HeaderField("X", "y")])
+        var request = try TaskRequest(
+            url: start.url("/1"), headers: [HeaderField("Cookie", "a=b"), HeaderField("X", "y")])
         request.credentials = Credentials(user: "u", password: "p")
         let task = rig.run(request)
         let result = await task.result()

@@ -24,7 +24,9 @@ struct RequestTests {
 
     @Test(
         "What cannot be asked for is refused with a sentence that quotes it",
-        arguments: ["", "h.test", "ftp://h.test/", "http://", "http:///x", "http://h.test:99999/", "http://-/", "file:///x"])
+        arguments: [
+            "", "h.test", "ftp://h.test/", "http://", "http:///x", "http://h.test:99999/", "http://-/", "file:///x",
+        ])
     func badURLs(_ text: String) {
         let error = #expect(throws: TaskError.self) { try TaskRequest(url: text) }
         #expect(error?.reason == .invalidRequest)
@@ -69,7 +71,8 @@ struct RequestTests {
     @Test(
         "Redirects change the method and drop credentials as they must",
         arguments: [
-            (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (303, "PUT", "GET"), (307, "POST", "POST"),
+            (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (303, "PUT", "GET"),
+            (307, "POST", "POST"),
             (308, "POST", "POST"), (301, "PUT", "PUT"), (301, "HEAD", "HEAD"), (302, "GET", "GET"),
         ])
     func redirects(_ row: (Int, String, String)) throws {
@@ -106,6 +109,7 @@ struct RequestTests {
         #expect(field { () throws(PolicyError) in _ = try SessionConfiguration(proxy: "x") } == "proxy")
         #expect(
             field { () throws(PolicyError) in _ = try SessionConfiguration(maxConnections: 0) } == "max_connections")
-        #expect(field { () throws(PolicyError) in _ = try SessionConfiguration(lossGrace: .seconds(31)) } == "loss_grace")
+        #expect(
+            field { () throws(PolicyError) in _ = try SessionConfiguration(lossGrace: .seconds(31)) } == "loss_grace")
     }
 }

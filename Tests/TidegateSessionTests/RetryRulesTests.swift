@@ -156,7 +156,9 @@ struct RetryRulesTests {
         var paid = 0
         while budget.pay(.full, at: start) { paid += 1 }
         #expect(paid == 35)
-        func pays(_ price: RetryPrice, after seconds: Int64) -> Bool { budget.pay(price, at: start + .seconds(seconds)) }
+        func pays(_ price: RetryPrice, after seconds: Int64) -> Bool {
+            budget.pay(price, at: start + .seconds(seconds))
+        }
         #expect(!pays(.full, after: 0))
         #expect(pays(.connect, after: 0))
         #expect(pays(.full, after: 14))

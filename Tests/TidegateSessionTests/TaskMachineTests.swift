@@ -150,7 +150,9 @@ struct TaskMachineTests {
         func nextInput(using chance: inout SeededGenerator) -> TaskMachine.Input {
             let reasons: [HoldReason] = [.path, .constraint, .backoff, .concurrency, .schedule]
             let reason = reasons.randomElement(using: &chance) ?? .path
-            let often: [TaskMachine.Input] = [.resume, .suspend(.user), .admit, .admit, .release(reason), .release(reason)]
+            let often: [TaskMachine.Input] = [
+                .resume, .suspend(.user), .admit, .admit, .release(reason), .release(reason),
+            ]
             switch Int.random(in: 0..<100, using: &chance) {
             case 0..<60: return often.randomElement(using: &chance) ?? .resume
             case 60..<75: return .hold(reason, detail: nil)
@@ -190,7 +192,7 @@ struct TaskMachineTests {
             case .start:
                 if self.isOnWire { self.defect = "two attempts at once" }
                 self.isOnWire = true
-            case .detach, .commit: 
+            case .detach, .commit:
                 if !self.isOnWire { self.defect = "\(effect) without an attempt" }
                 self.isOnWire = false
             case .end: self.ends += 1

@@ -47,7 +47,8 @@ public final class ScriptedPathSource: PathSource {
     public func say(_ verdict: TargetVerdict) {
         let sinks = self.state.withLock { state in
             state.verdicts[verdict.target] = verdict
-            return state.watches.sorted { $0.key < $1.key }.filter { $0.value.target == verdict.target }.map(\.value.sink)
+            return state.watches.sorted { $0.key < $1.key }.filter { $0.value.target == verdict.target }.map(
+                \.value.sink)
         }
         for sink in sinks { sink(verdict) }
     }
@@ -73,10 +74,12 @@ public final class ScriptedPathSource: PathSource {
     /// How many watches there are.
     public var watches: Int { self.state.withLock { $0.watches.count } }
 
+    /// What it was last told about the target.
     public func current(_ target: Target) -> TargetVerdict {
         self.state.withLock { $0.verdicts[target] ?? TargetVerdict(target: target, verdict: $0.standard) }
     }
 
+    /// Tells the verdict now and whenever it is told another one.
     public func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
         let (number, isSilent) = self.state.withLock { state in
             state.lastWatch += 1
@@ -88,8 +91,10 @@ public final class ScriptedPathSource: PathSource {
         return PathWatch { [weak self] in self?.state.withLock { _ = $0.watches.removeValue(forKey: number) } }
     }
 
+    /// Whether the address was not taken away.
     public func holdsAddress(_ address: IPAddress) -> Bool { self.state.withLock { !$0.gone.contains(address) } }
 
+    /// What it was last told about the family.
     public func family(_ family: AddressFamily) -> Verdict {
         self.state.withLock { $0.families[family] ?? $0.standard }
     }

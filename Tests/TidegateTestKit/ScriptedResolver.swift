@@ -44,6 +44,7 @@ public final class ScriptedResolver: NameResolver {
     /// How often it was told that the path changed.
     public var invalidations: Int { self.state.withLock { $0.invalidations } }
 
+    /// Answers at once, or when it is let.
     public func resolve(
         _ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
     ) {
@@ -55,8 +56,10 @@ public final class ScriptedResolver: NameResolver {
         if !isHeld { completion(self.reply(to: name)) }
     }
 
+    /// What it would answer.
     public func cached(_ name: String) -> [IPAddress]? { try? self.reply(to: name).get() }
 
+    /// Counts.
     public func invalidate() { self.state.withLock { $0.invalidations += 1 } }
 
     private func reply(to name: String) -> Result<[IPAddress], ResolveFailure> {

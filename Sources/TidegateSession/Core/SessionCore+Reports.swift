@@ -78,7 +78,9 @@ extension SessionCore {
 
     // MARK: - Counting
 
-    /// Closes the attempt's books: bytes, phases, its connection's slot. The attempt itself stays for whoever tells of it.
+    /// Closes the attempt's books: bytes, phases, its connection's slot.
+    ///
+    /// The attempt itself stays for whoever tells of it.
     func account(_ end: AttemptEnd, _ record: TaskRecord) {
         guard let live = record.attempt else { return }
         self.attempts[live.id] = nil

@@ -2,7 +2,9 @@ internal import TidegateBus
 internal import TidegateModel
 internal import TidegateTransfer
 
-/// The session on its thread: every task, every desk, the queue and the budgets. Nobody else touches them.
+/// The session on its thread: every task, every desk, the queue and the budgets.
+///
+/// Nobody else touches them.
 final class SessionCore: TransferClient {
     let engine: TransferEngine
     let surroundings: Surroundings

@@ -4,7 +4,9 @@ public struct SessionConfiguration: Sendable, Hashable {
     public let maxConnectionsPerHost: Int
     /// How many attempts run in all; 1 and up.
     public let maxConnections: Int
-    /// The proxy's URL, `http://HOST:PORT`; nil goes straight. The environment is never read.
+    /// The proxy's URL, `http://HOST:PORT`; nil goes straight.
+    ///
+    /// The environment is never read.
     public let proxy: String?
     /// Whom the session trusts.
     public let tls: TLSPolicy

@@ -33,7 +33,8 @@ struct RequestURL: Sendable, Hashable {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
             throw Problem(description: "\"\(RequestURL.printable(text))\" has a space or a control character in it")
         }
-        guard let colon = text.firstRange(of: "://"), let scheme = Scheme(rawValue: text[..<colon.lowerBound].lowercased())
+        guard let colon = text.firstRange(of: "://"),
+            let scheme = Scheme(rawValue: text[..<colon.lowerBound].lowercased())
         else { throw Problem(description: "\"\(text)\" is not an http:// or https:// URL") }
         let rest = text[colon.upperBound...].prefix { $0 != "#" }
         let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex

@@ -1,6 +1,8 @@
 internal import TidegateModel
 
-/// Whether a failed attempt may be tried again at all, and what that costs. Limits, budget and delays come later.
+/// Whether a failed attempt may be tried again at all, and what that costs.
+///
+/// Limits, budget and delays come later.
 enum RetryJudge {
     /// What is known about the attempt.
     struct Evidence: Sendable, Hashable {

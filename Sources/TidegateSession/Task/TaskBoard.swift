@@ -33,7 +33,9 @@ final class TaskBoard: Sendable {
         for watcher in watchers { watcher.offer(info) }
     }
 
-    /// Writes the result down; whoever waits goes on. Nothing changes afterwards.
+    /// Writes the result down; whoever waits goes on.
+    ///
+    /// Nothing changes afterwards.
     func finish(_ result: TaskResult, body: [UInt8]) {
         let (waiting, watchers, info) = self.state.withLock { state in
             state.info.state = .completed(result.outcome)

@@ -110,7 +110,9 @@ struct TaskClocks: Sendable {
 
     /// The next moment at which a clock strikes.
     var nextDue: MonotonicTime? {
-        let running = [self.due(.deadline), self.due(.active), self.due(.patience), self.due(.idle), self.due(.attempt)]
+        let running = [
+            self.due(.deadline), self.due(.active), self.due(.patience), self.due(.idle), self.due(.attempt),
+        ]
         return (running.compactMap { $0 } + self.appointments.map(\.at)).min()
     }
 

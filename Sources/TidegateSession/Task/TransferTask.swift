@@ -1,6 +1,8 @@
 public import TidegateModel
 
-/// A task as its user holds it. Every call returns at once; what comes of it is told by events, ``info`` and results.
+/// A task as its user holds it.
+///
+/// Every call returns at once; what comes of it is told by events, ``info`` and results.
 ///
 /// A task goes on to its end although nobody holds it.
 public final class TransferTask: Sendable {
@@ -22,7 +24,9 @@ public final class TransferTask: Sendable {
         self.line = line
     }
 
-    /// Takes one suspension back; a task starts with one. More calls than suspensions do no harm.
+    /// Takes one suspension back; a task starts with one.
+    ///
+    /// More calls than suspensions do no harm.
     public func resume() { self.line.send(.resume(self.number)) }
 
     /// Suspends the task once more; it goes on after as many calls of ``resume()``.
@@ -40,7 +44,9 @@ public final class TransferTask: Sendable {
     /// How far the task's bodies have come.
     public var progress: TransferProgress { self.board.info.progress }
 
-    /// Waits for the end and says how it was. Any number of readers; cancelling a reader does not end the task.
+    /// Waits for the end and says how it was.
+    ///
+    /// Any number of readers; cancelling a reader does not end the task.
     public func result() async -> TaskResult { await self.board.result() }
 
     /// The response's body, once the task with the destination `.memory` has ended; empty before.
