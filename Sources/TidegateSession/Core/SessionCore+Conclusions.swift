@@ -69,7 +69,7 @@ extension SessionCore {
     private func failed(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) {
         let statuses = record.retry.statuses
         switch RetryJudge.judge(self.evidence(record, end, failure), statuses: statuses) {
-        case .free: self.tryForFree(record, end, failure)
+        case .free: self.tryForFree(record, end, failure, after: self.pauseBeforeFreeTry(record))
         case .final(let failure): self.giveUp(record, end, failure, isCharged: true)
         case .forbidden(let failure):
             record.counter.charge(madeProgress: false)
@@ -88,6 +88,12 @@ extension SessionCore {
             }
             self.retry(record, end, failure, price: price, atMost: atMost)
         }
+    }
+
+    // The kernel may know of a loss before the watch tells: a gate still open would send the task round and round.
+    private func pauseBeforeFreeTry(_ record: TaskRecord) -> Duration? {
+        guard let desk = record.desk, case .open = self.judge(record, desk) else { return nil }
+        return .milliseconds(100)
     }
 
     private func cannotGoOn(_ record: TaskRecord) -> Bool {
