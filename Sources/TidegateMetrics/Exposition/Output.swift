@@ -41,14 +41,16 @@ struct Output {
         self.series += 1
     }
 
+    // From the last digit to the first into a place on the stack: reversing a part of the buffer would copy it.
     private mutating func digits(of value: UInt64) {
-        let start = self.bytes.count
-        var rest = value
+        var digits = InlineArray<20, UInt8>(repeating: 0)
+        var (rest, first) = (value, 20)
         repeat {
-            self.bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            first -= 1
+            digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         } while rest > 0
-        self.bytes[start...].reverse()
+        for position in first..<20 { self.bytes.append(digits[position]) }
     }
 }
 

@@ -1,33 +1,32 @@
 internal import TidegateModel
 
 /// The `method` label: what is not a method of RFC 9110 or PATCH is `_OTHER`.
-enum RequestMethod: String, MetricLabel {
-    case get = "GET"
-    case head = "HEAD"
-    case post = "POST"
-    case put = "PUT"
-    case patch = "PATCH"
-    case delete = "DELETE"
-    case options = "OPTIONS"
-    case trace = "TRACE"
-    case connect = "CONNECT"
-    case other = "_OTHER"
+///
+/// Without a raw value, so that looking a child up hashes a number and not a word.
+enum RequestMethod: MetricLabel {
+    case get, head, post, put, patch, delete, options, trace, connect, other
 
     init(_ method: String) {
-        self = RequestMethod(rawValue: method) ?? .other
+        switch method {
+        case "GET": self = .get
+        case "HEAD": self = .head
+        case "POST": self = .post
+        case "PUT": self = .put
+        case "PATCH": self = .patch
+        case "DELETE": self = .delete
+        case "OPTIONS": self = .options
+        case "TRACE": self = .trace
+        case "CONNECT": self = .connect
+        default: self = .other
+        }
     }
 
-    var label: String { self.rawValue }
+    var label: String { self == .other ? "_OTHER" : "\(self)".uppercased() }
 }
 
 /// The `code_class` label: the status's first digit.
-enum CodeClass: String, MetricLabel {
-    case informational = "1xx"
-    case success = "2xx"
-    case redirection = "3xx"
-    case clientError = "4xx"
-    case serverError = "5xx"
-    case none
+enum CodeClass: MetricLabel {
+    case informational, success, redirection, clientError, serverError, none
 
     init(status: Int?) {
         switch status ?? 0 {
@@ -40,7 +39,16 @@ enum CodeClass: String, MetricLabel {
         }
     }
 
-    var label: String { self.rawValue }
+    var label: String {
+        switch self {
+        case .informational: "1xx"
+        case .success: "2xx"
+        case .redirection: "3xx"
+        case .clientError: "4xx"
+        case .serverError: "5xx"
+        case .none: "none"
+        }
+    }
 }
 
 /// The labels of attempts: a method, and three digits or `none`.
