@@ -21,7 +21,7 @@ enum Cell {
     private static func bar(_ progress: TransferProgress) -> String {
         guard let fraction = progress.fraction else { return "<span class=\"none\">–</span>" }
         let percent = Int((fraction * 100).rounded(.down))
-        return "<progress max=\"100\" value=\"\(percent)\">\(percent) %</progress> \(percent) %"
+        return "<span class=\"bar\"><progress max=\"100\" value=\"\(percent)\"></progress> \(percent) %</span>"
     }
 }
 
