@@ -21,7 +21,8 @@ import TidegateModel
     @Test("Usage errors end with 2 and one sentence")
     func usage() {
         #expect(self.farewell("status", "--jsn")?.code == 2)
-        #expect(self.farewell("status", "--jsn")?.complaint == "tidegate: unknown option '--jsn'. Did you mean '--json'?")
+        #expect(
+            self.farewell("status", "--jsn")?.complaint == "tidegate: unknown option '--jsn'. Did you mean '--json'?")
         #expect(self.farewell("status", "-4", "-6")?.complaint == "tidegate: -4 and -6 exclude each other")
         #expect(
             self.farewell("status", "--target", "a:b")?.complaint
@@ -80,7 +81,10 @@ import TidegateModel
             (["wait", "--for", "route", "--stable", "3m"], "--stable 3m does not fit into --timeout 2m"),
             (["wait", "--for", "route", "--stable", "inf"], "--stable: inf would never be over"),
             (["serve", "--config.check"], "--config.check needs --config.file"),
-            (["serve", "--web.telemetry-path", "m"], "--web.telemetry-path: \"m\" is not a free path that begins with /"),
+            (
+                ["serve", "--web.telemetry-path", "m"],
+                "--web.telemetry-path: \"m\" is not a free path that begins with /"
+            ),
             (["serve", "--web.max-requests", "0"], "--web.max-requests: 0 is not from 1 to 10000"),
         ])
     func refusals(_ words: [String], _ sentence: String) {

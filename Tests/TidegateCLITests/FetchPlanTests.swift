@@ -68,7 +68,10 @@ import TidegateDaemon
         #expect(continued.items[0].request.destination == .file("x", continues: true))
         let several = try self.plan("http://a/x", "http://a/y", "--output-dir", "/d/")
         #expect(several.items.map(\.file) == ["/d/x", "/d/y"] && several.items.map(\.label) == ["x", "y"])
-        #expect(try self.plan("http://u:p@a/x", "http://a/y", "--discard").items.map(\.label) == ["http://a/x", "http://a/y"])
+        #expect(
+            try self.plan("http://u:p@a/x", "http://a/y", "--discard").items.map(\.label) == [
+                "http://a/x", "http://a/y",
+            ])
     }
 
     @Test("Options reach the request")
@@ -107,10 +110,19 @@ import TidegateDaemon
             (["http://a/", "-O"], "\"http://a/\" does not end in a file name: use -o to name the file"),
             (["http://a/x", "-o", "d/"], "-o: \"d/\" does not name a file"),
             (["http://a/x", "--continue"], "--continue needs a file: add -o or -O"),
-            (["http://a/x", "--wait", "soon"], "--wait: \"soon\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"),
+            (
+                ["http://a/x", "--wait", "soon"],
+                "--wait: \"soon\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+            ),
             (["http://a/x", "--max-time", "0"], "--max-time: 0 leaves no time; write inf for no limit"),
-            (["http://a/x", "--limit-rate", "fast"], "--limit-rate: \"fast\" is not a size: write one like 500, 64k, 2M or 1G"),
-            (["http://a/x", "--require", "wifi"], "--require: \"wifi\" is not one of none, routed, unmetered, interface:NAME"),
+            (
+                ["http://a/x", "--limit-rate", "fast"],
+                "--limit-rate: \"fast\" is not a size: write one like 500, 64k, 2M or 1G"
+            ),
+            (
+                ["http://a/x", "--require", "wifi"],
+                "--require: \"wifi\" is not one of none, routed, unmetered, interface:NAME"
+            ),
             (["http://a/x", "--require", "routed", "--no-gate"], "--no-gate and --require exclude each other"),
             (["http://a/x", "-H", "nonsense"], "-H: \"nonsense\" is not a header: write it as 'Name: value'"),
             (["http://a/x", "--data", "a", "--json-body", "b"], "--data and --json-body exclude each other"),

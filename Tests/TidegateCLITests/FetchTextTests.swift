@@ -14,6 +14,7 @@ import TidegateModel
         let summary = AttemptSummary(number: 2, method: "GET", duration: .seconds(1))
         let refused = Attribution(
             party: .theirs, rung: .tcp, isCertain: true, evidence: ["their host refused the connection"])
+        let lost = Attribution(party: .mine, rung: .carrier, isCertain: true)
         #expect(self.line(.attemptStarted(number: 1)) == "big.iso: started")
         #expect(self.line(.attemptStarted(number: 2)) == nil)
         #expect(
@@ -27,7 +28,7 @@ import TidegateModel
         #expect(
             self.line(.attemptFailed(summary, .connectFailed, refused, isCharged: true))
                 == "big.iso: attempt 2 failed: their host refused the connection")
-        #expect(self.line(.attemptFailed(summary, .reset, nil, isCharged: false)) == "big.iso: the path was lost")
+        #expect(self.line(.attemptFailed(summary, .stalled, lost, isCharged: false)) == "big.iso: the path was lost")
         #expect(self.line(.retryScheduled(.status(503), delay: .seconds(4))) == "big.iso: retry in 4s")
         let resumed = TransferProgress(offset: 37, receivedWire: 5, expected: 100, attempt: 2)
         #expect(self.line(.progress(resumed, delta: .init())) == "big.iso: resuming at 37 %")
@@ -53,7 +54,8 @@ import TidegateModel
         var result = Samples.result(.failure, .retriesExhausted, attempts: 4, party: refused)
         #expect(
             FetchText.summary(result, label: "big.iso")
-                == "big.iso: failed after 4 attempts: their host refused the connection (their side's fault): every retry was used")
+                == "big.iso: failed after 4 attempts: their host refused the connection (their side's fault): every retry was used"
+        )
         result.explanation = "\(result.url): could not connect, after 4 attempts"
         #expect(
             FetchText.failure(result)
@@ -62,6 +64,25 @@ import TidegateModel
         #expect(
             FetchText.failure(result)
                 == "failed after 4 attempts: their host refused the connection (their side's fault)")
+    }
+
+    @Test("What failed on this host alone names no rung, and a gate that gave up is no failed attempt")
+    func localFailures() {
+        let summary = AttemptSummary(number: 1, method: "GET", duration: .seconds(1))
+        let mine = Attribution(party: .mine, isCertain: true, evidence: ["the failure is on this host"])
+        #expect(
+            self.line(.attemptFailed(summary, .diskFull, mine, isCharged: false))
+                == "big.iso: attempt 1 failed: the disk is full")
+        var full = Samples.result(.failure, .diskFull, party: mine)
+        full.explanation = "/x/.big.iso.tidegate: write: No space left on device"
+        #expect(
+            FetchText.failure(full)
+                == "failed: /x/.big.iso.tidegate: write: No space left on device (this side's fault)")
+        var gaveUp = Samples.result(
+            .failure, .gateTimeout, party: Attribution(party: .mine, rung: .carrier, isCertain: true))
+        gaveUp.explanation = "no path: eth0 has no carrier"
+        #expect(FetchText.failure(gaveUp) == "gave up: eth0 has no carrier")
+        #expect(FetchText.gaveUp(gaveUp) == "gave up waiting for a path: carrier: eth0 has no carrier")
     }
 
     @Test("The ending is the worst of all transfers: failed beats gave up")

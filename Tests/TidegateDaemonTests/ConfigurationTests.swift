@@ -49,7 +49,8 @@ import Tidegate
         #expect(task.retry.over(transfers.retry).attempts == 2 && task.retry.over(transfers.retry).cap == .seconds(60))
     }
 
-    @Test("A file without content means the defaults", arguments: ["", "# nothing\n", "reachability:\n", "tasks: []\n"])
+    @Test(
+        "A file without content means the defaults", arguments: ["", "# nothing\n", "reachability:\n", "tasks: []\n"])
     func emptyFile(_ text: String) throws {
         #expect(try Configuration.parse(text, file: "t.yml") == Configuration())
     }
@@ -76,7 +77,10 @@ import Tidegate
             "t.yml:1: transfers.max_connections: expected a whole number, found \"many\""
         ),
         ("transfers: {max_connections: 0}", "t.yml:1: transfers.max_connections: 0 is below 1"),
-        ("transfers: {max_connections: [1]}", "t.yml:1: transfers.max_connections: expected a whole number, found a list"),
+        (
+            "transfers: {max_connections: [1]}",
+            "t.yml:1: transfers.max_connections: expected a whole number, found a list"
+        ),
         ("transfers: [1]", "t.yml:1: transfers: expected a section with keys, found a list"),
         ("transfers: fast", "t.yml:1: transfers: expected a section with keys, found \"fast\""),
         ("- 1", "t.yml:1: expected a section with keys, found a list"),

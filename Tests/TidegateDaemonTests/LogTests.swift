@@ -77,7 +77,10 @@ import TidegateTestKit
         (.netlink(.overrun), "warning the kernel dropped messages: dumping again"),
         (.daemon(.turnSkipped(task: "sync")), "info turn skipped: the last run is not over|name=sync"),
         (.daemon(.configurationLoaded(isGood: false)), "error configuration kept: the new one is bad"),
-        (task(.held(.path, detail: "eth0 has no carrier")), "info task held|detail=eth0 has no carrier|kind=download|reason=path|task=\(Self.name)"),
+        (
+            task(.held(.path, detail: "eth0 has no carrier")),
+            "info task held|detail=eth0 has no carrier|kind=download|reason=path|task=\(Self.name)"
+        ),
         (task(.held(.concurrency, detail: nil)), "debug task held|kind=download|reason=concurrency|task=\(Self.name)"),
         (
             task(.released(.path, after: .milliseconds(3100))),

@@ -81,7 +81,8 @@ import TidegateTestKit
         _ = machine.handle(.ended("over"), at: start, using: &self.generator)
         self.time.advance(by: .seconds(10))
         let entries = [self.entry("stays"), self.entry("new", every: .seconds(120))]
-        #expect(machine.handle(.loaded(entries), at: self.time.monotonic(), using: &self.generator) == [.cancel("goes")])
+        #expect(
+            machine.handle(.loaded(entries), at: self.time.monotonic(), using: &self.generator) == [.cancel("goes")])
         #expect(self.tick(&machine) == [.run("new")])
         #expect(machine.nextDue == start + .seconds(60))
         let faster = [self.entry("stays", every: .seconds(5)), self.entry("new", every: .seconds(120))]

@@ -16,7 +16,9 @@ import TidegateModel
 
     @Test(
         "What is not a duration is quoted",
-        arguments: ["", "10", "s", "10x", "-1s", "1s2m", "1s 2s", "1e3s", ".5s", "5.s", "infinite", "１s", "1..5s", "s1"])
+        arguments: [
+            "", "10", "s", "10x", "-1s", "1s2m", "1s 2s", "1e3s", ".5s", "5.s", "infinite", "１s", "1..5s", "s1",
+        ])
     func badDurations(_ text: String) {
         let words = "\"\(text)\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
         #expect(throws: TextError(words)) { try DurationText(parsing: text) }

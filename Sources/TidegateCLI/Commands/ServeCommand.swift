@@ -10,7 +10,9 @@ struct ServeCommand: AsyncParsableCommand {
             again, SIGTERM ends within ten seconds.
             """)
 
-    @Option(name: .customLong("config.file"), help: ArgumentHelp("Read the configuration from this file.", valueName: "file"))
+    @Option(
+        name: .customLong("config.file"),
+        help: ArgumentHelp("Read the configuration from this file.", valueName: "file"))
     var configurationFile: String?
 
     @Flag(name: .customLong("config.check"), help: "Check the configuration file and end.")
@@ -21,13 +23,19 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp("Answer HTTP here, as often as wanted (default: 127.0.0.1:9843).", valueName: "host:port"))
     var listenAddresses: [String] = []
 
-    @Option(name: .customLong("web.telemetry-path"), help: ArgumentHelp("Expose metrics at this path.", valueName: "path"))
+    @Option(
+        name: .customLong("web.telemetry-path"),
+        help: ArgumentHelp("Expose metrics at this path.", valueName: "path"))
     var telemetryPath = "/metrics"
 
-    @Option(name: .customLong("web.max-requests"), help: ArgumentHelp("Answer at most this many requests at once.", valueName: "n"))
+    @Option(
+        name: .customLong("web.max-requests"),
+        help: ArgumentHelp("Answer at most this many requests at once.", valueName: "n"))
     var maxRequests = 40
 
-    @Option(name: .customLong("log.level"), help: ArgumentHelp("Write lines from this level on: debug, info, warn or error.", valueName: "level"))
+    @Option(
+        name: .customLong("log.level"),
+        help: ArgumentHelp("Write lines from this level on: debug, info, warn or error.", valueName: "level"))
     var logLevel: LogLevel = .info
 
     @Option(name: .customLong("log.format"), help: ArgumentHelp("Write lines as logfmt or json.", valueName: "format"))

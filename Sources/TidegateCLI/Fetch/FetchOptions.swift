@@ -7,7 +7,8 @@ struct FetchOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("What to fetch.", valueName: "url"))
     var urls: [String] = []
 
-    @Option(help: ArgumentHelp("Fetch the URLs in this file too, one a line; - is the standard input.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Fetch the URLs in this file too, one a line; - is the standard input.", valueName: "file"))
     var inputFile: String?
 
     @OptionGroup(title: "Where bodies go")

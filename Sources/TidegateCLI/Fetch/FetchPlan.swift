@@ -91,7 +91,8 @@ struct FetchPlan: Sendable {
     private static func request(_ url: String, _ options: FetchOptions) throws -> TaskRequest {
         let body = self.body(options.request)
         var headers = try options.request.parsedHeaders().map { HeaderField($0.name, $0.value) }
-        for (name, value) in body.headers where !headers.contains(where: { $0.name.lowercased() == name.lowercased() }) {
+        for (name, value) in body.headers where !headers.contains(where: { $0.name.lowercased() == name.lowercased() })
+        {
             headers.append(HeaderField(name, value))
         }
         let values = try options.patience.values()

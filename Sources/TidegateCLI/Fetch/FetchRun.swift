@@ -50,7 +50,8 @@ struct FetchRun: Sendable {
 
     private func checkFiles() throws(Ending) {
         for item in self.plan.items {
-            if let file = item.file, let problem = DestinationCheck.problem(writing: file) { throw Ending(.no, problem) }
+            guard let file = item.file, let problem = DestinationCheck.problem(writing: file) else { continue }
+            throw Ending(.no, problem)
         }
         for file in [self.options.request.uploadFile, self.options.line.cacert].compactMap(\.self) {
             if let problem = DestinationCheck.problem(reading: file) { throw Ending(.no, problem) }
@@ -95,7 +96,9 @@ struct FetchRun: Sendable {
             guard result.outcome == .cancelled, let file = item.file else { return nil }
             let folder = DestinationCheck.folder(of: file)
             let part = "\(folder == "." ? "" : "\(folder)/").\(item.label).tidegate"
-            guard let size = DestinationCheck.size(of: part), size > 0 else { return "nothing was kept of \(item.label)" }
+            guard let size = DestinationCheck.size(of: part), size > 0 else {
+                return "nothing was kept of \(item.label)"
+            }
             return "kept \(ByteText(size)) of \(item.label): go on with --continue"
         }
     }

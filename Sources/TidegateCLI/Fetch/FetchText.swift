@@ -17,13 +17,15 @@ enum FetchText {
             return "\(label): waiting: \(detail ?? reason.words)"
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
             if failure == .cancelled { return nil }
-            guard isCharged else { return "\(label): the path was lost" }
+            // A failure of this host's own, a full disk for one, is nobody's rung.
+            guard isCharged || attribution?.rung == nil else { return "\(label): the path was lost" }
             return "\(label): attempt \(summary.number) failed: \(self.words(failure, summary.status, attribution))"
         case .retryScheduled(_, let delay): return "\(label): retry in \(DurationText(delay))"
         case .progress(let progress, _): return self.resumed(label, progress)
         case .restarted(let discarded):
             return "\(label): starting again: \(ByteText(discarded)) could not be continued"
-        case .created, .resumed, .suspended, .released, .gate, .responseHead, .attemptSucceeded, .retriesExhausted, .refetched,
+        case .created, .resumed, .suspended, .released, .gate, .responseHead, .attemptSucceeded, .retriesExhausted,
+            .refetched,
             .moved, .moveFailed, .completed:
             return nil
         }
@@ -44,10 +46,11 @@ enum FetchText {
 
     /// Why a transfer failed and whose failure it was.
     static func failure(_ result: TaskResult) -> String {
+        if result.failure == .gateTimeout { return "gave up: \(self.explanation(result) ?? "no path")" }
         let tries = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
         let why = self.explanation(result) ?? result.failure.map { self.words($0, result.status, nil) } ?? ""
         guard let attribution = result.attribution else { return "failed\(tries): \(why)" }
-        guard let evidence = attribution.evidence.first, !why.contains(evidence) else {
+        guard let evidence = attribution.evidence.first, attribution.rung != nil, !why.contains(evidence) else {
             return "failed\(tries): \(why) (\(attribution.party.words))"
         }
         return "failed\(tries): \(evidence) (\(attribution.party.words)): \(why)"
@@ -64,7 +67,8 @@ enum FetchText {
     // The explanation stands alone elsewhere; here the URL and the number of attempts have been said.
     private static func explanation(_ result: TaskResult) -> String? {
         guard var text = result.explanation else { return nil }
-        for prefix in ["\(result.url): ", "\(URLText.redacted(result.url)): ", "no path: "] where text.hasPrefix(prefix) {
+        for prefix in ["\(result.url): ", "\(URLText.redacted(result.url)): ", "no path: "] where text.hasPrefix(prefix)
+        {
             text.removeFirst(prefix.count)
         }
         let suffix = ", after \(result.attempts) attempts"
@@ -80,7 +84,7 @@ enum FetchText {
     }
 
     private static func words(_ failure: TaskFailure, _ status: Int?, _ attribution: Attribution?) -> String {
-        if let evidence = attribution?.evidence.first { return evidence }
+        if let attribution, attribution.rung != nil, let evidence = attribution.evidence.first { return evidence }
         return status.map { "\(failure.words) (\($0))" } ?? failure.words
     }
 }

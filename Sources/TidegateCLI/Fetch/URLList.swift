@@ -14,7 +14,8 @@ enum URLList {
     static func read(_ file: String) throws(Ending) -> [String] {
         do {
             let limit = 64 << 20
-            return self.parse(file == "-" ? try TextFile.read(0, atMost: limit) : try TextFile.read(file, atMost: limit))
+            let text = file == "-" ? try TextFile.read(0, atMost: limit) : try TextFile.read(file, atMost: limit)
+            return self.parse(text)
         } catch {
             throw Ending(.no, "\(file == "-" ? "the standard input" : file): \(error)")
         }

@@ -2,7 +2,9 @@ internal import ArgumentParser
 
 /// Where bodies go.
 struct DestinationOptions: ParsableArguments {
-    @Option(name: .shortAndLong, help: ArgumentHelp("Write the body to this file; - is the standard output.", valueName: "file"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Write the body to this file; - is the standard output.", valueName: "file"))
     var output: String?
 
     @Flag(name: [.customShort("O"), .long], help: "Name each file after the last part of its URL.")

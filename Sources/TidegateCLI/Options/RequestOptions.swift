@@ -3,10 +3,14 @@ internal import TidegateDaemon
 
 /// What each request says.
 struct RequestOptions: ParsableArguments {
-    @Option(name: [.customShort("X"), .customLong("request")], help: ArgumentHelp("The method; GET, or what a body asks for.", valueName: "method"))
+    @Option(
+        name: [.customShort("X"), .customLong("request")],
+        help: ArgumentHelp("The method; GET, or what a body asks for.", valueName: "method"))
     var method: String?
 
-    @Option(name: [.customShort("H"), .customLong("header")], help: ArgumentHelp("Send this header: 'Name: value'.", valueName: "header"))
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: ArgumentHelp("Send this header: 'Name: value'.", valueName: "header"))
     var headers: [String] = []
 
     @Option(help: ArgumentHelp("Post this text as a form.", valueName: "text"))
@@ -18,7 +22,9 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Put this file.", valueName: "file"))
     var uploadFile: String?
 
-    @Option(name: [.customShort("u"), .customLong("user")], help: ArgumentHelp("Name and password for HTTP's Basic scheme.", valueName: "user:password"))
+    @Option(
+        name: [.customShort("u"), .customLong("user")],
+        help: ArgumentHelp("Name and password for HTTP's Basic scheme.", valueName: "user:password"))
     var user: String?
 
     @Flag(help: "Ask for a compressed answer and unpack it.")

@@ -17,7 +17,9 @@ struct ProgressLine: Sendable {
         let percent = self.percent
         let rest = style.width - nameWidth - 2 - percent.count - 2
         guard rest >= 10 else { return String("\(name)  \(percent)".prefix(style.width)) }
-        if let wait = self.waitWords { return "\(name)  \(percent)  \(style.paint(String(wait.prefix(rest)), .doubtful))" }
+        if let wait = self.waitWords {
+            return "\(name)  \(percent)  \(style.paint(String(wait.prefix(rest)), .doubtful))"
+        }
         let numbers = self.numbers
         let barWidth = rest - numbers.count - 2
         guard barWidth >= 8, let bar = self.bar(barWidth) else { return "\(name)  \(percent)  \(numbers.prefix(rest))" }

@@ -56,11 +56,13 @@ enum StatusText {
 
     private static func troubles(_ status: ReachabilityStatus) -> [String] {
         var lines: [String] = []
-        if status.global.level == .unknown { lines.append("While the level is unknown, nothing is held: gates are open.") }
+        if status.global.level == .unknown {
+            lines.append("While the level is unknown, nothing is held: gates are open.")
+        }
         if status.mode == .storm { lines.append("Routes change too fast to follow: looking up on a timer.") }
         if status.mode == .poll { lines.append("The kernel sends no events: looking up on a timer.") }
         if status.health.overruns > 0 {
-            lines.append("The kernel dropped messages (overruns: \(status.health.overruns)); everything was read again.")
+            lines.append("The kernel dropped messages \(status.health.overruns)x; everything was read again.")
         }
         return lines
     }

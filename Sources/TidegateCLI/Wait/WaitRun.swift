@@ -10,6 +10,14 @@ struct WaitRun {
         case timedOut(String)
     }
 
+    /// What a condition lacks.
+    private struct Missing: CustomStringConvertible {
+        let rung: String
+        let sentence: String
+
+        var description: String { "\(self.rung): \(self.sentence)" }
+    }
+
     private let values: WaitOptions.Values
     private let note: @Sendable (String) -> Void
 
@@ -24,7 +32,7 @@ struct WaitRun {
         let checks = HostChecks(look, family: self.values.family)
         let start = look.time.monotonic()
         var wait = StableWait(required: self.values.timeout == .zero ? .zero : self.values.stable)
-        var lastMissing: String?
+        var lastMissing: Missing?
         let wakes = WaitRun.wakes(of: look.bus)
         defer { wakes.end() }
         _ = await look.monitor.firstStatus(within: min(Look.patience, self.values.timeout ?? Look.patience))
@@ -35,10 +43,11 @@ struct WaitRun {
             if let limit = self.values.timeout, now - start >= limit {
                 return .timedOut(self.complaint(missing, after: limit))
             }
-            if let missing, missing != lastMissing { self.note("waiting: \(missing)") }
+            // While a change settles its words may waver; the rung does not.
+            if let missing, missing.rung != lastMissing?.rung { self.note("waiting: \(missing)") }
             lastMissing = missing
         }
-        return .timedOut(lastMissing ?? "interrupted")
+        return .timedOut(lastMissing?.description ?? "interrupted")
     }
 
     /// The targets that conditions name, each once.
@@ -47,25 +56,25 @@ struct WaitRun {
     }
 
     // What the first unsatisfied condition lacks; nil where enough of them hold.
-    private func missing(_ look: Look, _ checks: HostChecks) async -> String? {
+    private func missing(_ look: Look, _ checks: HostChecks) async -> Missing? {
         let status = look.monitor.status()
-        var first: String?
+        var first: Missing?
         for condition in self.values.conditions {
             let check = await checks.result(for: condition, in: status)
             switch condition.evaluate(status, family: self.values.family, check: check) {
             case .satisfied:
                 if self.values.isAnyEnough { return nil }
             case .unsatisfied(let rung, _, let sentence):
-                first = first ?? "\(rung.rawValue): \(sentence)"
+                first = first ?? Missing(rung: rung.rawValue, sentence: sentence)
                 if !self.values.isAnyEnough { return first }
             }
         }
         return first
     }
 
-    private func complaint(_ missing: String?, after limit: Duration) -> String {
+    private func complaint(_ missing: Missing?, after limit: Duration) -> String {
         guard let missing else { return "the conditions did not hold for \(DurationText(self.values.stable)) in time" }
-        return limit == .zero ? missing : "gave up after \(DurationText(limit)): \(missing)"
+        return limit == .zero ? missing.description : "gave up after \(DurationText(limit)): \(missing)"
     }
 
     private struct Wakes {

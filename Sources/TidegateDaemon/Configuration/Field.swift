@@ -14,7 +14,9 @@ struct Field<Section>: Sendable {
     ) -> Field {
         Field(key: key, isRequired: isRequired) { section, node, problems in
             if case .null = node.content, !isRequired { return }
-            guard let value = problems.trying(at: node, { () throws(TextError) in try kind.parse(node) }) else { return }
+            guard let value = problems.trying(at: node, { () throws(TextError) in try kind.parse(node) }) else {
+                return
+            }
             section[keyPath: place] = value
         }
     }

@@ -73,7 +73,7 @@ extension EventRecord {
             return EventRecord(.debug, "attempt cancelled", ["attempt": "\(summary.number)"])
         }
         var record = EventRecord(
-            .info, isCharged ? "attempt failed" : "attempt ended by a lost path",
+            .info, isCharged || attribution?.rung == nil ? "attempt failed" : "attempt ended by a lost path",
             ["attempt": "\(summary.number)", "error_type": "\(failure.label)"])
         record.put("status", summary.status)
         record.put("party", attribution?.party.rawValue)

@@ -96,7 +96,8 @@ struct EventRecord {
     private init(_ event: DaemonEvent) {
         switch event {
         case .configurationLoaded(let isGood):
-            self.init(isGood ? .info : .error, isGood ? "configuration loaded" : "configuration kept: the new one is bad")
+            self.init(
+                isGood ? .info : .error, isGood ? "configuration loaded" : "configuration kept: the new one is bad")
         case .requestAnswered(let handler, let status):
             self.init(.debug, "request answered", ["handler": "\(handler)", "status": "\(status)"])
         case .turnSkipped(let task):

@@ -32,7 +32,8 @@ package struct LineLogHandler: LogHandler {
         if let error = event.error { merged["error"] = "\(error)" }
         let fields = merged.sorted { $0.key < $1.key }.map { (name: $0.key, value: "\($0.value)") }
         let line = LogLine(
-            time: self.time.wall().description, level: event.level.rawValue, message: "\(event.message)", fields: fields)
+            time: self.time.wall().description, level: event.level.rawValue, message: "\(event.message)", fields: fields
+        )
         self.write(line.text(in: self.format) + "\n")
     }
 

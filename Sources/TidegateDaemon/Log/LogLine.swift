@@ -25,8 +25,8 @@ struct LogLine: Sendable {
 
     // logfmt readers split at spaces and equals signs, and unquote what begins with a quotation mark.
     private static func quoted(_ value: String) -> String {
-        let needsQuotes =
-            value.isEmpty || value.unicodeScalars.contains { $0.value <= 0x20 || "=\"\u{7F}\\".unicodeScalars.contains($0) }
+        let special = "=\"\u{7F}\\".unicodeScalars
+        let needsQuotes = value.isEmpty || value.unicodeScalars.contains { $0.value <= 0x20 || special.contains($0) }
         return needsQuotes ? JSONValue.string(value).description : value
     }
 }

@@ -32,7 +32,8 @@ extension ScheduledTask {
             throw TextError("\(file): \(error)")
         }
         var headers = self.headers
-        for line in text.split(whereSeparator: \.isNewline) where !line.allSatisfy(\.isWhitespace) && line.first != "#" {
+        for line in text.split(whereSeparator: \.isNewline) where !line.allSatisfy(\.isWhitespace) && line.first != "#"
+        {
             headers.append(try Header(parsing: String(line)))
         }
         return headers

@@ -22,7 +22,9 @@ package actor Scheduler {
         self.turn = turn
     }
 
-    /// Takes these tasks from now on. Runs of tasks that are gone are cancelled; others go on as they began.
+    /// Takes these tasks from now on.
+    ///
+    /// Runs of tasks that are gone are cancelled; others go on as they began.
     package func load(_ tasks: [ScheduledTask]) {
         guard !self.isStopped else { return }
         self.tasks = Dictionary(tasks.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

@@ -14,7 +14,7 @@ package struct DaemonSettings: Sendable {
 
     package init() {}
 
-    /// Listens at these addresses instead of the default; none keeps it. The error quotes a bad one.
+    /// Listens at these addresses instead of the default, which none keeps; the error quotes a bad one.
     package mutating func listen(at addresses: [String]) throws(TextError) {
         guard !addresses.isEmpty else { return }
         do throws(EndpointError) {
