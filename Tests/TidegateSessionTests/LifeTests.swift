@@ -224,6 +224,37 @@ struct LifeTests {
         await rig.session.invalidate(cancellingTasks: true)
     }
 
+    @Test("The end of a session starts nobody who was still waiting")
+    func quietEnd() async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(maxConnections: 2))
+        let tasks = try (0..<50).map { _ in rig.run(try TaskRequest(url: server.url())) }
+        #expect(await rig.wait { server.requests.count == 2 })
+        await rig.session.invalidate(cancellingTasks: true)
+        let started = tasks.filter { rig.words(of: $0).contains("attemptStarted(1)") }
+        #expect(started.count == 2)
+        #expect(tasks.allSatisfy { $0.state == .completed(.cancelled) })
+    }
+
+    @Test("Five hundred downloads to one place end one by one, however many fail at once")
+    func sameDestination() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(maxConnectionsPerHost: 2, retry: .never))
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        let first = rig.run(request)
+        #expect(await rig.wait { server.requests.count == 1 })
+        let others = (0..<500).map { _ in rig.run(request) }
+        for other in others { #expect(await other.result().failure == .fileError) }
+        #expect(await others[0].result().explanation == "another download to \(scratch.file("a")) is under way")
+        first.cancel()
+        _ = await first.result()
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("Updates end with the entry that says completed")
     func updates() async throws {
         let server = try LiveServer { .pattern(200_000, for: $0, slice: 20_000, pauseMilliseconds: 5) }

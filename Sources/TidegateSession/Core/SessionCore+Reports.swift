@@ -117,6 +117,9 @@ extension SessionCore {
     }
 
     private func admitWaiting() {
+        guard !self.isAdmitting else { return }
+        self.isAdmitting = true
+        defer { self.isAdmitting = false }
         while let number = self.queue.next() {
             guard let record = self.records[number] else { continue }
             record.hasSlot = true

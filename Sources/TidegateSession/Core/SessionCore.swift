@@ -20,6 +20,8 @@ final class SessionCore: TransferClient {
     var attempts: [AttemptID: TaskRecord] = [:]
     var lastAttempt: UInt64 = 0
     var epochIsStale = false
+    /// True while waiting tasks are let in; one that fails at once must not let the next one in from inside.
+    var isAdmitting = false
     /// Tasks whose answer's head came in this batch.
     var started: [UInt64] = []
     var drained: [@Sendable () -> Void] = []
@@ -96,7 +98,7 @@ final class SessionCore: TransferClient {
 
     // Whoever waits for a task must not wait for ever because its session was dropped.
     func stopping() {
-        for record in self.records.values.sorted(by: { $0.number < $1.number }) {
+        for record in self.inOrderOfCancelling {
             self.cancel(record)
             self.publishEnd(of: record)
         }
@@ -139,11 +141,16 @@ final class SessionCore: TransferClient {
         self.isDraining = true
         self.drained.append(done)
         if cancellingTasks {
-            for record in self.records.values.sorted(by: { $0.number < $1.number }) { self.cancel(record) }
+            for record in self.inOrderOfCancelling { self.cancel(record) }
         }
         // Where the disk does not answer, nobody waits for it for ever. Token 1 is an alarm of no desk.
         if cancellingTasks { _ = self.engine.schedule(after: .seconds(5), token: 1) }
         self.finishDraining()
+    }
+
+    // Those under way last: a slot given back earlier would only start the next one.
+    private var inOrderOfCancelling: [TaskRecord] {
+        self.records.values.sorted { ($0.hasSlot ? 1 : 0, $0.number) < ($1.hasSlot ? 1 : 0, $1.number) }
     }
 
     func finishDraining() {
