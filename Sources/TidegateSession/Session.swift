@@ -98,7 +98,11 @@ public final class Session: Sendable {
 
     private func stop() {
         self.surroundings.line.disconnect()?.stop()
-        self.surroundings.disk.stop()
+        if self.surroundings.registry.isDiskStuck {
+            self.surroundings.disk.abandon()
+        } else {
+            self.surroundings.disk.stop()
+        }
     }
 
     private static func firstEntry(_ id: TaskID, _ request: TaskRequest, at wall: WallTime) -> TaskInfo {

@@ -10,6 +10,7 @@ final class TaskRegistry: Sendable {
         var oldestEnded = 0
         var isClosed = false
         var idleConnections = 0
+        var isDiskStuck = false
     }
 
     private let kept: Int
@@ -45,6 +46,11 @@ final class TaskRegistry: Sendable {
     func note(idleConnections: Int) { self.state.withLock { $0.idleConnections = idleConnections } }
 
     var idleConnections: Int { self.state.withLock { $0.idleConnections } }
+
+    /// The disk did not finish in the time that the session's end is given.
+    func noteStuckDisk() { self.state.withLock { $0.isDiskStuck = true } }
+
+    var isDiskStuck: Bool { self.state.withLock { $0.isDiskStuck } }
 
     func close() -> Bool {
         self.state.withLock { state in

@@ -23,6 +23,9 @@ package final class DiskThread: Sendable {
 
     /// Lets the work asked for so far be done, ends the thread and waits for it.
     package func stop() { self.thread.stop() }
+
+    /// Ends the thread once its work is done, without waiting for that: for a disk that does not answer.
+    package func abandon() { self.thread.abandon() }
 }
 
 /// Does one piece of work after the other.

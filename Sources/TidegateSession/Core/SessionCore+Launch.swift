@@ -16,7 +16,7 @@ extension SessionCore {
             try self.adoptEarlierPart(record)
             return true
         } catch {
-            self.fail(record, error.failure, error.description)
+            self.fail(record, error.failure, self.words(for: error, record))
             return false
         }
     }

@@ -82,6 +82,7 @@ final class SessionCore: TransferClient {
     // Tasks have even tokens, desks odd ones with their alarm in the next two bits.
     func timerFired(_ token: UInt64) {
         if token == 1 {
+            if !self.records.isEmpty { self.surroundings.registry.noteStuckDisk() }
             for record in self.records.values.sorted(by: { $0.number < $1.number }) { self.publishEnd(of: record) }
         } else if token & 1 == 0 {
             if let record = self.records[token >> 1] { self.alarmRang(record) }
