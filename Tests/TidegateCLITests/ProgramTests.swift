@@ -31,6 +31,9 @@ import TidegateTestKit
     func command() async throws {
         let output = try await self.run("wait", "--for", "host:127.0.0.1", "--", "sh", "-c", "echo $0; exit 7")
         #expect(output.status == 7 && output.output == "sh\n")
+        let signals = try await self.run(
+            "wait", "--for", "host:127.0.0.1", "--", "grep", "-E", "^SigBlk", "/proc/self/status")
+        #expect(signals.output == "SigBlk:\t0000000000000000\n")
         let missing = try await self.run("wait", "--for", "host:127.0.0.1", "--", "/nowhere/at-all")
         #expect(missing.status == 127)
         #expect(missing.errors == "tidegate: /nowhere/at-all: No such file or directory\n")
@@ -89,5 +92,61 @@ import TidegateTestKit
         first.signal(SIGTERM)
         let output = await first.finish(within: .seconds(12))
         #expect(output.status == 0 && output.errors.contains("msg=stopping"))
+    }
+
+    @Test("A bad file on SIGHUP keeps the old configuration, a good one is taken")
+    func reload() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yml").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
+        try write("transfers: {max_connections: 3}\n")
+        let daemon = try Program([
+            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address", "127.0.0.1:0",
+            "--log.format", "json",
+        ])
+        try #require(await eventually { daemon.errorsSoFar.contains("\"msg\":\"listening\"") }, "\(daemon.errorsSoFar)")
+        try write("transfers: {max_connections: many}\n")
+        daemon.signal(SIGHUP)
+        let isRefused = await eventually {
+            daemon.errorsSoFar.contains("\(file):1: transfers.max_connections: expected a whole number")
+        }
+        #expect(isRefused, "\(daemon.errorsSoFar)")
+        try write("transfers: {max_connections: 4}\n")
+        daemon.signal(SIGHUP)
+        let isTaken = await eventually { daemon.errorsSoFar.contains("a change needs a restart to take effect") }
+        #expect(isTaken, "\(daemon.errorsSoFar)")
+        daemon.signal(SIGTERM)
+        #expect(await daemon.finish(within: .seconds(12)).status == 0)
+    }
+
+    @Test("A transfer that found no path of its kind in time ends with 75 and names the rung")
+    func gaveUp() async throws {
+        let output = try await self.run(
+            "fetch", "http://127.0.0.1:9/x", "--discard", "--require", "interface:nosuchlink", "--wait", "100ms",
+            "--write-out", "json")
+        #expect(output.status == 75)
+        let last = output.errors.split(separator: "\n").last ?? ""
+        #expect(last.hasPrefix("tidegate: gave up waiting for a path: "), "\(output.errors)")
+        #expect(last.contains("nosuchlink"), "\(output.errors)")
+        #expect(output.output.contains("\"requireUnmet\":\"interface:nosuchlink\""), "\(output.output)")
+    }
+
+    @Test("SIGINT cancels the transfers and ends with 130")
+    func interrupt() async throws {
+        let program = try Program([
+            BuiltProduct.path(of: "tidegate"), "fetch", "http://127.0.0.1:9/x", "--discard", "--require",
+            "interface:nosuchlink",
+        ])
+        try #require(await eventually { program.errorsSoFar.contains("waiting") }, "\(program.errorsSoFar)")
+        program.signal(SIGINT)
+        let output = await program.finish(within: .seconds(10))
+        #expect(output.status == 130 && output.errors.contains("cancelled"), "\(output.errors)")
+    }
+
+    @Test("A refused connection is their side's fault, and ends with 1")
+    func refused() async throws {
+        let output = try await self.run("fetch", "http://127.0.0.1:9/x", "--discard", "--retry", "0")
+        #expect(output.status == 1)
+        #expect(output.errors.contains("failed: their host refused the connection (their side's fault)"))
     }
 }

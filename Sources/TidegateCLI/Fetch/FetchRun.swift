@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Tidegate
 internal import TidegateDaemon
 
@@ -28,6 +29,8 @@ struct FetchRun: Sendable {
             group.addTask { await screen.follow(monitor.bus) }
             group.addTask {
                 await Signals.onInterrupt { number in
+                    // Whoever asks twice does not want to wait for an orderly end.
+                    if signal.number != nil { exit(Ending.Code.signal(number).number) }
                     signal.set(number)
                     for task in tasks { task.cancel() }
                 }

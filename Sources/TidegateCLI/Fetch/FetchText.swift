@@ -49,10 +49,13 @@ enum FetchText {
         if result.failure == .gateTimeout { return "gave up: \(self.explanation(result) ?? "no path")" }
         let tries = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
         let why = self.explanation(result) ?? result.failure.map { self.words($0, result.status, nil) } ?? ""
-        guard let attribution = result.attribution else { return "failed\(tries): \(why)" }
-        guard let evidence = attribution.evidence.first, attribution.rung != nil, !why.contains(evidence) else {
-            return "failed\(tries): \(why) (\(attribution.party.words))"
+        // A deadline is the user's own, and nobody's failure.
+        guard let attribution = result.attribution, result.failure != .deadlineExceeded else {
+            return "failed\(tries): \(why)"
         }
+        guard let evidence = attribution.evidence.first, attribution.rung != nil, attribution.party != .unknown,
+            !why.contains(evidence)
+        else { return "failed\(tries): \(why) (\(attribution.party.words))" }
         return "failed\(tries): \(evidence) (\(attribution.party.words)): \(why)"
     }
 
@@ -85,7 +88,7 @@ enum FetchText {
 
     private static func words(_ failure: TaskFailure, _ status: Int?, _ attribution: Attribution?) -> String {
         if let attribution, attribution.rung != nil, let evidence = attribution.evidence.first { return evidence }
-        return status.map { "\(failure.words) (\($0))" } ?? failure.words
+        return failure == .httpStatus ? status.map { "\(failure.words) (\($0))" } ?? failure.words : failure.words
     }
 }
 

@@ -7,8 +7,11 @@ enum CommandStart {
     static func replaceProcess(_ words: [String]) -> Ending {
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
         arguments.append(nil)
-        // What a library ignored for itself the command has not asked for.
+        // What a library ignored, or the runtime blocked on this thread, the command has not asked for.
         signal(SIGPIPE, SIG_DFL)
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
         execvp(words.first ?? "", arguments)
         let number = errno
         for argument in arguments { free(argument) }

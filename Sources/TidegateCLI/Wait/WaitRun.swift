@@ -57,6 +57,9 @@ struct WaitRun {
 
     // What the first unsatisfied condition lacks; nil where enough of them hold.
     private func missing(_ look: Look, _ checks: HostChecks) async -> Missing? {
+        if let why = look.monitor.blindness {
+            return Missing(rung: "monitor", sentence: "\(VerdictWords.phrase(.monitorDown)): \(why)")
+        }
         let status = look.monitor.status()
         var first: Missing?
         for condition in self.values.conditions {
