@@ -63,6 +63,47 @@ struct GateTests {
         }
     }
 
+    @Test("A path that begins to cost money stops a task that must not, and a free one lets it go on")
+    func metered() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            guard request.rangeStart == nil else { return .pattern(200_000, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 200000"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 100_000), .hang])
+        }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: server.url())
+        request.gate = try GatePolicy(require: [.unmetered])
+        request.destination = .file(scratch.file("a"))
+        let task = rig.run(request)
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        rig.paths.say(ScriptedPathSource.routed(metered: .yes))
+        #expect(await rig.wait { task.state == .waiting(.constraint, detail: "the path over lo is metered") })
+        rig.paths.say(ScriptedPathSource.routed())
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.attempts == 1)
+        #expect(result.refetchedBytes == 0)
+        #expect(Set(result.held.keys) == [.constraint])
+        #expect(scratch.hasPattern("a", 200_000))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A task that must be online looks again until it is")
+    func online() async throws {
+        let server = try Self.server()
+        defer { server.stop() }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: server.url())
+        request.gate = try GatePolicy(require: [.online])
+        let task = rig.run(request)
+        #expect(await rig.wait { task.state.name == .waiting })
+        rig.paths.say(Verdict(level: .online), for: .ipv4)
+        #expect(await task.result().outcome == .success)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("A task that asks for nothing does not wait")
     func noGate() async throws {
         let server = try Self.server()
