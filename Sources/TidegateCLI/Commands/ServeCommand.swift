@@ -35,10 +35,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("log.level"),
-        help: ArgumentHelp("Write lines from this level on: debug, info, warn or error.", valueName: "level"))
+        help: ArgumentHelp("Write lines from this level on.", valueName: "level"))
     var logLevel: LogLevel = .info
 
-    @Option(name: .customLong("log.format"), help: ArgumentHelp("Write lines as logfmt or json.", valueName: "format"))
+    @Option(name: .customLong("log.format"), help: ArgumentHelp("Write lines in this format.", valueName: "format"))
     var logFormat: LogFormat = .logfmt
 
     func validate() throws {

@@ -6,9 +6,10 @@ struct WaitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait", abstract: "Wait until the network is as it should be.",
         discussion: """
-            Conditions: carrier[:IF], address[:IF][:v4|v6], route[:v4|v6], host:NAME[:PORT]. With -- COMMAND, the \
-            command takes this one's place once they hold. Ends with 1 when they did not hold in time; the last line \
-            on the standard error says what is missing.
+            Conditions: carrier[:IF], address[:IF][:v4|v6], route[:v4|v6], host:NAME[:PORT[/tcp|tls|http]]. A host \
+            without a port has to be routed, with one it has to answer. With -- COMMAND, the command takes this \
+            one's place once they hold. Ends with 1 when they did not hold in time; the last line on the standard \
+            error says what is missing.
             """)
 
     @OptionGroup var options: WaitOptions

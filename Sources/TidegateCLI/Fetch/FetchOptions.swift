@@ -26,10 +26,10 @@ struct FetchOptions: ParsableArguments {
     @OptionGroup(title: "The line")
     var line: LineOptions
 
-    @Option(help: ArgumentHelp("Show progress as: auto, bar, plain or none.", valueName: "how"))
+    @Option(help: ArgumentHelp("Show progress: bars, a line per event, or nothing.", valueName: "how"))
     var progress: ProgressStyle = .auto
 
-    @Option(help: ArgumentHelp("Print an object per finished transfer: json.", valueName: "format"))
+    @Option(help: ArgumentHelp("Print an object per finished transfer.", valueName: "format"))
     var writeOut: WriteOut?
 
     /// How progress is shown.
