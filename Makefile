@@ -5,19 +5,19 @@ SHELL := /bin/bash
 SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
+RELEASE := --configuration release --static-swift-stdlib
 
 BUILD_PACKAGES := libcurl4-openssl-dev libnl-3-dev libnl-route-3-dev pkg-config
-TEST_PACKAGES := iproute2 nginx-light prometheus curl openssl python3 python3-venv
-BENCH_PACKAGES := aria2 gcc
+TEST_PACKAGES := iproute2 nginx-light prometheus curl openssl python3 python3-prometheus-client
+BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter
 
 .PHONY: run build test lint format bench setup setup-test setup-bench check-swift
 
-run: setup ## build a release and start the monitor with the built-in defaults
-	$(SWIFT) build -c release --product tidegate
+run: build ## build a release and start the monitor with the built-in defaults
 	.build/release/tidegate serve $(ARGS)
 
-build: setup ## build a release with the Swift runtime inside
-	$(SWIFT) build -c release --product tidegate --static-swift-stdlib
+build: setup ## build a release; the Swift runtime is inside, so the binary runs where no Swift is
+	$(SWIFT) build $(RELEASE) --product tidegate
 
 test: setup-test ## run every check: style, house rules, pure, kernel, wire, end to end, peers
 	$(MAKE) lint
@@ -30,9 +30,9 @@ lint: check-swift ## fail where a file is not formatted or breaks a style rule
 format: check-swift ## format every file in place
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests
 
-bench: setup-test setup-bench ## measure beside the peers and print ratios
-	$(SWIFT) build -c release --product tidegate
-	Tests/Benchmarks/run
+bench: setup-test setup-bench build ## measure beside the peers and print ratios
+	$(SWIFT) build $(RELEASE) --product TidegateBench
+	Tests/Benchmarks/run $(ARGS)
 
 setup: check-swift
 	@$(call install,$(BUILD_PACKAGES))

@@ -19,7 +19,9 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -38,12 +40,12 @@ let package = Package(
 
         // Plumbing.
         .target(
-            name: "TidegateNetlink", dependencies: ["TidegateModel", "TidegateLoop", "CNetlink", "CLinux"],
+            name: "TidegateNetlink", dependencies: ["TidegateModel", "TidegateLoop", "CNetlink"],
             swiftSettings: house),
         .target(
-            name: "TidegateSockets", dependencies: ["TidegateModel", "TidegateLoop", "CLinux"], swiftSettings: house),
+            name: "TidegateSockets", dependencies: ["TidegateModel", "TidegateLoop"], swiftSettings: house),
         .target(
-            name: "TidegateResolver", dependencies: ["TidegateModel", "TidegateLoop", "CLinux"], swiftSettings: house),
+            name: "TidegateResolver", dependencies: ["TidegateModel", "TidegateLoop"], swiftSettings: house),
         .target(
             name: "TidegateTransfer", dependencies: ["TidegateModel", "TidegateLoop", "CCurl", "CLinux"],
             swiftSettings: house),
@@ -52,27 +54,30 @@ let package = Package(
         // Rooms.
         .target(
             name: "TidegateReachability",
-            dependencies: ["TidegateModel", "TidegateBus", "TidegateNetlink", "TidegateSockets", "TidegateResolver"],
+            dependencies: ["TidegateModel", "TidegateBus", "TidegateNetlink", "TidegateSockets"],
             swiftSettings: room),
         .target(
             name: "TidegateSession",
-            dependencies: ["TidegateModel", "TidegateBus", "TidegateTransfer", "TidegateResolver"], swiftSettings: room),
+            dependencies: ["TidegateModel", "TidegateBus", "TidegateTransfer"], swiftSettings: room),
 
         // Front door.
         .target(
             name: "Tidegate",
             dependencies: [
-                "TidegateModel", "TidegateBus", "TidegateLoop", "TidegateMetrics", "TidegateNetlink",
-                "TidegateReachability",
-                "TidegateResolver", "TidegateSession", "TidegateTransfer",
+                "TidegateModel", "TidegateBus", "TidegateLoop", "TidegateMetrics", "TidegateReachability",
+                "TidegateResolver", "TidegateSession",
             ], swiftSettings: room),
 
         // Porch.
         .target(
             name: "TidegateEndpoint",
             dependencies: [
-                "TidegateModel", "TidegateBus", "TidegateMetrics", "CLinux",
-                .product(name: "Hummingbird", package: "hummingbird"),
+                "TidegateModel", "TidegateBus", "TidegateMetrics",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ], resources: [.embedInCode("Resources/page.html")], swiftSettings: house),
 
         // Roof.
@@ -82,6 +87,7 @@ let package = Package(
                 "TidegateModel", "Tidegate", "TidegateEndpoint", "Yams",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: house),
         .executableTarget(
             name: "TidegateCLI",
@@ -110,9 +116,15 @@ let package = Package(
             name: "TidegateSessionTests", dependencies: ["TidegateSession", "TidegateTransfer", "TidegateTestKit"],
             swiftSettings: house),
         .testTarget(
-            name: "TidegateMetricsTests", dependencies: ["TidegateMetrics", "TidegateTestKit"], swiftSettings: house),
+            name: "TidegateMetricsTests",
+            dependencies: ["TidegateMetrics", "TidegateBus", "TidegateModel", "TidegateTestKit"], swiftSettings: house),
         .testTarget(
-            name: "TidegateEndpointTests", dependencies: ["TidegateEndpoint", "TidegateTestKit"], swiftSettings: house),
+            name: "TidegateEndpointTests",
+            dependencies: ["TidegateEndpoint", "TidegateMetrics", "TidegateBus", "TidegateModel", "TidegateTestKit"],
+            swiftSettings: house),
+        .testTarget(
+            name: "TidegateDaemonTests", dependencies: ["TidegateDaemon", "TidegateTestKit"], swiftSettings: house),
+        .testTarget(name: "TidegateCLITests", dependencies: ["TidegateCLI", "TidegateTestKit"], swiftSettings: house),
         .testTarget(name: "HouseRulesTests", swiftSettings: house),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: house),

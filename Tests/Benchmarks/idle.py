@@ -32,8 +32,7 @@ def memory(process):
 def run(rows):
     with lab.folder() as path:
         binary = path / "tidegate"
-        static = lab.ROOT / ".build/static/release/tidegate"
-        shutil.copy(static, binary)
+        shutil.copy(lab.TIDEGATE, binary)
         lab.call("strip", str(binary))
         (path / "blackbox.yml").write_text("modules: {http_2xx: {prober: http}}\n")
         with lab.running([str(binary), "serve", "--web.listen-address", LISTEN], ready=answers(LISTEN)) as ours, \
