@@ -54,7 +54,8 @@ import TidegateModel
         var result = Samples.result(.failure, .retriesExhausted, attempts: 4, party: refused)
         #expect(
             FetchText.summary(result, label: "big.iso")
-                == "big.iso: failed after 4 attempts: their host refused the connection (their side's fault): every retry was used"
+                == "big.iso: failed after 4 attempts: their host refused the connection (their side's fault): "
+                + "every retry was used"
         )
         result.explanation = "\(result.url): could not connect, after 4 attempts"
         #expect(

@@ -91,7 +91,8 @@ import TidegateTestKit
                 .attemptFailed(
                     AttemptSummary(number: 1, method: "GET", duration: .seconds(1)), .connectFailed,
                     Attribution(party: .theirs, isCertain: true, evidence: ["refused"]), isCharged: true)),
-            "info attempt failed|attempt=1|error_type=connect_failed|evidence=refused|kind=download|party=theirs|task=\(Self.name)"
+            "info attempt failed|attempt=1|error_type=connect_failed|evidence=refused|kind=download|party=theirs|"
+                + "task=\(Self.name)"
         ),
         (
             task(.retryScheduled(.status(503), delay: .seconds(4))),
