@@ -10,7 +10,9 @@ public protocol PathSource: Sendable {
     /// Calls come from one thread, in order; the sink must not block. A loss arrives at once, a gain once it is stable.
     func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch
 
-    /// True while `address` is usable as a source address on this host; true when the source is blind.
+    /// True while `address` is this host's, on a link in any state; true when the source is blind.
+    ///
+    /// A connection from an address that is still here survives a short loss of carrier; from one that is gone, never.
     func holdsAddress(_ address: IPAddress) -> Bool
 
     /// The verdict of a family, for gates that ask for more than a route to the target.

@@ -12,7 +12,7 @@ final class ReachabilityBoard: Sendable {
         var targetsForPeople: [Target: TargetVerdict] = [:]
         var targetsForGates: [Target: TargetVerdict] = [:]
         var familiesForGates: [AddressFamily: Verdict] = [:]
-        var usableAddresses: Set<IPAddress> = []
+        var heldAddresses: Set<IPAddress> = []
         var blindness: String?
         var isReady = false
     }

@@ -109,7 +109,10 @@ public final class ReachabilityMonitor: PathSource, Sendable {
 
     /// True while `address` is a usable source address on this host; true when the monitor is blind.
     public func holdsAddress(_ address: IPAddress) -> Bool {
-        self.board.read { $0.blindness != nil || !$0.isReady || $0.usableAddresses.contains(address.withoutZone) }
+        if address.isLoopback { return true }
+        return self.board.read {
+            $0.blindness != nil || !$0.isReady || $0.heldAddresses.contains(address.withoutZone)
+        }
     }
 
     /// The verdict of a family that gates go by.

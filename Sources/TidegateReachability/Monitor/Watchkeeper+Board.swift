@@ -31,7 +31,7 @@ extension Watchkeeper {
             }
             guard let surroundings else { return }
             content.status.links = surroundings.sortedLinks
-            content.usableAddresses = surroundings.usableAddresses
+            content.heldAddresses = Set(surroundings.sources.keys)
         }
     }
 
