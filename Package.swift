@@ -123,8 +123,17 @@ let package = Package(
             dependencies: ["TidegateEndpoint", "TidegateMetrics", "TidegateBus", "TidegateModel", "TidegateTestKit"],
             swiftSettings: house),
         .testTarget(
-            name: "TidegateDaemonTests", dependencies: ["TidegateDaemon", "TidegateTestKit"], swiftSettings: house),
-        .testTarget(name: "TidegateCLITests", dependencies: ["TidegateCLI", "TidegateTestKit"], swiftSettings: house),
+            name: "TidegateDaemonTests",
+            dependencies: [
+                "TidegateDaemon", "Tidegate", "TidegateModel", "TidegateTestKit",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: house),
+        .testTarget(
+            name: "TidegateCLITests",
+            dependencies: [
+                "TidegateCLI", "TidegateDaemon", "Tidegate", "TidegateModel", "TidegateTestKit",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: house),
         .testTarget(name: "HouseRulesTests", swiftSettings: house),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: house),

@@ -145,7 +145,7 @@ int main(int count, char **words) {
     for (long i = 0; i < atol(words[3]) && started < total; i++) start(curl_easy_init());
     run();
     double seconds = (now_nanoseconds() - begin) / 1e9;
-    printf("{\"client\":\"c\",\"requests\":%ld,\"failed\":%ld,\"requestsPerSecond\":%.0f,\"cpuMicroseconds\":%.2f}\n",
+    printf("{\"client\":\"c\",\"requests\":%ld,\"failed\":%ld,\"perSecond\":%.0f,\"cpuMicroseconds\":%.2f}\n",
            finished, failed, finished / seconds, (cpu_microseconds() - cpu) / finished);
     curl_multi_cleanup(multi);
     return failed ? 1 : 0;

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Tidegate
 internal import TidegateDaemon
 
 /// `tidegate serve`: the sidecar.
@@ -66,7 +67,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.configurationFile = self.configurationFile
         settings.logLevel = self.logLevel
         settings.logFormat = self.logFormat
-        settings.version = Version.text
+        settings.version = Release.version
         try OptionText.naming("--web.listen-address") { () throws(TextError) in
             try settings.listen(at: self.listenAddresses)
         }

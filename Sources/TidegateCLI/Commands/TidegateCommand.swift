@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Tidegate
 
 /// The root command.
 struct TidegateCommand: AsyncParsableCommand {
@@ -11,7 +12,7 @@ struct TidegateCommand: AsyncParsableCommand {
             Exit codes: 0 yes, 1 no or failed, 2 usage, 3 unknown, 75 gave up waiting for a path, \
             126 and 127 command not runnable or not found, 128+n ended by a signal.
             """,
-        version: "tidegate \(Version.text)",
+        version: "tidegate \(Release.version)",
         subcommands: [
             StatusCommand.self, WatchCommand.self, WaitCommand.self, FetchCommand.self, ServeCommand.self,
         ])

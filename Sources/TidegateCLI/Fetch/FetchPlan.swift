@@ -141,7 +141,7 @@ struct FetchPlan: Sendable {
                 retry: try RetryPolicy(attempts: values.attempts, maxElapsed: values.retryMaxTime),
                 gate: values.require.isEmpty
                     ? .open : try GatePolicy(require: values.require, patience: values.patience),
-                userAgent: "tidegate/\(Version.text)", endedTasksKept: 0)
+                userAgent: "tidegate/\(Release.version)", endedTasksKept: 0)
         } catch {
             throw ValidationError("--\(error)")
         }

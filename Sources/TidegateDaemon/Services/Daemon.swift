@@ -38,15 +38,16 @@ package struct Daemon: Sendable {
             level: self.settings.logLevel.level, format: self.settings.logFormat, time: time,
             write: LineLogHandler.writeToStandardError)
         let logger = Logger(label: "tidegate") { _ in handler }
+        logger.info("starting", metadata: self.introduction)
+        let bus = EventBus(time: time)
+        // Before the monitor, so that the first verdict is in the log.
+        let log = LogService(bus: bus, logger: logger)
         let monitor: Monitor
         do {
-            monitor = try Monitor(self.monitorConfiguration, time: time)
+            monitor = try Monitor(self.monitorConfiguration, bus: bus, time: time)
         } catch {
             throw .resource(error.underlying)
         }
-        // Before anything else, so that the first verdict is in the log.
-        let log = LogService(bus: monitor.bus, logger: logger)
-        logger.info("starting", metadata: self.introduction)
         monitor.bus.publish(.daemon(.configurationLoaded(isGood: true)))
         do {
             try await self.services(around: monitor, log: log, time: time, logger: logger).run()

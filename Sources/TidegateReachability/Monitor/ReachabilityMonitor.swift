@@ -107,7 +107,7 @@ public final class ReachabilityMonitor: PathSource, Sendable {
         return PathWatch { [weak thread] in thread?.send(.unwatch(id)) }
     }
 
-    /// True while `address` is a usable source address on this host; true when the monitor is blind.
+    /// True while `address` is this host's, on a link in any state; true when the monitor is blind.
     public func holdsAddress(_ address: IPAddress) -> Bool {
         if address.isLoopback { return true }
         return self.board.read {

@@ -63,13 +63,10 @@ import TidegateTestKit
 
 /// Where the oracles are.
 enum Oracle {
-    /// The Python that has the parser: of the build folder's own environment, or the system's.
-    static let python: String? = {
-        let own = SourceFile.root.appendingPathComponent(".build/oracles/bin/python").path
-        return [own, "python3"].first { python in
-            Oracle.succeeds([python, "-c", "import prometheus_client.openmetrics.parser"])
-        }
-    }()
+    /// The Python that has the parser: Debian's own, or the first on PATH.
+    static let python = ["/usr/bin/python3", "python3"].first { python in
+        Oracle.succeeds([python, "-c", "import prometheus_client.openmetrics.parser"])
+    }
 
     /// A link whose name tries to end its label.
     static let awkwardLink = Link(
