@@ -4,14 +4,23 @@ internal import Synchronization
 
 /// Commands on their way to a thread: any thread puts them in, one takes them out, in order.
 ///
-/// The wake descriptor is written only when the box was empty, so that a burst costs one system call.
+/// The wake descriptor is written only while the thread waits: a burst costs one system call, and what a thread that is
+/// busy is sent, by itself or by others, costs none.
 package final class Inbox<Command: Sendable>: Sendable {
     private struct State {
         var commands: [Command] = []
         var isClosed = false
+        /// The thread waits, or is about to: who puts something in has to wake it.
+        var isParked = false
+
+        mutating func unpark() -> Bool {
+            let wasParked = self.isParked
+            self.isParked = false
+            return wasParked
+        }
     }
 
-    /// Readable while commands are waiting (eventfd(2)).
+    /// Readable while the thread is being woken (eventfd(2)).
     let descriptor: Int32
     private let state = Mutex(State())
 
@@ -25,31 +34,48 @@ package final class Inbox<Command: Sendable>: Sendable {
 
     /// Puts a command in; false once the box is closed, and then the command is not carried out.
     package func put(_ command: Command) -> Bool {
-        let (isOpen, wasEmpty) = self.state.withLock { state in
+        let (isOpen, wasParked) = self.state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.commands.append(command)
-            return (true, state.commands.count == 1)
+            return (true, state.unpark())
         }
-        if wasEmpty { self.wake() }
+        if wasParked { self.wake() }
         return isOpen
     }
 
-    /// Takes everything out; `isClosed` says that nothing will follow.
-    package func takeAll() -> (commands: [Command], isClosed: Bool) {
-        var count: UInt64 = 0
-        // EAGAIN is no error here: the descriptor was drained by an earlier call.
-        _ = read(self.descriptor, &count, 8)
-        return self.state.withLock { state in
-            let commands = state.commands
-            state.commands = []
-            return (commands, state.isClosed)
+    /// Says that the thread is going to wait; false where there is something to take, and then it may not.
+    ///
+    /// Looking and parking are one step: a command is either seen here or wakes the thread.
+    package func park() -> Bool {
+        self.state.withLock { state in
+            state.isParked = state.commands.isEmpty && !state.isClosed
+            return state.isParked
         }
+    }
+
+    /// Takes everything out, into an empty array whose room the box goes on with; true once nothing will follow.
+    package func takeAll(into commands: inout [Command]) -> Bool {
+        self.state.withLock { state in
+            state.isParked = false
+            swap(&state.commands, &commands)
+            return state.isClosed
+        }
+    }
+
+    /// Makes the descriptor quiet again.
+    func drain() {
+        var count: UInt64 = 0
+        // EAGAIN is no error here: there was nothing to drain.
+        _ = read(self.descriptor, &count, 8)
     }
 
     /// Refuses commands from now on and wakes the thread.
     package func close() {
-        self.state.withLock { $0.isClosed = true }
-        self.wake()
+        let wasParked = self.state.withLock { state in
+            state.isClosed = true
+            return state.unpark()
+        }
+        if wasParked { self.wake() }
     }
 
     private func wake() {

@@ -70,8 +70,10 @@ package final class Loop {
     }
 
     /// Waits for the next thing to do and returns the ready descriptors' tokens with what they are ready for.
-    func wait(into buffer: inout [epoll_event]) throws(LoopError) -> Int {
-        let timeout = self.timers.nextDeadline().map { max(0, ($0 - self.time.monotonic()).wholeNanoseconds) } ?? -1
+    ///
+    /// Where it may not block it takes what is there.
+    func wait(into buffer: inout [epoll_event], mayBlock: Bool) throws(LoopError) -> Int {
+        let timeout = mayBlock ? self.timeToNextTimer() : 0
         let count = buffer.withUnsafeMutableBufferPointer {
             tg_epoll_wait(self.epoll, $0.baseAddress, Int32($0.count), timeout)
         }
@@ -80,6 +82,11 @@ package final class Loop {
         let code = errno
         guard code == EINTR else { throw LoopError(operation: "epoll_pwait2", code: code) }
         return 0
+    }
+
+    // Without timers there is no end to the wait.
+    private func timeToNextTimer() -> Int64 {
+        self.timers.nextDeadline().map { max(0, ($0 - self.time.monotonic()).wholeNanoseconds) } ?? -1
     }
 
     func popDueTimer() -> UInt64? { self.timers.popDue(at: self.now) }

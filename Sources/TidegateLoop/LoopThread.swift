@@ -13,7 +13,9 @@ package protocol LoopBody: AnyObject, SendableMetatype {
     func ready(_ descriptor: Int32, for events: Loop.Interest)
     /// A timer is due; `token` is what it was scheduled with.
     func timerFired(_ token: UInt64)
-    /// Everything that was ready has been handled; the thread will wait next.
+    /// Everything that was ready has been handled; commands that follow from it still belong to the batch.
+    func batchEnding()
+    /// The batch is over; the thread will wait next.
     func batchEnded()
     /// The thread ends after this call.
     func stopping()
@@ -22,6 +24,7 @@ package protocol LoopBody: AnyObject, SendableMetatype {
 extension LoopBody {
     package func ready(_ descriptor: Int32, for events: Loop.Interest) {}
     package func timerFired(_ token: UInt64) {}
+    package func batchEnding() {}
     package func batchEnded() {}
     package func stopping() {}
 }
@@ -70,25 +73,34 @@ package final class LoopThread<Body: LoopBody>: Sendable {
 
     private static func run(_ body: Body, on loop: Loop, commands inbox: Inbox<Body.Command>) {
         var buffer = [epoll_event](repeating: epoll_event(), count: 256)
+        var mail: [Body.Command] = []
         var isClosed = false
         while !isClosed {
             // Only a broken descriptor of our own can fail here, and then nothing can be waited for any more.
-            guard let count = try? loop.wait(into: &buffer) else { break }
+            guard let count = try? loop.wait(into: &buffer, mayBlock: inbox.park()) else { break }
+            isClosed = LoopThread.carryOut(&mail, of: inbox, on: body)
             for position in 0..<count {
                 let token = tg_epoll_token(&buffer[position])
-                if token == Loop.inboxToken {
-                    let mail = inbox.takeAll()
-                    isClosed = mail.isClosed
-                    for command in mail.commands { body.receive(command) }
-                } else {
-                    body.ready(
-                        Int32(truncatingIfNeeded: token), for: Loop.Interest(rawValue: buffer[position].events))
+                guard token != Loop.inboxToken else {
+                    inbox.drain()
+                    continue
                 }
+                body.ready(Int32(truncatingIfNeeded: token), for: Loop.Interest(rawValue: buffer[position].events))
             }
             while let token = loop.popDueTimer() { body.timerFired(token) }
+            body.batchEnding()
+            if LoopThread.carryOut(&mail, of: inbox, on: body) { isClosed = true }
             body.batchEnded()
         }
         body.stopping()
+    }
+
+    // Both arrays keep their room, so that a busy thread's mail costs no memory.
+    private static func carryOut(_ mail: inout [Body.Command], of inbox: Inbox<Body.Command>, on body: Body) -> Bool {
+        let isClosed = inbox.takeAll(into: &mail)
+        for command in mail { body.receive(command) }
+        mail.removeAll(keepingCapacity: mail.count <= 1024)
+        return isClosed
     }
 }
 

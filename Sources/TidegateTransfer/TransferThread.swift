@@ -51,8 +51,9 @@ final class TransferBody<Client: TransferClient>: LoopBody {
         if !self.engine.timerFired(token) { self.client.timerFired(token) }
     }
 
+    func batchEnding() { self.engine.serve(self.client) }
+
     func batchEnded() {
-        self.engine.serve(self.client)
         self.client.batchEnded()
         // Attempts the client has just started go out in this batch, too.
         self.engine.serve(self.client)

@@ -15,6 +15,53 @@ import TidegateModel
         #expect(thread.send(.note(1)) == false)
     }
 
+    @Test("No command of many senders is lost, and each one's come in order, however often the thread falls asleep")
+    func senders() async throws {
+        let (senders, rounds) = (8, 5_000)
+        let log = Log()
+        let thread = try LoopThread<Echo>(name: "tg-test") { loop in Echo(loop: loop, log: log) }
+        await withTaskGroup { group in
+            for sender in 0..<senders {
+                group.addTask {
+                    for round in 0..<rounds {
+                        thread.send(.note(sender * rounds + round))
+                        // The thread finds nothing to do now and then, and is woken by the next command.
+                        if round.isMultiple(of: 50) { await Task.yield() }
+                    }
+                }
+            }
+        }
+        #expect(await log.waitFor(count: senders * rounds).count == senders * rounds)
+        for sender in 0..<senders {
+            let mine = log.numbers.filter { $0 / rounds == sender }
+            #expect(mine == Array(sender * rounds..<(sender + 1) * rounds))
+        }
+        thread.stop()
+    }
+
+    @Test("A command sent to a sleeping thread wakes it every time")
+    func wakeUps() async throws {
+        let log = Log()
+        let thread = try LoopThread<Echo>(name: "tg-test") { loop in Echo(loop: loop, log: log) }
+        for number in 1...300 {
+            thread.send(.note(number))
+            #expect(await log.waitFor(count: number).last == number)
+        }
+        thread.stop()
+    }
+
+    @Test("Commands that the thread sends itself are carried out without anybody waking it")
+    func ownCommands() async throws {
+        let log = Log()
+        let own = Own()
+        let thread = try LoopThread<Echo>(name: "tg-test") { loop in Echo(loop: loop, log: log, own: own) }
+        own.thread.withLock { $0 = thread }
+        thread.send(.countDown(from: 1000))
+        #expect(await log.waitFor(count: 1000) == (1...1000).reversed())
+        thread.stop()
+        own.thread.withLock { $0 = nil }
+    }
+
     @Test("Timers fire on the thread once they are due, and not earlier")
     func timers() async throws {
         let log = Log()
@@ -70,8 +117,14 @@ private final class Log: Sendable {
     }
 }
 
+/// Lets a body send to its own thread.
+private final class Own: Sendable {
+    let thread = Mutex<LoopThread<Echo>?>(nil)
+}
+
 private final class Echo: LoopBody {
     enum Command: Sendable {
+        case countDown(from: Int)
         case note(Int)
         case remind(after: Duration, token: UInt64)
         case watch(Int32)
@@ -80,14 +133,19 @@ private final class Echo: LoopBody {
 
     private let loop: Loop
     private let log: Log
+    private let own: Own?
 
-    init(loop: Loop, log: Log) {
+    init(loop: Loop, log: Log, own: Own? = nil) {
         self.loop = loop
         self.log = log
+        self.own = own
     }
 
     func receive(_ command: Command) {
         switch command {
+        case .countDown(let number):
+            self.log.note(number)
+            if number > 1 { self.own?.thread.withLock { _ = $0?.send(.countDown(from: number - 1)) } }
         case .note(let number): self.log.note(number)
         case .remind(let delay, let token): _ = self.loop.schedule(after: delay, token: token)
         case .watch(let descriptor):
