@@ -46,21 +46,29 @@ public final class Session: Sendable {
     ///
     /// It is suspended: ``TransferTask/resume()`` lets it go.
     ///
-    /// After ``invalidate(cancellingTasks:)`` the task is born cancelled, and no event tells of it.
-    public func task(_ request: TaskRequest) -> TransferTask {
+    /// `onCompletion` is called once, on the session's thread, when the task is over: before its `completed` event and
+    /// before ``TransferTask/result()`` returns, and with ``TransferTask/body()`` at hand. It must not block. It may
+    /// make and resume the next task, which costs no change of threads.
+    ///
+    /// After ``invalidate(cancellingTasks:)`` the task is born cancelled, and no event tells of it; `onCompletion` is
+    /// then called before this returns, so that a handler that makes tasks has to look at the outcome first.
+    public func task(
+        _ request: TaskRequest, onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil
+    ) -> TransferTask {
         let wall = self.time.wall()
-        let id = self.surroundings.dice.roll { TaskID(at: wall, using: &$0) }
+        let id = self.surroundings.dice.taskID(at: wall)
         let line = self.surroundings.line
         let board = TaskBoard(Session.firstEntry(id, request, at: wall))
         let task = self.surroundings.registry.add {
             TransferTask(id: id, number: $0, request: request, board: board, line: line)
         }
-        if let task, line.send(.adopt(task)) { return task }
+        if let task, line.send(.adopt(task, onCompletion)) { return task }
         let orphan = task ?? TransferTask(id: id, number: 0, request: request, board: board, line: line)
-        orphan.board.finish(
-            TaskResult(
-                id: id, name: request.name, kind: request.kind, method: request.method, url: request.url,
-                outcome: .cancelled, failure: .cancelled, explanation: "the session is over"), body: [])
+        let result = TaskResult(
+            id: id, name: request.name, kind: request.kind, method: request.method, url: request.url,
+            outcome: .cancelled, failure: .cancelled, explanation: "the session is over")
+        onCompletion?(orphan, result)
+        orphan.board.finish(result)
         return orphan
     }
 

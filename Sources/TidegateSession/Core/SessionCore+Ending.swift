@@ -109,10 +109,12 @@ extension SessionCore {
         record.task.board.update { board in
             board.info.progress = progress
             board.info.started = started
+            board.body = body
         }
         self.surroundings.registry.end(record.task)
+        record.onCompletion.take()?(record.task, result)
         self.publish(.completed(result), record)
-        record.task.board.finish(result, body: body)
+        record.task.board.finish(result)
         self.finishDraining()
     }
 

@@ -53,7 +53,7 @@ final class SessionCore: TransferClient {
 
     func receive(_ command: SessionCommand) {
         switch command {
-        case .adopt(let task): self.adopt(task)
+        case .adopt(let task, let onCompletion): self.adopt(task, onCompletion)
         case .resume(let number): self.resume(number)
         case .suspend(let number): self.suspend(number)
         case .cancel(let number): if let record = self.records[number] { self.cancel(record) }
@@ -108,8 +108,9 @@ final class SessionCore: TransferClient {
 
     // MARK: - What users ask
 
-    private func adopt(_ task: TransferTask) {
+    private func adopt(_ task: TransferTask, _ onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?) {
         let record = TaskRecord(task, self.configuration)
+        record.onCompletion = onCompletion
         self.records[task.number] = record
         self.publish(.created(method: record.request.method, url: record.request.address.textWithoutQuery), record)
         // The session's end and a new task may pass each other on the way here.

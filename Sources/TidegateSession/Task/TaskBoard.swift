@@ -36,13 +36,12 @@ final class TaskBoard: Sendable {
     /// Writes the result down; whoever waits goes on.
     ///
     /// Nothing changes afterwards.
-    func finish(_ result: TaskResult, body: [UInt8]) {
+    func finish(_ result: TaskResult) {
         let (waiting, watchers, info) = self.state.withLock { state in
             state.info.state = .completed(result.outcome)
             state.info.file = result.file ?? state.info.file
             state.held = []
             state.result = result
-            state.body = body
             return (state.waiting.takeAll(), state.watchers.takeAll(), state.info)
         }
         for watcher in watchers { watcher.end(with: info) }

@@ -1,0 +1,98 @@
+import Synchronization
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+@Suite(.timeLimit(.minutes(1)))
+struct CompletionTests {
+    @Test("The completion handler is called once, with the body at hand and before the end is told")
+    func once() async throws {
+        let server = try LiveServer { _ in .respond(200, text: "all of it") }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let calls = Mutex<[Call]>([])
+        let heard = rig.heard
+        let task = rig.session.task(try TaskRequest(url: server.url("/"))) { task, result in
+            let call = Call(
+                body: String(decoding: task.body(), as: UTF8.self), outcome: result.outcome,
+                wasTold: heard.taskChanges(of: task.id).contains { $0.word.hasPrefix("completed") })
+            calls.withLock { $0.append(call) }
+        }
+        task.resume()
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(calls.withLock { $0 } == [Call(body: "all of it", outcome: .success, wasTold: false)])
+        #expect(rig.words(of: task).last == "completed(success)")
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A cancelled task calls its handler, and so does one that is born when the session is over")
+    func cancelled() async throws {
+        let rig = try SessionRig()
+        let outcomes = Mutex<[TaskOutcome]>([])
+        let note: @Sendable (TransferTask, TaskResult) -> Void = { _, result in
+            outcomes.withLock { $0.append(result.outcome) }
+        }
+        let request = try TaskRequest(url: "http://never.test/")
+        let task = rig.session.task(request, onCompletion: note)
+        task.cancel()
+        task.cancel()
+        _ = await task.result()
+        #expect(outcomes.withLock { $0 } == [.cancelled])
+        await rig.session.invalidate(cancellingTasks: true)
+        _ = rig.session.task(request, onCompletion: note)
+        #expect(outcomes.withLock { $0 } == [.cancelled, .cancelled])
+    }
+
+    @Test("Handlers that start the next task keep so many under way, and none is lost")
+    func chain() async throws {
+        let server = try LiveServer { _ in .respond(200, text: "small") }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(maxConnectionsPerHost: 8))
+        let chain = Chain(try TaskRequest(url: server.url("/")), count: 400, on: rig.session)
+        for _ in 0..<8 { chain.start() }
+        #expect(await rig.wait { chain.finished == 400 })
+        await rig.session.invalidate(cancellingTasks: true)
+        #expect(rig.heard.events.count { $0.isCompletion } == 400)
+    }
+
+    private struct Call: Equatable {
+        let body: String
+        let outcome: TaskOutcome
+        let wasTold: Bool
+    }
+}
+
+/// So many requests one after the other, each started by the end of another one.
+private final class Chain: Sendable {
+    private let request: TaskRequest
+    private let session: Session
+    private let left: Mutex<(unstarted: Int, finished: Int)>
+
+    init(_ request: TaskRequest, count: Int, on session: Session) {
+        self.request = request
+        self.session = session
+        self.left = Mutex((count, 0))
+    }
+
+    var finished: Int { self.left.withLock { $0.finished } }
+
+    func start() {
+        let isNeeded = self.left.withLock { left in
+            left.unstarted -= 1
+            return left.unstarted >= 0
+        }
+        guard isNeeded else { return }
+        self.session.task(self.request) { _, _ in
+            self.left.withLock { $0.finished += 1 }
+            self.start()
+        }.resume()
+    }
+}
+
+extension Event {
+    fileprivate var isCompletion: Bool {
+        if case .task(let event) = self.occurrence, case .completed = event.change { true } else { false }
+    }
+}
