@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Tidegate
 
 /// Small GETs over kept-alive connections, with the bus and the metrics on, as the sidecar makes them.
@@ -26,21 +27,8 @@ struct Gets {
     }
 
     private func makeRequests(_ count: Int, with monitor: Monitor) async throws {
-        let request = try TaskRequest(url: self.url)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for worker in 0..<self.inFlight {
-                let share = count / self.inFlight + (worker < count % self.inFlight ? 1 : 0)
-                group.addTask {
-                    for _ in 0..<share {
-                        let task = monitor.session.task(request)
-                        task.resume()
-                        let result = await task.result()
-                        guard result.outcome == .success else { throw Failed(result: result) }
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
+        let load = Load(try TaskRequest(url: self.url), count: count, on: monitor.session)
+        if let failed = await load.run(inFlight: self.inFlight) { throw Failed(result: failed) }
     }
 
     private static func cpuMicroseconds() -> Double {
@@ -48,6 +36,55 @@ struct Gets {
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         func microseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e6 + Double(time.tv_usec) }
         return microseconds(usage.ru_utime) + microseconds(usage.ru_stime)
+    }
+}
+
+/// Requests of which so many are under way at any time: each one's end starts the next.
+private final class Load: Sendable {
+    private struct State {
+        var unstarted: Int
+        var unfinished: Int
+        var failed: TaskResult?
+        var waiting: CheckedContinuation<TaskResult?, Never>?
+    }
+
+    private let request: TaskRequest
+    private let session: Session
+    private let state: Mutex<State>
+
+    init(_ request: TaskRequest, count: Int, on session: Session) {
+        self.request = request
+        self.session = session
+        self.state = Mutex(State(unstarted: count, unfinished: count))
+    }
+
+    /// Waits for the end of all; gives one that failed.
+    func run(inFlight: Int) async -> TaskResult? {
+        await withCheckedContinuation { waiting in
+            self.state.withLock { $0.waiting = waiting }
+            for _ in 0..<inFlight { self.start() }
+        }
+    }
+
+    private func start() {
+        let isNeeded = self.state.withLock { state in
+            guard state.unstarted > 0 else { return false }
+            state.unstarted -= 1
+            return true
+        }
+        guard isNeeded else { return }
+        let task = self.session.task(self.request) { _, result in self.ended(result) }
+        task.resume()
+    }
+
+    private func ended(_ result: TaskResult) {
+        let (waiting, failed) = self.state.withLock { state in
+            state.unfinished -= 1
+            if result.outcome != .success { state.failed = result }
+            return (state.unfinished == 0 ? state.waiting.take() : nil, state.failed)
+        }
+        waiting?.resume(returning: failed)
+        self.start()
     }
 }
 
