@@ -136,9 +136,10 @@ class Hosts:
 
     def swap_address(self):
         """What a DHCP server that changed its mind does to a client."""
-        self.at_home(f"addr add {self.swapped}/24 dev uplink")
+        # Removing the first address of a prefix takes the others with it, so the new one comes after.
         self.at_home(f"addr del {self.here}/24 dev uplink")
-        self.at_home(f"route replace default via {self.peer}")
+        self.at_home(f"addr add {self.swapped}/24 dev uplink")
+        self.at_home(f"route add default via {self.peer}")
 
 
 def call(*words):

@@ -42,9 +42,9 @@ import Testing
         }
     }
 
-    @Test("Runbook links of the alerts lead to headings of the README")
+    @Test("Runbook links of the alerts lead to headings of the runbook")
     func runbooks() throws {
-        let headings = try self.tree.read("README.md").split(separator: "\n").filter { $0.hasPrefix("#") }.map {
+        let headings = try self.tree.read("dashboards/README.md").split(separator: "\n").filter { $0.hasPrefix("#") }.map {
             $0.drop { $0 == "#" || $0 == " " }.lowercased().replacingOccurrences(of: " ", with: "-")
         }
         let alerts = try self.tree.read("dashboards/alerts.yml").split(separator: "\n")
