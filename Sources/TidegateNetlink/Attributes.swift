@@ -36,6 +36,23 @@ struct Attributes {
         }
     }
 
+    /// Hands over the attributes in their order, for messages that come by the ten thousand; false where lengths lie.
+    @inline(__always)
+    static func each(
+        _ message: UnsafeMutablePointer<nlmsghdr>, fixedBytes: Int, _ body: (Int, UnsafeRawBufferPointer) -> Void
+    ) -> Bool {
+        let bytes = UnsafeRawBufferPointer(start: message, count: Int(message.pointee.nlmsg_len))
+        var offset = MemoryLayout<nlmsghdr>.size + (fixedBytes + 3) / 4 * 4
+        while offset + 4 <= bytes.count {
+            let length = Int(bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+            guard length >= 4, offset + length <= bytes.count else { return false }
+            let type = Int(bytes.loadUnaligned(fromByteOffset: offset + 2, as: UInt16.self)) & 0x3FFF
+            body(type, UnsafeRawBufferPointer(rebasing: bytes[offset + 4..<offset + length]))
+            offset += (length + 3) / 4 * 4
+        }
+        return true
+    }
+
     func bytes(_ type: Int) -> UnsafeRawBufferPointer? {
         guard let attribute = self.table[type] else { return nil }
         return UnsafeRawBufferPointer(start: nla_data(attribute), count: Int(nla_len(attribute)))
@@ -56,16 +73,24 @@ struct Attributes {
     func address(_ type: Int) -> IPAddress? { self.bytes(type).flatMap { Attributes.address($0) } }
 
     /// RTA_VIA: a family and an address of it (struct rtvia).
-    func via(_ type: Int) -> IPAddress? {
-        guard let bytes = self.bytes(type), bytes.count > 2 else { return nil }
-        return Attributes.address(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(2)))
+    func via(_ type: Int) -> IPAddress? { self.bytes(type).flatMap { Attributes.via($0) } }
+
+    static func word(_ bytes: UnsafeRawBufferPointer) -> UInt32? {
+        bytes.count >= 4 ? bytes.loadUnaligned(as: UInt32.self) : nil
     }
 
-    func count(_ type: Int) -> Int { self.bytes(type)?.count ?? 0 }
+    static func via(_ bytes: UnsafeRawBufferPointer) -> IPAddress? {
+        bytes.count > 2 ? self.address(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(2))) : nil
+    }
 
-    private static func address(_ bytes: UnsafeRawBufferPointer) -> IPAddress? {
-        // Four octets are by far the most frequent case, and need no collection.
-        if bytes.count == 4 { return IPAddress(ipv4: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))) }
-        return IPAddress(octets: bytes)
+    static func address(_ bytes: UnsafeRawBufferPointer) -> IPAddress? {
+        switch bytes.count {
+        case 4: IPAddress(ipv4: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))
+        case 16:
+            IPAddress(
+                ipv6: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        default: nil
+        }
     }
 }

@@ -16,16 +16,21 @@ extension Kernel {
         switch timer {
         case .reconnect: self.connect(&news, reason: .startup)
         case .resync: self.resync(&news, reason: self.interruptions > 0 ? .interrupted : .overrun)
-        case .poll:
-            self.resync(&news, reason: .periodic)
-            if self.monitor == nil, self.query != nil { self.arm(.poll, after: Kernel.pollInterval) }
+        case .poll: self.poll(&news)
         case .storm: self.weather(.tick, &news)
         }
         return news
     }
 
-    /// Reads what the kernel has to say, in one batch.
-    func readMonitor() -> KernelNews {
+    private func poll(_ news: inout KernelNews) {
+        self.polls += 1
+        if self.polls % Kernel.pollsPerTry == 0, self.openMonitor(&news) == .event { self.setMode(.event, &news) }
+        self.resync(&news, reason: .periodic)
+        if self.monitor == nil, self.query != nil { self.arm(.poll, after: Kernel.pollInterval) }
+    }
+
+    /// Reads what the kernel has to say, in one batch; also where nothing announced it, to find a socket that died.
+    package func readMonitor() -> KernelNews {
         var news = KernelNews()
         guard let monitor = self.monitor else { return news }
         var tally = Tally()
@@ -43,14 +48,17 @@ extension Kernel {
         }
         self.report(tally, &news)
         switch trouble {
-        case .failed(let error):
-            self.goBlind(error)
-            news.events.append(.lost(error.description))
-            news.isSightChanged = true
+        case .failed(let error): self.lose(error, &news)
         case .overrun, .truncated: self.overrun(&news)
         case .nothing, .datagram, .foreign, nil: if tally.isOverrun { self.overrun(&news) }
         }
         return news
+    }
+
+    private func lose(_ error: NetlinkError, _ news: inout KernelNews) {
+        self.goBlind(error)
+        news.events.append(.lost(error.description))
+        news.isSightChanged = true
     }
 
     private struct Tally {
@@ -86,8 +94,8 @@ extension Kernel {
         news.isSightChanged = true
         do throws(NetlinkError) {
             if let error = self.options.refusal(.query) { throw error }
-            let query = try QueryChannel()
-            self.query = query
+            self.query = try QueryChannel(self.options)
+            self.polls = 0
             let mode = self.openMonitor(&news)
             self.sight = .seeing(mode)
             self.resync(&news, reason: reason)
@@ -96,8 +104,7 @@ extension Kernel {
             if reason == .startup { news.events.append(.modeChanged(mode)) }
             if mode == .poll { self.arm(.poll, after: Kernel.pollInterval) }
         } catch {
-            self.goBlind(error)
-            news.events.append(.lost(error.description))
+            self.lose(error, &news)
         }
     }
 
@@ -106,7 +113,7 @@ extension Kernel {
         guard !self.options.isOnce else { return .once }
         do throws(NetlinkError) {
             if let error = self.options.refusal(.monitor) { throw error }
-            let monitor = try MonitorChannel(bufferBytes: self.options.receiveBufferBytes)
+            let monitor = try MonitorChannel(self.options)
             try self.watch(monitor)
             self.monitor = monitor
             self.storm = StormMachine()
@@ -144,11 +151,8 @@ extension Kernel {
         for attempt in 1...Kernel.immediateTries {
             guard let query = self.query else { return }
             switch query.dump() {
-            case .failed(let error):
-                self.goBlind(error)
-                news.events.append(.lost(error.description))
-                news.isSightChanged = true
-                return
+            case .failed(let error): return self.lose(error, &news)
+            case .broken: return self.dumpBroke(&news)
             case .complete(let links, let addresses, let isInterrupted):
                 if isInterrupted {
                     self.health.interruptedDumps += 1
@@ -163,8 +167,30 @@ extension Kernel {
         }
     }
 
+    // Lost answers are no reason to go blind: what was last known stays until a dump comes through.
+    private func dumpBroke(_ news: inout KernelNews) {
+        self.health.overruns += 1
+        self.health.isConsistent = false
+        news.events.append(.overrun)
+        let error = NetlinkError(operation: "dumping links and addresses", text: "the answer was lost")
+        guard self.health.resyncs > 0 else { return self.lose(error, &news) }
+        do throws(NetlinkError) {
+            // The kernel still has the rest of the dump for the old socket.
+            self.query = try QueryChannel(self.options)
+        } catch {
+            return self.lose(error, &news)
+        }
+        self.interruptions += 1
+        self.arm(.resync, after: Kernel.backoff(self.interruptions, from: .milliseconds(50), limit: .seconds(1)))
+    }
+
     private func adopt(_ links: [KernelLink], _ addresses: [KernelAddress], isComplete: Bool) {
-        self.tables.replace(links: links, addresses: addresses)
+        // An interrupted dump may have skipped anything, and what it skipped is not lost.
+        if isComplete || self.health.resyncs == 0 {
+            self.tables.replace(links: links, addresses: addresses)
+        } else {
+            self.tables.merge(links: links, addresses: addresses)
+        }
         for link in links { self.classify(link.index) }
         self.isBehind = false
         self.health.resyncs += 1
@@ -191,12 +217,7 @@ extension Kernel {
         news.events.append(.overrun)
         guard let monitor = self.monitor else { return }
         // The kernel reports the loss first; what is still queued is older than the loss.
-        if case .failed(let error) = monitor.drain() {
-            self.goBlind(error)
-            news.events.append(.lost(error.description))
-            news.isSightChanged = true
-            return
-        }
+        if case .failed(let error) = monitor.drain() { return self.lose(error, &news) }
         // The kernel doubles what it is asked for, so asking for the effective size doubles it.
         monitor.setReceiveBuffer(min(Kernel.largestBuffer, max(4096, self.health.receiveBufferBytes)))
         self.noteReceiveBuffer(&news)

@@ -22,6 +22,8 @@ package final class Kernel {
     // Timers below belong to the observer.
     static let firstTimer: UInt64 = 1 << 32
     static let pollInterval = Duration.seconds(2)
+    // A refusal may have been a shortage; trying again costs little beside the dumps.
+    static let pollsPerTry = 30
 
     let loop: Loop
     let options: KernelOptions
@@ -31,6 +33,7 @@ package final class Kernel {
     var timers: [Timer: TimerID] = [:]
     var failures = 0
     var interruptions = 0
+    var polls = 0
     package internal(set) var tables = KernelTables()
     package internal(set) var sight = Sight.starting
     package internal(set) var health = ReachabilityStatus.Health()
@@ -56,21 +59,18 @@ package final class Kernel {
     /// Forgets a timer.
     package func cancel(_ timer: KernelTimer) { self.loop.cancel(timer.id) }
 
-    /// Asks the kernel where packets would go; every question gets its answers in its place.
+    /// Asks the kernel where packets would go, and hands over the answers with the questions' indexes, in order.
     ///
-    /// Without a kernel to ask all answers are `none`, and ``sight`` says why.
-    package func lookUp(_ questions: ArraySlice<RouteQuestion>) -> [RouteLookup] {
-        guard let query = self.query else { return Kernel.silence(questions.count) }
+    /// False without a kernel to ask; then ``sight`` says why, and answers may be missing.
+    package func lookUp(_ questions: ArraySlice<RouteQuestion>, _ body: (Int, RouteLookup) -> Void) -> Bool {
+        guard let query = self.query else { return false }
         do throws(NetlinkError) {
-            return try query.lookUp(questions)
+            try query.lookUp(questions, body)
+            return true
         } catch {
             self.goBlind(error)
-            return Kernel.silence(questions.count)
+            return false
         }
-    }
-
-    private static func silence(_ count: Int) -> [RouteLookup] {
-        [RouteLookup](repeating: RouteLookup(matched: .none, chosen: .none), count: count)
     }
 
     /// Drops both sockets and tries again later; what was last known stays, but counts for nothing.

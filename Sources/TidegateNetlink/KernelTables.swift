@@ -16,7 +16,8 @@ package struct KernelTables: Sendable {
 
     package private(set) var links: [UInt32: KernelLink] = [:]
     private var addressesByLink: [UInt32: [KernelAddress]] = [:]
-    private var generations: [UInt32: UInt32] = [:]
+    // One count for all indexes: a record of every index that ever was would grow with every container.
+    private var endedLives: UInt32 = 0
 
     package init() {}
 
@@ -54,13 +55,20 @@ package struct KernelTables: Sendable {
         for address in addresses { _ = self.upsert(address) }
     }
 
+    /// Takes in a dump that the kernel interrupted: what it does not name may only have been skipped.
+    package mutating func merge(links: [KernelLink], addresses: [KernelAddress]) {
+        for link in links { _ = self.upsert(link) }
+        for address in addresses { _ = self.upsert(address) }
+    }
+
     /// Says what kind a link is.
     package mutating func classify(_ index: UInt32, as kind: Link.Kind) { self.links[index]?.kind = kind }
 
     private mutating func upsert(_ link: KernelLink) -> Change {
         var link = link
+        if let known = self.links[link.index], known.isOtherDevice(than: link) { _ = self.remove(link: link.index) }
         let old = self.links[link.index]
-        link.generation = self.generations[link.index] ?? 0
+        link.generation = old?.generation ?? self.endedLives
         link.kind = old?.kind ?? link.kind
         self.links[link.index] = link
         guard let old, old != link else { return old == nil ? .some : .none }
@@ -69,10 +77,10 @@ package struct KernelTables: Sendable {
     }
 
     private mutating func remove(link index: UInt32) -> Change {
-        guard self.links.removeValue(forKey: index) != nil else { return .none }
+        guard let gone = self.links.removeValue(forKey: index) else { return .none }
         self.addressesByLink[index] = nil
-        self.generations[index, default: 0] += 1
-        return .loss
+        self.endedLives &+= 1
+        return gone.canCarry ? .loss : .some
     }
 
     private mutating func upsert(_ address: KernelAddress) -> Change {
@@ -91,6 +99,7 @@ package struct KernelTables: Sendable {
         guard let position = self.addressesByLink[address.link]?.firstIndex(where: { $0.isSameAddress(as: address) })
         else { return .none }
         self.addressesByLink[address.link]?.remove(at: position)
+        if self.addressesByLink[address.link]?.isEmpty ?? true { self.addressesByLink[address.link] = nil }
         return .loss
     }
 }
@@ -98,5 +107,12 @@ package struct KernelTables: Sendable {
 extension KernelLink {
     fileprivate var canCarry: Bool {
         self.isAdminUp && self.hasCarrier && (self.operState == .up || self.operState == .unknown)
+    }
+
+    // The messages between two lives of an index may have been lost; counters never run backwards.
+    fileprivate func isOtherDevice(than later: KernelLink) -> Bool {
+        if self.infoKind != later.infoKind || self.hardwareType != later.hardwareType { return true }
+        guard let before = self.carrierLosses, let now = later.carrierLosses else { return false }
+        return now < before
     }
 }

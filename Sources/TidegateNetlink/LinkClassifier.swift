@@ -21,6 +21,8 @@ package enum LinkClassifier {
         "gretap": .tunnel, "ip6gre": .tunnel, "ipip": .tunnel, "ip6tnl": .tunnel, "sit": .tunnel, "vti": .tunnel,
         "vti6": .tunnel, "xfrm": .tunnel, "ppp": .tunnel, "vxlan": .tunnel, "geneve": .tunnel, "wwan": .cellular,
         "rmnet": .cellular,
+        // The usual way out of a container.
+        "veth": .ethernet,
     ]
     private static let hardware: [UInt16: Link.Kind] = [
         772: .loopback, 512: .tunnel, 768: .tunnel, 769: .tunnel, 776: .tunnel, 778: .tunnel, 65534: .tunnel,
@@ -31,15 +33,17 @@ package enum LinkClassifier {
     ]
     private static let ethernet: UInt16 = 1
 
-    /// The kind; `facts` is asked only where the kernel's own words do not decide.
-    package static func kind(of link: KernelLink, facts: () -> LinkFacts) -> Link.Kind {
+    /// The kind; `facts` is asked only where the kernel's own words do not decide, and may know nothing.
+    package static func kind(of link: KernelLink, facts: () -> LinkFacts?) -> Link.Kind {
         if let word = link.infoKind { return self.kinds[word] ?? .virtual }
         if let kind = self.hardware[link.hardwareType] { return kind }
-        let facts = facts()
+        let known = facts()
+        let facts = known ?? LinkFacts()
         if let kind = facts.deviceType.flatMap({ self.deviceTypes[$0] }) { return kind }
         if facts.isWireless { return .wifi }
         if ["rmnet", "rev_rmnet", "ccmni"].contains(where: link.name.hasPrefix) { return .cellular }
         guard link.hardwareType == self.ethernet else { return .other }
-        return facts.hasDevice ? .ethernet : .virtual
+        // Drivers without hardware name their kind, so what sysfs cannot tell of is hardware.
+        return facts.hasDevice || known == nil ? .ethernet : .virtual
     }
 }

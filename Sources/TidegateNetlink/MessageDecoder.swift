@@ -11,23 +11,45 @@ package enum MessageDecoder {
         return envelopes
     }
 
-    static func decode(_ datagram: UnsafeRawBufferPointer, _ body: (KernelEnvelope) -> Void) {
-        guard let start = datagram.baseAddress else { return }
-        var header = tg_message(start)
-        var remaining = Int32(clamping: datagram.count)
-        while let message = header, nlmsg_ok(message, remaining) != 0 {
+    /// Decodes every message of a datagram; with `routesAsNews`, only that routes have changed.
+    static func decode(
+        _ datagram: UnsafeRawBufferPointer, routesAsNews: Bool = false, _ body: (KernelEnvelope) -> Void
+    ) {
+        let isWhole = self.each(datagram) { message in
             body(
                 KernelEnvelope(
                     sequence: message.pointee.nlmsg_seq,
                     isInterrupted: message.pointee.nlmsg_flags & UInt16(NLM_F_DUMP_INTR) != 0,
-                    message: self.decode(message)))
+                    message: self.decode(message, routesAsNews: routesAsNews)))
+        }
+        if !isWhole { body(KernelEnvelope(sequence: 0, isInterrupted: false, message: nil)) }
+    }
+
+    /// Hands over the messages of a datagram; false where a rest is no message.
+    static func each(_ datagram: UnsafeRawBufferPointer, _ body: (UnsafeMutablePointer<nlmsghdr>) -> Void) -> Bool {
+        guard let start = datagram.baseAddress else { return true }
+        var header = tg_message(start)
+        var remaining = Int32(clamping: datagram.count)
+        while let message = header, nlmsg_ok(message, remaining) != 0 {
+            body(message)
             header = nlmsg_next(message, &remaining)
         }
         // nlmsg_next counts the padding of the last message too, which may be missing.
-        if remaining > 0 { body(KernelEnvelope(sequence: 0, isInterrupted: false, message: nil)) }
+        return remaining <= 0
     }
 
-    private static func decode(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelMessage? {
+    /// The answer to a lookup; nil for any other message.
+    static func answer(_ message: UnsafeMutablePointer<nlmsghdr>) -> RouteLookup.Answer? {
+        switch Int(message.pointee.nlmsg_type) {
+        case RTM_NEWROUTE: return RouteDecoder.decode(message).map { .route($0) }
+        case Int(NLMSG_ERROR):
+            guard case .refused(let code, let hasText) = self.refusal(message) else { return nil }
+            return .refused(errno: code, hasText: hasText)
+        default: return nil
+        }
+    }
+
+    private static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, routesAsNews: Bool) -> KernelMessage? {
         switch Int(message.pointee.nlmsg_type) {
         case Int(NLMSG_ERROR): self.refusal(message)
         case Int(NLMSG_DONE): .done(errno: self.body(message, as: Int32.self) ?? 0)
@@ -36,6 +58,7 @@ package enum MessageDecoder {
         case RTM_DELLINK: LinkDecoder.decode(message, isGone: true)
         case RTM_NEWADDR: AddressDecoder.decode(message).map { .address($0) }
         case RTM_DELADDR: AddressDecoder.decode(message).map { .addressGone($0) }
+        case RTM_NEWROUTE where routesAsNews: .news(.newroute)
         case RTM_NEWROUTE: RouteDecoder.decode(message).map { .route($0) }
         case RTM_DELROUTE: .routeGone
         case let type: self.news[type].map { .news($0) } ?? .ignored

@@ -3,21 +3,22 @@ internal import TidegateModel
 
 /// The socket that listens: multicast only.
 final class MonitorChannel {
-    // Without links a monitor hears nothing that matters; the others are tolerated missing.
-    private static let required = RTNLGRP_LINK.rawValue
+    // What the tables are kept by has to be heard; of the rest, lookups now and then make up for it.
+    private static let required = [
+        RTNLGRP_LINK.rawValue, RTNLGRP_IPV4_IFADDR.rawValue, RTNLGRP_IPV6_IFADDR.rawValue,
+    ]
     private static let routes = [RTNLGRP_IPV4_ROUTE.rawValue, RTNLGRP_IPV6_ROUTE.rawValue]
     private static let others = [
-        RTNLGRP_IPV4_IFADDR.rawValue, RTNLGRP_IPV6_IFADDR.rawValue, RTNLGRP_IPV4_RULE.rawValue,
-        RTNLGRP_IPV6_RULE.rawValue, RTNLGRP_NEXTHOP.rawValue, RTNLGRP_IPV4_NETCONF.rawValue,
-        RTNLGRP_IPV6_NETCONF.rawValue,
+        RTNLGRP_IPV4_RULE.rawValue, RTNLGRP_IPV6_RULE.rawValue, RTNLGRP_NEXTHOP.rawValue,
+        RTNLGRP_IPV4_NETCONF.rawValue, RTNLGRP_IPV6_NETCONF.rawValue,
     ]
 
     private let socket: NetlinkSocket
 
-    init(bufferBytes: Int) throws(NetlinkError) {
-        self.socket = try NetlinkSocket.connected(bufferBytes: bufferBytes)
+    init(_ options: KernelOptions) throws(NetlinkError) {
+        self.socket = try NetlinkSocket.connected(.monitor, options, bufferBytes: options.receiveBufferBytes)
         try self.socket.setNonblocking()
-        try self.socket.join(MonitorChannel.required)
+        for group in MonitorChannel.required { try self.socket.join(group) }
         for group in MonitorChannel.others { try? self.socket.join(group) }
         self.joinRoutes()
     }
@@ -33,7 +34,7 @@ final class MonitorChannel {
     func leaveRoutes() { for group in MonitorChannel.routes { try? self.socket.leave(group) } }
 
     func receive(_ body: (KernelEnvelope) -> Void) -> NetlinkSocket.Received {
-        self.socket.receive { MessageDecoder.decode($0, body) }
+        self.socket.receive { MessageDecoder.decode($0, routesAsNews: true, body) }
     }
 
     /// Throws away what is queued, because a dump will replace it.

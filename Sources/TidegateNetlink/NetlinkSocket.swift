@@ -19,27 +19,31 @@ struct NetlinkSocket: ~Copyable {
         case failed(NetlinkError)
     }
 
-    // Kernels build dump datagrams of up to 32 KiB; twice that leaves no room for doubt.
-    private static let datagramCapacity = 65_536
-
     private let raw: OpaquePointer
+    private let buffer: UnsafeMutableRawBufferPointer
+    private let edit: KernelOptions.Edit?
+    private let purpose: KernelOptions.Purpose
 
-    private init() throws(NetlinkError) {
+    private init(_ purpose: KernelOptions.Purpose, _ options: KernelOptions) throws(NetlinkError) {
         guard let raw = nl_socket_alloc() else { throw NetlinkError(operation: "nl_socket_alloc", errno: ENOMEM) }
         self.raw = raw
+        self.buffer = .allocate(byteCount: options.datagramCapacity(purpose), alignment: 16)
+        self.edit = options.edit
+        self.purpose = purpose
     }
 
-    deinit { nl_socket_free(self.raw) }
+    deinit {
+        nl_socket_free(self.raw)
+        self.buffer.deallocate()
+    }
 
     /// A connected socket whose receive buffer holds `bufferBytes` where the kernel allows it.
-    static func connected(bufferBytes: Int) throws(NetlinkError) -> NetlinkSocket {
-        let socket = try NetlinkSocket()
-        // Notifications carry the sequence numbers of whoever caused them.
-        nl_socket_disable_seq_check(socket.raw)
-        nl_socket_disable_auto_ack(socket.raw)
-        nl_socket_disable_msg_peek(socket.raw)
+    static func connected(
+        _ purpose: KernelOptions.Purpose, _ options: KernelOptions, bufferBytes: Int
+    ) throws(NetlinkError) -> NetlinkSocket {
+        let socket = try NetlinkSocket(purpose, options)
         try check(nl_connect(socket.raw, NETLINK_ROUTE), "opening a route netlink socket")
-        try check(nl_socket_set_msg_buf_size(socket.raw, NetlinkSocket.datagramCapacity), "nl_socket_set_msg_buf_size")
+        options.onOpen(purpose, socket.descriptor)
         // After nl_connect, which sets a smaller buffer than the kernel's own default.
         socket.setReceiveBuffer(bufferBytes)
         return socket
@@ -93,24 +97,42 @@ struct NetlinkSocket: ~Copyable {
     }
 
     /// Reads one datagram and lends it to `body`.
+    ///
+    /// Not by nl_recv, which allocates a buffer for every datagram and hides the error number.
     func receive(_ body: (UnsafeRawBufferPointer) -> Void) -> Received {
         var sender = sockaddr_nl()
-        var buffer: UnsafeMutablePointer<UInt8>?
-        let count = nl_recv(self.raw, &sender, &buffer, nil)
-        defer { free(buffer) }
-        if count <= 0 { return NetlinkSocket.outcome(of: count) }
+        var count = self.read(&sender)
+        while count < 0, errno == EINTR { count = self.read(&sender) }
+        guard count >= 0 else { return NetlinkSocket.outcome(of: errno) }
         // Any process may send to our port; only the kernel has port 0.
         guard sender.nl_pid == 0 else { return .foreign }
-        body(UnsafeRawBufferPointer(start: buffer, count: Int(count)))
+        guard count > 0 else { return .failed(NetlinkError(operation: "reading a netlink socket", text: "it ended")) }
+        guard count <= self.buffer.count else { return .truncated }
+        let datagram = UnsafeRawBufferPointer(rebasing: self.buffer[..<count])
+        guard let edit = self.edit else {
+            body(datagram)
+            return .datagram
+        }
+        edit(self.purpose, Array(datagram)).withUnsafeBytes(body)
         return .datagram
     }
 
-    private static func outcome(of count: Int32) -> Received {
-        switch -count {
-        case 0, NLE_AGAIN: .nothing
-        case NLE_NOMEM: .overrun
-        case NLE_MSG_TRUNC: .truncated
-        default: .failed(NetlinkError(operation: "reading a netlink socket", libnl: count))
+    // MSG_TRUNC makes recvfrom(2) return the datagram's own length, also where the buffer is shorter.
+    private func read(_ sender: inout sockaddr_nl) -> Int {
+        var length = socklen_t(MemoryLayout<sockaddr_nl>.size)
+        return withUnsafeMutablePointer(to: &sender) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                recvfrom(
+                    self.descriptor, self.buffer.baseAddress, self.buffer.count, Int32(MSG_TRUNC), $0, &length)
+            }
+        }
+    }
+
+    private static func outcome(of code: Int32) -> Received {
+        switch code {
+        case EAGAIN: .nothing
+        case ENOBUFS, ENOMEM: .overrun
+        default: .failed(NetlinkError(operation: "reading a netlink socket", errno: code))
         }
     }
 

@@ -6,27 +6,37 @@ final class QueryChannel {
     /// How a dump ended.
     enum DumpOutcome {
         case complete(links: [KernelLink], addresses: [KernelAddress], isInterrupted: Bool)
+        /// A part of the answer was lost; the socket may hold the rest, so that it can be asked nothing more.
+        case broken
+        case failed(NetlinkError)
+    }
+
+    private enum DumpFailure: Error {
+        case broken
         case failed(NetlinkError)
     }
 
     // Even the smallest buffer of a stock kernel holds the answers to this many requests.
     private static let questionsPerSend = 24
     private static let timeoutSeconds = 2
+    private static let noAnswer = RouteLookup(matched: .none, chosen: .none)
 
     private let socket: NetlinkSocket
     private var sequence: UInt32 = 0
     private var writer = RequestWriter()
 
-    init() throws(NetlinkError) {
-        self.socket = try NetlinkSocket.connected(bufferBytes: 4 << 20)
+    init(_ options: KernelOptions) throws(NetlinkError) {
+        self.socket = try NetlinkSocket.connected(.query, options, bufferBytes: 4 << 20)
         self.socket.setQueryOptions(timeoutSeconds: QueryChannel.timeoutSeconds)
     }
+
+    // MARK: Dumps
 
     /// Dumps links and addresses.
     func dump() -> DumpOutcome {
         var (links, addresses): ([KernelLink], [KernelAddress]) = ([], [])
         var isInterrupted = false
-        do throws(NetlinkError) {
+        do throws(DumpFailure) {
             try self.dump({ $0.linkDump(sequence: $1) }, interrupted: &isInterrupted) { message in
                 if case .link(let link) = message { links.append(link) }
             }
@@ -34,102 +44,108 @@ final class QueryChannel {
                 if case .address(let address) = message { addresses.append(address) }
             }
         } catch {
-            return .failed(error)
+            switch error {
+            case .broken: return .broken
+            case .failed(let error): return .failed(error)
+            }
         }
         return .complete(links: links, addresses: addresses, isInterrupted: isInterrupted)
     }
 
     private func dump(
         _ write: (inout RequestWriter, UInt32) -> Void, interrupted: inout Bool, _ body: (KernelMessage) -> Void
-    ) throws(NetlinkError) {
+    ) throws(DumpFailure) {
         self.sequence &+= 1
         let sequence = self.sequence
         self.writer.clear()
         write(&self.writer, sequence)
-        try self.socket.send(self.writer.bytes)
+        do throws(NetlinkError) { try self.socket.send(self.writer.bytes) } catch { throw .failed(error) }
         var end: NetlinkError?
         var isOver = false
         while !isOver {
             let received = self.socket.receive { bytes in
                 MessageDecoder.decode(bytes) { envelope in
-                    guard envelope.sequence == sequence, let message = envelope.message else { return }
+                    guard envelope.sequence == sequence else { return }
                     if envelope.isInterrupted { interrupted = true }
-                    switch message {
+                    switch envelope.message {
                     case .done(let code), .refused(let code, _):
                         isOver = true
                         if code != 0 { end = NetlinkError(operation: "dumping links and addresses", errno: abs(code)) }
                     case .overrun: interrupted = true
-                    case .link, .linkGone, .address, .addressGone, .route, .routeGone, .news, .ignored: body(message)
+                    case .link, .linkGone, .address, .addressGone, .route, .routeGone, .news, .ignored:
+                        if let message = envelope.message { body(message) }
+                    case nil: break
                     }
                 }
             }
             try QueryChannel.check(received)
         }
-        if let end { throw end }
+        if let end { throw .failed(end) }
     }
 
-    private static func check(_ received: NetlinkSocket.Received) throws(NetlinkError) {
+    private static func check(_ received: NetlinkSocket.Received) throws(DumpFailure) {
         switch received {
         case .datagram, .foreign: return
-        case .nothing: throw NetlinkError(operation: "dumping links and addresses", text: "no answer in time")
-        case .overrun, .truncated:
-            throw NetlinkError(operation: "dumping links and addresses", text: "answer too large")
-        case .failed(let error): throw error
+        case .nothing: throw .failed(NetlinkError(operation: "dumping links and addresses", text: "no answer in time"))
+        case .overrun, .truncated: throw .broken
+        case .failed(let error): throw .failed(error)
         }
     }
 
-    /// Looks up every question, both ways.
-    func lookUp(_ questions: ArraySlice<RouteQuestion>) throws(NetlinkError) -> [RouteLookup] {
-        var answers = [RouteLookup](repeating: RouteLookup(matched: .none, chosen: .none), count: questions.count)
+    // MARK: Lookups
+
+    /// Looks up every question, both ways, and hands over the answers in the questions' order.
+    ///
+    /// An answer that got lost twice is `none`. A kernel that says nothing for two seconds is an error: waiting as
+    /// long for each of thousands would hold the thread for hours.
+    func lookUp(_ questions: ArraySlice<RouteQuestion>, _ body: (Int, RouteLookup) -> Void) throws(NetlinkError) {
+        var answers = [RouteLookup](repeating: QueryChannel.noAnswer, count: QueryChannel.questionsPerSend)
         var start = questions.startIndex
         while start < questions.endIndex {
             let end = min(start + QueryChannel.questionsPerSend, questions.endIndex)
-            try self.lookUp(questions[start..<end], into: &answers, at: start - questions.startIndex)
+            for place in 0..<end - start { answers[place] = QueryChannel.noAnswer }
+            let isWhole = try self.ask(questions[start..<end], &answers)
+            if !isWhole { _ = try self.ask(questions[start..<end], &answers) }
+            for index in start..<end { body(index, answers[index - start]) }
             start = end
         }
-        return answers
     }
 
-    private func lookUp(
-        _ questions: ArraySlice<RouteQuestion>, into answers: inout [RouteLookup], at offset: Int
-    ) throws(NetlinkError) {
+    /// False where an answer was lost.
+    private func ask(
+        _ questions: ArraySlice<RouteQuestion>, _ answers: inout [RouteLookup]
+    ) throws(NetlinkError) -> Bool {
         let first = self.sequence &+ 1
-        self.sequence &+= UInt32(2 * questions.count)
+        let count = 2 * questions.count
+        self.sequence &+= UInt32(count)
         self.writer.clear()
-        for (position, question) in questions.enumerated() {
-            self.writer.lookups(question, sequence: first &+ UInt32(2 * position))
+        var sequence = first
+        for question in questions {
+            self.writer.lookups(question, sequence: sequence)
+            sequence &+= 2
         }
         try self.socket.send(self.writer.bytes)
-        var missing = 2 * questions.count
+        var missing = count
         while missing > 0 {
             let received = self.socket.receive { bytes in
-                MessageDecoder.decode(bytes) { envelope in
-                    let place = Int(envelope.sequence &- first)
-                    guard place < 2 * questions.count, let answer = RouteLookup.Answer(envelope.message) else { return }
+                _ = MessageDecoder.each(bytes) { message in
+                    let place = Int(message.pointee.nlmsg_seq &- first)
+                    guard place < count, let answer = MessageDecoder.answer(message) else { return }
                     missing -= 1
                     if place % 2 == 0 {
-                        answers[offset + place / 2].matched = answer
+                        answers[place / 2].matched = answer
                     } else {
-                        answers[offset + place / 2].chosen = answer
+                        answers[place / 2].chosen = answer
                     }
                 }
             }
             switch received {
             case .datagram, .foreign: continue
-            // An answer that got lost stays `none`, which is judged as unknown.
-            case .nothing, .overrun, .truncated: return
+            case .overrun, .truncated: return false
+            case .nothing: throw NetlinkError(operation: "looking up routes", text: "no answer in time")
             case .failed(let error): throw error
             }
         }
-    }
-}
-
-extension RouteLookup.Answer {
-    fileprivate init?(_ message: KernelMessage?) {
-        switch message {
-        case .route(let route): self = .route(route)
-        case .refused(let code, let hasText): self = .refused(errno: code, hasText: hasText)
-        case .link, .linkGone, .address, .addressGone, .routeGone, .news, .done, .overrun, .ignored, nil: return nil
-        }
+        return true
     }
 }

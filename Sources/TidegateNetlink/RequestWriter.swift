@@ -37,7 +37,7 @@ struct RequestWriter {
         self.word(0)
         self.word(flags | UInt32(RTM_F_FIB_MATCH))
         self.attributeHeader(Int(RTA_DST.rawValue), count: destination.family.bits / 8)
-        self.body(destination.octets)
+        self.address(destination)
         if let link = question.link ?? (destination.zone == 0 ? nil : destination.zone) {
             self.attribute(Int(RTA_OIF.rawValue), word: link)
         }
@@ -90,16 +90,21 @@ struct RequestWriter {
 
     private mutating func body(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
 
-    private mutating func half(_ value: UInt16) {
-        let count = self.bytes.count
-        self.bytes.append(0)
-        self.bytes.append(0)
-        self.bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: count, as: UInt16.self) }
+    private mutating func address(_ address: IPAddress) {
+        let (high, low) = address.words
+        switch address.family {
+        case .ipv4: self.number(UInt32(truncatingIfNeeded: low).bigEndian)
+        case .ipv6:
+            self.number(high.bigEndian)
+            self.number(low.bigEndian)
+        }
     }
 
-    private mutating func word(_ value: UInt32) {
-        let count = self.bytes.count
-        for _ in 0..<4 { self.bytes.append(0) }
-        self.store(value, at: count)
+    private mutating func half(_ value: UInt16) { self.number(value) }
+
+    private mutating func word(_ value: UInt32) { self.number(value) }
+
+    private mutating func number(_ value: some FixedWidthInteger) {
+        withUnsafeBytes(of: value) { self.bytes.append(contentsOf: $0) }
     }
 }

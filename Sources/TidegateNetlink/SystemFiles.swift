@@ -3,12 +3,12 @@ package import TidegateModel
 
 /// Small files of the system's that the kernel or the administrator keeps.
 package enum SystemFiles {
-    /// What sysfs says about a link; nothing where /sys belongs to another namespace.
-    package static func facts(of link: KernelLink) -> LinkFacts {
+    /// What sysfs says about a link; nil where it is not mounted or belongs to another namespace.
+    package static func facts(of link: KernelLink) -> LinkFacts? {
         let folder = "/sys/class/net/\(link.name)"
         guard !link.name.contains("/"), let index = self.text("\(folder)/ifindex"),
             UInt32(index.filter(\.isNumber)) == link.index
-        else { return LinkFacts() }
+        else { return nil }
         let event = self.text("\(folder)/uevent") ?? ""
         let type = event.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }?.dropFirst("DEVTYPE=".count)
         return LinkFacts(

@@ -15,11 +15,13 @@ extension Unreachable {
         self =
             switch code {
             case ECONNREFUSED, ECONNRESET: .refused
-            case ENETUNREACH: .noRoute
+            case ENETUNREACH, ENETDOWN, EAFNOSUPPORT: .noRoute
             case EACCES, EPERM: .prohibited
             case EINVAL: .blackholed
             case EADDRNOTAVAIL: .noSourceAddress
             case ETIMEDOUT: .timeout
+            // This process or host ran out of something; the other side was not asked.
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM: .monitorDown
             default: .hostUnreachable
             }
     }

@@ -62,7 +62,7 @@ struct KernelTablesTests {
         arguments: [
             ("bridge", 1, LinkFacts(), "x", Link.Kind.bridge), ("bond", 1, LinkFacts(), "x", .bond),
             ("tun", 65534, LinkFacts(), "x", .tunnel), ("wireguard", 65534, LinkFacts(), "x", .tunnel),
-            ("veth", 1, LinkFacts(hasDevice: true), "x", .virtual), (nil, 772, LinkFacts(), "lo", .loopback),
+            ("veth", 1, LinkFacts(), "eth0", .ethernet), ("dummy", 1, LinkFacts(hasDevice: true), "x", .virtual), (nil, 772, LinkFacts(), "lo", .loopback),
             (nil, 512, LinkFacts(), "ppp0", .tunnel), (nil, 1, LinkFacts(deviceType: "wlan"), "x", .wifi),
             (nil, 1, LinkFacts(deviceType: "wwan"), "x", .cellular), (nil, 1, LinkFacts(isWireless: true), "x", .wifi),
             (nil, 1, LinkFacts(), "rmnet0", .cellular), (nil, 1, LinkFacts(hasDevice: true), "eth0", .ethernet),

@@ -101,8 +101,8 @@ struct LinkScenarioTests {
         let watcher = Watcher(world.here)
         let before = await watcher.first()
         try world.here.ip("link del v0")
-        let gone = await watcher.status { $0.global.level == .none }
-        #expect(gone.verdict(.ipv4).reason == .noInterface)
+        let gone = await watcher.status { $0.global.reason == .noInterface }
+        #expect(gone.verdict(.ipv4) == Verdict(level: .none, reason: .noInterface))
         try world.here.ip("link add v0 index 77 type veth peer name p0 netns \(world.there.name)")
         let again = await watcher.status { $0.links.contains { $0.index == 77 } }
         let generation = try #require(before.links.first { $0.index == 77 }?.generation)

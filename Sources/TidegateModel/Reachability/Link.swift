@@ -43,8 +43,8 @@ public struct Link: Sendable, Hashable {
     /// True for links that the configuration keeps out of series and `link.changed` events.
     public var isExcluded: Bool
 
-    /// True when the link can carry traffic now.
-    public var isUsable: Bool { self.reason == nil }
+    /// True when the link can carry traffic to other hosts now; a loopback never does.
+    public var isUsable: Bool { self.reason == nil && self.kind != .loopback }
 
     /// A link from its parts.
     public init(

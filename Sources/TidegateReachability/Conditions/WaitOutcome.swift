@@ -62,7 +62,10 @@ extension WaitCondition {
         guard carrier.isSatisfied else { return carrier }
         let links = status.links.filter { name == nil ? $0.kind != .loopback && !$0.isExcluded : $0.name == name }
         let families = family.map { [$0] } ?? AddressFamily.allCases
-        let isThere = links.contains { link in link.isUsable && families.contains { link.usableFamilies.contains($0) } }
+        // A loopback may hold addresses that other hosts reach; by name it can be waited for.
+        let isThere = links.contains { link in
+            link.reason == nil && families.contains { link.usableFamilies.contains($0) }
+        }
         guard !isThere else { return .satisfied }
         let reasons = status.families.filter { families.contains($0.family) }.compactMap(\.verdict.reason)
         let reason = reasons.first { Rung(failing: $0) == .address } ?? .noAddress

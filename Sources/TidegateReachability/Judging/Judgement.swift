@@ -18,7 +18,9 @@ extension Unreachable {
         case 1, 38, 95:
             guard family == .ipv6 else { return nil }
             self = .noRoute
-        case 101: self = .noRoute
+        // ENETUNREACH; ESRCH, EAFNOSUPPORT and ENETDOWN come from what is missing or just going.
+        case 3, 97, 100, 101: self = .noRoute
+        case 99: self = .noSourceAddress
         case 113: self = .routeUnreachable
         case 13: self = .prohibited
         case 22:
@@ -26,7 +28,8 @@ extension Unreachable {
             guard !hasText else { return nil }
             self = .blackholed
         case 19: self = .noSuchInterface
-        default: self = .noRoute
+        // ENOMEM, ENOBUFS, EBUSY…: the kernel has trouble of its own, which closes no gate.
+        default: return nil
         }
     }
 }

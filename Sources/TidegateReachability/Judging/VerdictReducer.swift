@@ -10,6 +10,14 @@ struct VerdictReducer {
         var isTunnel: Bool
     }
 
+    /// The leg of a route that packets take.
+    private struct Choice {
+        var way: Way
+        var gateway: IPAddress?
+        var live: Int
+        var total: Int
+    }
+
     let surroundings: Surroundings
     private let ways: [UInt32: Way]
     private let loopback: Link?
@@ -66,26 +74,41 @@ struct VerdictReducer {
     }
 
     private func judge(_ matched: KernelRoute, _ chosen: KernelRoute, to destination: IPAddress) -> Judgement {
-        let legs = matched.legs
-        let live = legs.filter { !$0.isDead && self.ways[$0.link]?.isUsable ?? false }
-        guard let first = live.first else { return self.dead(legs) }
+        guard let choice = self.choose(matched, chosen) else { return self.dead(matched.legs) }
         guard let source = chosen.source, let quality = self.surroundings.sources[source.withoutZone],
             !quality.isLinkLocal || destination.isLinkLocal
         else { return .failed(.noSourceAddress, deadLink: nil) }
-        // The kernel may choose a dead leg of several; a packet on its way there is lost, the next one may not be.
-        let isChosenLive = live.contains { $0.link == chosen.link }
-        let leg = isChosenLive ? KernelRoute.Nexthop(link: chosen.link ?? first.link, gateway: chosen.gateway) : first
-        guard let way = self.ways[leg.link] else { return .failed(.noSuchInterface, deadLink: leg.link) }
+        let way = choice.way
         var path = way.path
-        path.gateway = leg.gateway
+        path.gateway = choice.gateway
         path.source = source
         path.table = matched.table
         var notes: [PathNote] = []
-        if live.count < legs.count { notes.append(.degradedMultipath(live: live.count, total: legs.count)) }
+        if choice.live < choice.total {
+            notes.append(.degradedMultipath(live: choice.live, total: choice.total))
+        }
         if quality.isDeprecated { notes.append(.deprecatedOnly) }
         if source.isUniqueLocal, !destination.isUniqueLocal { notes.append(.uniqueLocalSource) }
         if way.isTunnel { notes.append(.tunnel) }
         return .routed(path, notes: notes, expiresIn: matched.expiresIn)
+    }
+
+    private func choose(_ matched: KernelRoute, _ chosen: KernelRoute) -> Choice? {
+        // Nearly every route has a single leg, and thousands are judged in a row: no arrays for it.
+        if matched.nexthops.isEmpty {
+            let isDead = matched.flags & KernelRoute.Nexthop.deadFlags != 0
+            guard !isDead, let link = matched.link, let way = self.ways[link], way.isUsable else { return nil }
+            return Choice(
+                way: way, gateway: chosen.link == link ? chosen.gateway : matched.gateway, live: 1, total: 1)
+        }
+        let live = matched.nexthops.filter { !$0.isDead && self.ways[$0.link]?.isUsable ?? false }
+        guard let first = live.first else { return nil }
+        // The kernel may choose a dead leg of several; a packet on its way there is lost, the next one may not be.
+        let isChosenLive = live.contains { $0.link == chosen.link }
+        guard let way = self.ways[isChosenLive ? chosen.link ?? first.link : first.link] else { return nil }
+        return Choice(
+            way: way, gateway: isChosenLive ? chosen.gateway : first.gateway, live: live.count,
+            total: matched.nexthops.count)
     }
 
     private func dead(_ legs: [KernelRoute.Nexthop]) -> Judgement {
@@ -99,7 +122,6 @@ struct VerdictReducer {
 
     /// The verdict of a family over its sentinels' judgements.
     func family(_ family: AddressFamily, _ judgements: [Judgement]) -> Verdict {
-        guard !judgements.isEmpty, !judgements.contains(.silent) else { return .unknown }
         var routes: [(path: NetworkPath, notes: [PathNote])] = []
         var failures: [(reason: Unreachable, deadLink: UInt32?)] = []
         for judgement in judgements {
@@ -110,12 +132,14 @@ struct VerdictReducer {
             }
         }
         guard let first = routes.first else {
+            // A question without an answer may have been the one that has a route.
+            guard failures.count == judgements.count, !failures.isEmpty else { return .unknown }
             // Where sentinels fail differently, a route that leads nowhere says more than no route.
             let telling = failures.first { $0.reason != .noRoute } ?? failures.first
             return self.noDefault(family, telling?.reason ?? .noRoute, deadLink: telling?.deadLink)
         }
         var notes = first.notes
-        if !failures.isEmpty { notes.append(.partial) }
+        if routes.count < judgements.count { notes.append(.partial) }
         if routes.contains(where: { $0.path.index != first.path.index || $0.path.gateway != first.path.gateway }) {
             notes.append(.mixedPaths)
         }

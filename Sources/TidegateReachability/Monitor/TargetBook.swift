@@ -15,26 +15,15 @@ struct TargetBook {
         fileprivate(set) var questions: Range<Int> = 0..<0
     }
 
-    /// What is known about a name.
-    struct Name {
-        var addresses: [IPAddress] = []
-        var failure: ResolveFailure?
-        var isAsked = false
-        var failures = 0
-
-        /// True once the resolver has answered, well or badly.
-        var isSettled: Bool { !self.addresses.isEmpty || self.failure != nil }
-    }
-
     private(set) var entries: [Entry] = []
+    private(set) var names = NameBook()
     private var positions: [Target: Int] = [:]
-    private var positionsByWatch: [UInt64: Target] = [:]
-    private(set) var names: [String: Name] = [:]
+    private var targetsByWatch: [UInt64: Target] = [:]
     private var plan: [RouteQuestion]?
 
     init(configured: [Target]) {
         for target in configured where self.positions[target] == nil {
-            self.append(Entry(target: target, isConfigured: true))
+            self.append(Entry(target: target, isConfigured: true), known: nil)
         }
     }
 
@@ -42,20 +31,20 @@ struct TargetBook {
     mutating func watch(
         _ target: Target, id: UInt64, known: [IPAddress]?, sink: @escaping @Sendable (TargetVerdict) -> Void
     ) -> Int {
-        if self.positions[target] == nil { self.append(Entry(target: target, isConfigured: false)) }
-        if target.address == nil, let known, self.names[target.host]?.addresses.isEmpty ?? true {
-            self.names[target.host, default: Name()].addresses = known
-            self.plan = nil
+        self.targetsByWatch[id] = target
+        if let position = self.positions[target] {
+            self.entries[position].watches[id] = sink
+            return position
         }
-        let position = self.positions[target] ?? 0
-        self.entries[position].watches[id] = sink
-        self.positionsByWatch[id] = target
-        return position
+        var entry = Entry(target: target, isConfigured: false)
+        entry.watches[id] = sink
+        self.append(entry, known: known)
+        return self.entries.count - 1
     }
 
     /// Ends a watch; the target, where nobody needs it any more.
     mutating func unwatch(_ id: UInt64) -> Target? {
-        guard let target = self.positionsByWatch.removeValue(forKey: id), let position = self.positions[target] else {
+        guard let target = self.targetsByWatch.removeValue(forKey: id), let position = self.positions[target] else {
             return nil
         }
         self.entries[position].watches[id] = nil
@@ -73,40 +62,23 @@ struct TargetBook {
 
     // MARK: Names
 
-    /// Names that have to be asked for: the new ones, or all of them.
-    func namesToAsk(all: Bool) -> [String] {
-        self.names.filter { !$0.value.isAsked && (all || !$0.value.isSettled) }.map(\.key)
-    }
-
-    mutating func asked(_ name: String) { self.names[name]?.isAsked = true }
+    /// Takes out the names to ask for now.
+    mutating func takeNames(_ choice: NameBook.Choice) -> [String] { self.names.take(choice) }
 
     /// Takes an answer in; true where addresses changed.
-    ///
-    /// A failure keeps the last good addresses.
-    mutating func answered(_ name: String, _ result: Result<[IPAddress], ResolveFailure>) -> Bool {
-        guard var known = self.names[name] else { return false }
-        let before = known.addresses
-        known.isAsked = false
-        switch result {
-        case .success(let addresses):
-            known.addresses = addresses
-            known.failure = nil
-            known.failures = 0
-        case .failure(let failure):
-            known.failure = failure
-            known.failures += 1
-        }
-        self.names[name] = known
-        guard known.addresses != before else { return false }
+    mutating func answered(
+        _ name: String, _ result: Result<[IPAddress], ResolveFailure>, at now: MonotonicTime
+    ) -> Bool {
+        let isFirst = self.names[name]?.addresses.isEmpty ?? true
+        guard self.names.answered(name, result, at: now) else { return false }
         self.plan = nil
         // So far the resolvers were judged in the target's place.
-        if before.isEmpty {
-            for position in self.entries.indices where self.entries[position].target.host == name {
-                self.entries[position].hold.startAnew()
-            }
-        }
+        if isFirst { for position in self.positions(of: name) { self.entries[position].hold.startAnew() } }
         return true
     }
+
+    /// Where the targets with a name are.
+    func positions(of name: String) -> [Int] { self.names[name]?.targets.compactMap { self.positions[$0] } ?? [] }
 
     /// True once every configured name was answered.
     var isSettled: Bool {
@@ -117,31 +89,33 @@ struct TargetBook {
 
     // MARK: Questions
 
-    /// The addresses of a target; nil while its name has none.
-    func addresses(of target: Target) -> [IPAddress]? {
-        if let address = target.address { return [address] }
-        guard let name = self.names[target.host], !name.addresses.isEmpty else { return nil }
-        return name.addresses
+    /// What one target asks of the kernel; nothing while its name has no address.
+    func questions(of target: Target) -> [RouteQuestion] {
+        if let address = target.address { return [RouteQuestion(address, port: target.port)] }
+        return self.names[target.host]?.addresses.map { RouteQuestion($0, port: target.port) } ?? []
     }
 
-    /// Everything to ask of the kernel, every entry knowing its part.
+    /// How many questions the last ``questions()`` had.
+    var questionCount: Int { self.plan?.count ?? 0 }
+
+    /// Everything to ask of the kernel, every entry knowing its part; the parts follow each other.
     mutating func questions() -> [RouteQuestion] {
         if let plan = self.plan { return plan }
         var questions: [RouteQuestion] = []
         for position in self.entries.indices {
-            let (start, target) = (questions.count, self.entries[position].target)
-            questions += (self.addresses(of: target) ?? []).map { RouteQuestion($0, port: target.port) }
+            let start = questions.count
+            questions += self.questions(of: self.entries[position].target)
             self.entries[position].questions = start..<questions.count
         }
         self.plan = questions
         return questions
     }
 
-    private mutating func append(_ entry: Entry) {
+    private mutating func append(_ entry: Entry, known: [IPAddress]?) {
         self.positions[entry.target] = self.entries.count
         self.entries.append(entry)
         self.plan = nil
-        if entry.target.address == nil, self.names[entry.target.host] == nil { self.names[entry.target.host] = Name() }
+        if entry.target.address == nil { self.names.add(entry.target, known: known) }
     }
 
     private mutating func remove(at position: Int) {
@@ -151,6 +125,6 @@ struct TargetBook {
         self.positions[target] = nil
         if position < self.entries.count { self.positions[self.entries[position].target] = position }
         self.plan = nil
-        if !self.entries.contains(where: { $0.target.host == target.host }) { self.names[target.host] = nil }
+        if target.address == nil { self.names.remove(target) }
     }
 }

@@ -31,8 +31,12 @@ extension Watchkeeper {
             }
             guard let surroundings else { return }
             content.status.links = surroundings.sortedLinks
-            content.heldAddresses = Set(surroundings.sources.keys)
         }
+    }
+
+    func writeAddresses(_ surroundings: Surroundings) {
+        let held = Set(surroundings.sources.keys)
+        self.board.write { $0.heldAddresses = held }
     }
 
     /// Tells what changed about links that anybody wants to hear of.

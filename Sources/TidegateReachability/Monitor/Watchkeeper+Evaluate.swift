@@ -13,62 +13,82 @@ extension Watchkeeper {
         guard case .seeing = self.kernel.sight else { return self.goBlind() }
         let reducer = self.currentReducer()
         let questions = self.sentinelQuestions()
-        let lookups = self.kernel.lookUp(questions[...])
-        var soonest: Duration?
-        let judgements = zip(questions, lookups).map { reducer.judge($1, of: $0.destination) }
-        for case .routed(_, _, let expiry?) in judgements { soonest = min(soonest ?? expiry, expiry) }
+        var judgements: [Judgement] = []
+        var isAnswered = self.kernel.lookUp(questions[...]) { index, lookup in
+            judgements.append(reducer.judge(lookup, of: questions[index].destination))
+        }
+        guard isAnswered else { return self.loseSight() }
+        self.soonestExpiry = nil
+        for judgement in judgements { self.noteExpiry(judgement) }
         let families = self.families(reducer, judgements)
         self.judgeResolvers(reducer, judgements)
         let told = self.settle(families, detection: heardAt.map { self.kernel.moment - $0 })
         // Gates before people: what is shut late lets an attempt out that cannot arrive.
-        let count = self.evaluateTargets(reducer, heardAt: heardAt)
+        isAnswered = self.evaluateTargets(reducer, heardAt: heardAt)
         self.tell(told)
         // A socket that died on the way has left silence behind, which is no verdict.
-        if case .blind(let text) = self.kernel.sight {
-            self.parts.bus.publish(.netlink(.lost(text)))
-            return self.goBlind()
-        }
-        self.finish(reducer, lookups: questions.count + count, expiry: soonest)
+        guard isAnswered, case .seeing = self.kernel.sight else { return self.loseSight() }
+        self.finish(reducer, lookups: questions.count + self.book.questionCount)
+    }
+
+    /// Takes in that a lookup has found the kernel gone.
+    func loseSight() {
+        if case .blind(let text) = self.kernel.sight { self.parts.bus.publish(.netlink(.lost(text))) }
+        self.goBlind()
     }
 
     /// Opens everything: a monitor that cannot see may not hold anybody back.
     func goBlind() {
         guard self.kernel.sight != .starting else { return }
+        self.writeHealth()
         let told = self.settle(AddressFamily.allCases.map { .init(family: $0, verdict: .unknown) }, detection: nil)
         for position in self.book.entries.indices { self.judged(position, [], .unknown, .usual, nil) }
         self.tell(told)
-        self.writeHealth()
         self.becomeReady()
-        self.askNames(all: false)
+        self.askNames(.new)
     }
 
-    private func finish(_ reducer: VerdictReducer, lookups: Int, expiry: Duration?) {
+    private func finish(_ reducer: VerdictReducer, lookups: Int) {
         self.writeHealth()
         self.tellLinks(reducer.surroundings)
         self.parts.bus.publish(.netlink(.lookedUp(count: lookups)))
-        // A little later than the expiry: the kernel rounds to hundredths of a second.
-        if let expiry {
-            self.arm(.expiry, at: self.kernel.now + expiry + .milliseconds(20))
-        } else {
-            self.disarm(.expiry)
-        }
+        self.armExpiry()
         self.armSafety()
         self.becomeReady()
-        self.askNames(all: false)
+        self.askNames(.new)
         self.releaseWaiters()
+    }
+
+    func noteExpiry(_ judgement: Judgement) {
+        guard case .routed(_, _, let expiry?) = judgement else { return }
+        self.soonestExpiry = min(self.soonestExpiry ?? expiry, expiry)
+    }
+
+    // From this moment, not the batch's: a first look may take long. A little later than the expiry, because the
+    // kernel rounds to hundredths of a second; and never in a hot circle.
+    private func armExpiry() {
+        guard let expiry = self.soonestExpiry else { return self.disarm(.expiry) }
+        self.arm(.expiry, at: self.kernel.moment + max(expiry + .milliseconds(20), .milliseconds(200)))
+    }
+
+    /// Looks whether a route has expired.
+    func lookForExpiry() {
+        self.evaluate(heardAt: nil)
+        // The kernel gives a rest shorter than its clock's tick as 0, which otherwise means never.
+        self.isExpiryDoubtful = !self.isExpiryDoubtful && self.soonestExpiry == nil
+        if self.isExpiryDoubtful { self.arm(.expiry, at: self.kernel.moment + .milliseconds(100)) }
     }
 
     private func becomeReady() {
         guard !self.isReady else { return }
         self.isReady = true
         self.board.write { $0.isReady = true }
-        self.arm(.names, at: self.kernel.now + Watchkeeper.nameInterval)
         self.releaseWaiters()
     }
 
     // MARK: Questions
 
-    private func currentReducer() -> VerdictReducer {
+    func currentReducer() -> VerdictReducer {
         if !self.isDirty, let reducer = self.reducer { return reducer }
         let surroundings = Surroundings(self.kernel.tables, excluded: &self.excluded)
         let metered = surroundings.links.values.filter { self.metered.match($0.name) }.map(\.index)
@@ -76,6 +96,8 @@ extension Watchkeeper {
         self.flaps.observe(surroundings.links.values, at: self.kernel.now)
         self.reducer = reducer
         self.isDirty = false
+        // Whoever hears of a verdict may ask at once which addresses are still there.
+        self.writeAddresses(surroundings)
         return reducer
     }
 
@@ -118,7 +140,7 @@ extension Watchkeeper {
         }
         let before = self.resolverVerdict.level
         self.resolverVerdict = VerdictReducer.best(verdicts) ?? .unknown
-        if before < .routed, self.resolverVerdict.level >= .routed { self.askNames(all: true) }
+        if before < .routed, self.resolverVerdict.level >= .routed { self.askNames(.all) }
     }
 
     // The kernel prefers a dead default to a live one with a higher metric; worth a word to whoever looks.
@@ -126,10 +148,11 @@ extension Watchkeeper {
         guard case .failed(_, let dead?) = own.first, let sentinel = sentinels.first else { return false }
         let others = reducer.surroundings.usableLinks(besides: dead).prefix(8)
         let questions = others.map { RouteQuestion(sentinel, link: $0) }
-        return self.kernel.lookUp(questions[...]).contains { lookup in
-            guard case .routed = reducer.judge(lookup, of: sentinel) else { return false }
-            return true
+        var isLive = false
+        _ = self.kernel.lookUp(questions[...]) { _, lookup in
+            if case .routed = reducer.judge(lookup, of: sentinel) { isLive = true }
         }
+        return isLive
     }
 
     // MARK: Settling
@@ -203,7 +226,7 @@ extension Watchkeeper {
         // Another network may have other answers.
         self.parts.resolver.invalidate()
         self.readResolvers()
-        self.askNames(all: true)
+        self.askNames(.all)
     }
 
     func armHold() {

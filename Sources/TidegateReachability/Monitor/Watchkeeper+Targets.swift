@@ -12,7 +12,7 @@ extension Watchkeeper {
         let entry = self.book.entries[position]
         guard entry.hold.gates.verdict == nil else { return sink(self.verdictForGates(entry)) }
         if self.isReady { self.evaluateTarget(at: position) }
-        self.askNames(all: false)
+        self.askNames(.new)
         // A verdict that has just come has told the sink already.
         if self.book.entries[position].hold.gates.verdict == nil {
             sink(TargetVerdict(target: target, verdict: .unknown))
@@ -29,72 +29,87 @@ extension Watchkeeper {
 
     // MARK: Names
 
-    func askNames(all: Bool) {
-        if all { self.arm(.names, at: self.kernel.now + Watchkeeper.nameInterval) }
+    func askNames(_ choice: NameBook.Choice) {
         // Also without a way to any resolver: /etc/hosts needs none, and a failure comes at once.
         guard self.isReady else { return }
-        for name in self.book.namesToAsk(all: all) {
-            self.book.asked(name)
+        for name in self.book.takeNames(choice) {
             self.parts.resolver.resolve(name) { [send = self.send] result in _ = send(.resolved(name, result)) }
         }
     }
 
     func resolved(_ name: String, _ result: Result<[IPAddress], ResolveFailure>) {
-        let isChanged = self.book.answered(name, result)
-        if case .failure = result, let failures = self.book.names[name]?.failures {
-            // Sooner than the usual minute, but ever more slowly.
-            let pause = min(Watchkeeper.nameInterval, .seconds(1) * (1 << min(failures - 1, 6)))
-            self.arm(.names, at: self.kernel.now + pause)
-        }
-        if self.isReady {
-            for position in self.book.entries.indices where self.book.entries[position].target.host == name {
-                if isChanged || self.book.entries[position].hold.people.verdict == nil {
-                    self.evaluateTarget(at: position)
-                }
-                self.writeTarget(position)
+        let isChanged = self.book.answered(name, result, at: self.kernel.now)
+        for position in self.book.positions(of: name) {
+            if isChanged || self.book.entries[position].hold.people.verdict == nil {
+                self.evaluateTarget(at: position)
             }
+            self.writeTarget(position)
         }
+        self.armNames(by: self.book.names[name]?.deadline)
+        self.askNames(.new)
         self.releaseWaiters()
+    }
+
+    // Finding the earliest deadline costs a look at every name; an answer only moves the timer forward.
+    private func armNames(by deadline: MonotonicTime?) {
+        guard let deadline, self.namesDeadline.map({ deadline < $0 }) ?? true else { return }
+        self.namesDeadline = deadline
+        self.arm(.names, at: deadline)
+    }
+
+    func askDueNames() {
+        self.namesDeadline = nil
+        self.askNames(.due(self.kernel.now))
+        self.armNames(by: self.book.names.nextDeadline)
     }
 
     // MARK: Looking
 
-    /// Looks at every target; how many lookups it took.
-    func evaluateTargets(_ reducer: VerdictReducer, heardAt: MonotonicTime?) -> Int {
+    /// Looks at every target; false where the kernel has gone meanwhile.
+    func evaluateTargets(_ reducer: VerdictReducer, heardAt: MonotonicTime?) -> Bool {
         let questions = self.book.questions()
-        guard !self.book.entries.isEmpty else { return 0 }
-        let lookups = self.kernel.lookUp(questions[...])
-        guard case .seeing = self.kernel.sight else { return 0 }
-        for position in self.book.entries.indices {
-            let own = self.book.entries[position].questions
-            self.judge(position, reducer, questions[own], lookups[own], heardAt: heardAt)
+        var position = 0
+        var own: [AddressVerdict] = []
+        // Judged as the answers come, which are in the order of the entries: nothing large is ever kept.
+        let isAnswered = self.kernel.lookUp(questions[...]) { index, lookup in
+            while self.book.entries[position].questions.isEmpty {
+                self.judged(position, [], heardAt: heardAt)
+                position += 1
+            }
+            own.append(self.verdict(reducer, lookup, of: questions[index].destination))
+            guard self.book.entries[position].questions.upperBound == index + 1 else { return }
+            self.judged(position, own, heardAt: heardAt)
+            own.removeAll(keepingCapacity: true)
+            position += 1
         }
-        self.armHold()
-        return questions.count
+        guard isAnswered else { return false }
+        for rest in position..<self.book.entries.count { self.judged(rest, [], heardAt: heardAt) }
+        return true
+    }
+
+    private func verdict(
+        _ reducer: VerdictReducer, _ lookup: RouteLookup, of destination: IPAddress
+    ) -> AddressVerdict {
+        let judgement = reducer.judge(lookup, of: destination)
+        self.noteExpiry(judgement)
+        return AddressVerdict(address: destination, verdict: reducer.address(destination, judgement))
     }
 
     private func evaluateTarget(at position: Int) {
-        guard let reducer = self.reducer, case .seeing = self.kernel.sight else {
-            return self.judged(position, [], .unknown, .usual, nil)
+        guard case .seeing = self.kernel.sight else { return self.judged(position, [], .unknown, .usual, nil) }
+        let reducer = self.currentReducer()
+        let questions = self.book.questions(of: self.book.entries[position].target)
+        var own: [AddressVerdict] = []
+        let isAnswered = self.kernel.lookUp(questions[...]) { index, lookup in
+            own.append(self.verdict(reducer, lookup, of: questions[index].destination))
         }
-        let questions = self.book.questions()[self.book.entries[position].questions]
-        let lookups = self.kernel.lookUp(questions)
-        self.judge(position, reducer, questions, lookups[...], heardAt: nil)
+        // A socket that died now leaves every verdict unfounded, not only this one.
+        guard isAnswered else { return self.loseSight() }
+        self.judged(position, own, heardAt: nil)
         self.armHold()
     }
 
-    private func judge(
-        _ position: Int, _ reducer: VerdictReducer, _ questions: ArraySlice<RouteQuestion>,
-        _ lookups: ArraySlice<RouteLookup>, heardAt: MonotonicTime?
-    ) {
-        var addresses: [AddressVerdict] = []
-        addresses.reserveCapacity(questions.count)
-        for (question, lookup) in zip(questions, lookups) {
-            let judgement = reducer.judge(lookup, of: question.destination)
-            addresses.append(
-                AddressVerdict(
-                    address: question.destination, verdict: reducer.address(question.destination, judgement)))
-        }
+    private func judged(_ position: Int, _ addresses: [AddressVerdict], heardAt: MonotonicTime?) {
         let verdict = VerdictReducer.best(addresses) ?? self.resolverVerdict
         if self.book.isSettled(position, addresses, verdict) { return }
         let detection = heardAt.map { self.kernel.moment - $0 }
@@ -111,10 +126,20 @@ extension Watchkeeper {
             entry.addresses = addresses
             effects = entry.hold.handle(.judged(verdict, times, detection: detection), at: self.kernel.now)
         }
+        self.noteTargetDeadline(position)
         self.carryOut(effects, position)
     }
 
+    // Kept instead of searched for, because thousands watch; it may be early, never late.
+    private func noteTargetDeadline(_ position: Int) {
+        guard let deadline = self.book.entries[position].hold.deadline else { return }
+        self.targetDeadline = min(self.targetDeadline ?? deadline, deadline)
+    }
+
     func settleTargets() {
+        guard let due = self.targetDeadline, due <= self.kernel.now else { return }
+        self.targetDeadline = nil
+        defer { for position in self.book.entries.indices { self.noteTargetDeadline(position) } }
         for position in self.book.entries.indices {
             guard let deadline = self.book.entries[position].hold.deadline, deadline <= self.kernel.now else {
                 continue
@@ -124,8 +149,6 @@ extension Watchkeeper {
             self.carryOut(effects, position)
         }
     }
-
-    var targetDeadline: MonotonicTime? { self.book.entries.lazy.compactMap(\.hold.deadline).min() }
 
     private func carryOut(_ effects: [HoldMachine.Effect], _ position: Int) {
         let entry = self.book.entries[position]

@@ -29,7 +29,6 @@ final class Watchkeeper: KernelObserver {
     static let firstWaiter: UInt64 = 1000
     private static let safetyInterval = Duration.seconds(12)
     private static let stormInterval = Duration.milliseconds(500)
-    static let nameInterval = Duration.seconds(60)
 
     let kernel: Kernel
     let parts: WatchkeeperParts
@@ -52,6 +51,10 @@ final class Watchkeeper: KernelObserver {
     var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var lastWaiter = Watchkeeper.firstWaiter
     var isReady = false
+    var soonestExpiry: Duration?
+    var isExpiryDoubtful = false
+    var namesDeadline: MonotonicTime?
+    var targetDeadline: MonotonicTime?
 
     init(kernel: Kernel, parts: WatchkeeperParts, board: ReachabilityBoard) {
         self.kernel = kernel
@@ -104,7 +107,7 @@ final class Watchkeeper: KernelObserver {
         case .tellFirst(let limit, let waiter): self.tellFirst(within: limit, waiter)
         case .look(let waiter):
             let start = self.kernel.moment
-            self.evaluate(heardAt: nil)
+            self.lookAround()
             waiter.resume(returning: self.kernel.moment - start)
         }
     }
@@ -118,9 +121,18 @@ final class Watchkeeper: KernelObserver {
         switch timer {
         case .evaluate: self.evaluate(heardAt: self.kernel.now)
         case .hold: self.settle()
-        case .safety, .expiry: self.evaluate(heardAt: nil)
-        case .names: self.askNames(all: true)
+        case .safety: self.lookAround()
+        case .expiry: self.lookForExpiry()
+        case .names: self.askDueNames()
         }
+    }
+
+    /// Looks at everything that may have changed silently: routes, resolvers, a monitor socket that has died.
+    private func lookAround() {
+        let news = self.kernel.readMonitor()
+        if !news.events.isEmpty { self.kernelChanged(news) }
+        self.readResolvers()
+        self.evaluate(heardAt: nil)
     }
 
     func stopping() {

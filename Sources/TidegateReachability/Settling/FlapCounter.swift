@@ -32,7 +32,7 @@ struct FlapCounter {
                     record.hadCarrier && !link.hasCarrier ? 1 : 0
                 }
             record.losses = record.losses.filter { now - $0 < FlapCounter.window }
-            record.losses += Array(repeating: now, count: count)
+            record.losses = (record.losses + Array(repeating: now, count: count)).suffix(FlapCounter.limit)
             record.counter = link.carrierLosses
             record.hadCarrier = link.hasCarrier
             next[life] = record

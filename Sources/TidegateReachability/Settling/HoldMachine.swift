@@ -33,7 +33,9 @@ struct HoldMachine {
 
     /// When a gain becomes stable; nil where none is waiting.
     var deadline: MonotonicTime? {
-        [self.gates.pending?.deadline, self.people.pending?.deadline].compactMap { $0 }.min()
+        guard let gates = self.gates.pending?.deadline else { return self.people.pending?.deadline }
+        guard let people = self.people.pending?.deadline else { return gates }
+        return min(gates, people)
     }
 
     /// Tells the next verdict at once, whatever it is: it answers another question than the last one did.
@@ -94,7 +96,8 @@ struct HoldMachine {
             else {
                 return self.settle(verdict, detection, at: now)
             }
-            let since = self.pending?.since ?? now
+            // Stable is what stays on its level; a step up on the way begins anew.
+            let since = self.pending.flatMap { $0.verdict.level == verdict.level ? $0.since : nil } ?? now
             self.pending = Pending(verdict: verdict, since: since, deadline: since + time, detection: detection)
             self.tick(at: now)
         }
