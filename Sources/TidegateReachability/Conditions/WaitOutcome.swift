@@ -68,7 +68,7 @@ extension WaitCondition {
         }
         guard !isThere else { return .satisfied }
         let reasons = status.families.filter { families.contains($0.family) }.compactMap(\.verdict.reason)
-        let reason = reasons.first { Rung(failing: $0) == .address } ?? .noAddress
+        let reason = reasons.first { $0.rung == .address } ?? .noAddress
         let place = [name.map { "on \($0)" }, family.map { "(\(VerdictWords.short($0)))" }].compactMap { $0 }
         return .failing(reason, ([VerdictWords.phrase(reason)] + place).joined(separator: " "))
     }
@@ -124,7 +124,7 @@ extension WaitCondition {
 
 extension WaitOutcome {
     fileprivate static func failing(_ reason: Unreachable, _ sentence: String) -> WaitOutcome {
-        .unsatisfied(Rung(failing: reason), reason, sentence: sentence)
+        .unsatisfied(reason.rung, reason, sentence: sentence)
     }
 
     fileprivate static func missing(_ name: String) -> WaitOutcome {
