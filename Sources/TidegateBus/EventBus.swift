@@ -39,7 +39,7 @@ public final class EventBus: Sendable {
     }
 
     /// Tells everybody who listens.
-    public func publish(_ occurrence: Occurrence) {
+    public func publish(_ occurrence: consuming Occurrence) {
         let sinks = self.sinks.withLock { $0 }
         let event = Event(
             sequence: self.lastSequence.add(1, ordering: .relaxed).newValue, time: self.time.wall(),

@@ -21,9 +21,9 @@ public struct Event: Sendable {
 /// What happened, by topic.
 public enum Occurrence: Sendable {
     /// A verdict changed.
-    case path(PathEvent)
+    indirect case path(PathEvent)
     /// A link changed.
-    case link(LinkEvent)
+    indirect case link(LinkEvent)
     /// The monitor heard the kernel, or missed something.
     case netlink(NetlinkEvent)
     /// A task moved.

@@ -19,6 +19,7 @@ public struct TaskEvent: Sendable {
     /// What can happen to a task.
     ///
     /// `completed` comes exactly once, and last.
+    // The large cases are boxed, so that every other event stays small however often it is handed on.
     public enum Change: Sendable {
         /// The task exists, suspended; its method and its URL without user information and query.
         case created(method: String, url: String)
@@ -39,9 +40,9 @@ public struct TaskEvent: Sendable {
         /// Bodies moved; at most ten of these a second and always a last one.
         case progress(TransferProgress, delta: ByteDelta)
         /// A try failed; `isCharged` is false where a lost path ended it.
-        case attemptFailed(AttemptSummary, TaskFailure, Attribution?, isCharged: Bool)
+        indirect case attemptFailed(AttemptSummary, TaskFailure, Attribution?, isCharged: Bool)
         /// A try succeeded.
-        case attemptSucceeded(AttemptSummary)
+        indirect case attemptSucceeded(AttemptSummary)
         /// Another try follows after `delay`.
         case retryScheduled(RetryReason, delay: Duration)
         /// No further try is made although the failure could be tried again.
@@ -55,7 +56,7 @@ public struct TaskEvent: Sendable {
         /// The download could not be moved to its final place.
         case moveFailed(file: String, errorNumber: Int32)
         /// The task is over.
-        case completed(TaskResult)
+        indirect case completed(TaskResult)
     }
 
     /// Body bytes since the last progress.
