@@ -9,7 +9,7 @@ enum SessionCommand: Sendable {
     case suspend(UInt64)
     case cancel(UInt64)
     /// A watch has something to say.
-    case verdict(desk: UInt64, TargetVerdict)
+    indirect case verdict(desk: UInt64, TargetVerdict)
     /// A name was resolved, or was not.
     case resolved(desk: UInt64, question: Int, Result<[IPAddress], ResolveFailure>)
     /// A finished download is in its place, or could not be put there.

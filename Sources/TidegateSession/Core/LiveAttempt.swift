@@ -2,7 +2,7 @@ internal import TidegateModel
 internal import TidegateTransfer
 
 /// One try while it lasts.
-struct LiveAttempt {
+final class LiveAttempt {
     let id: AttemptID
     let number: Int
     let started: MonotonicTime

@@ -97,7 +97,7 @@ extension SessionCore {
 
     /// Ends the attempt on the wire and counts what it brought.
     func takeOff(_ record: TaskRecord, _ failure: TaskFailure, _ text: String) -> AttemptEnd {
-        guard var live = record.attempt else {
+        guard let live = record.attempt else {
             let nothing = LiveAttempt(id: AttemptID(rawValue: 0), number: 0, started: self.now, before: .unknown)
             return AttemptEnd(nothing, failure, text, at: self.now)
         }
@@ -106,7 +106,6 @@ extension SessionCore {
             self.engine.detach(live.id)
         }
         let end = AttemptEnd(live, failure, text, at: self.now)
-        record.attempt = live
         self.account(end, record)
         return end
     }

@@ -81,18 +81,21 @@ extension SessionCore {
             if desk.target == target { return desk }
             self.standUp(record)
         }
-        let desk = self.desks[target] ?? self.openDesk(for: target)
+        let desk = self.desk(for: target)
         desk.members.insert(record.number)
         self.cancelAlarm(.leave, at: desk)
         record.desk = desk
         return desk
     }
 
-    private func target(of record: TaskRecord) -> Target {
-        guard let proxy = self.configuration.proxy, let url = try? RequestURL(proxy) else {
-            return record.hop.url.target
-        }
-        return url.target
+    private func target(of record: TaskRecord) -> Target { self.proxy ?? record.hop.url.target }
+
+    // Most tasks sit down where the one before did.
+    private func desk(for target: Target) -> GateDesk {
+        if let desk = self.latestDesk, desk.target == target { return desk }
+        let desk = self.desks[target] ?? self.openDesk(for: target)
+        self.latestDesk = desk
+        return desk
     }
 
     private func openDesk(for target: Target) -> GateDesk {
@@ -126,6 +129,7 @@ extension SessionCore {
         desk.watch?.cancel()
         for alarm in GateDesk.Alarm.allCases { self.cancelAlarm(alarm, at: desk) }
         self.desks[desk.target] = nil
+        if self.latestDesk === desk { self.latestDesk = nil }
         self.desksByNumber[desk.number] = nil
     }
 

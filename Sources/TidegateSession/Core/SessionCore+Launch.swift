@@ -91,7 +91,7 @@ extension SessionCore {
     }
 
     private func launch(_ record: TaskRecord, on addresses: [IPAddress]) {
-        guard var live = record.attempt else { return }
+        guard let live = record.attempt else { return }
         do {
             try self.checkBody(record)
             let sink = try self.sink(of: record)
@@ -101,7 +101,6 @@ extension SessionCore {
             live.epoch = self.engine.epoch
             record.desk?.usedEpoch = live.epoch
             record.desk?.usedPath = record.desk?.verdict?.verdict.path
-            record.attempt = live
             self.attempts[live.id] = record
             if record.depth == 0 { self.settle(record) }
         } catch let error as FileError {

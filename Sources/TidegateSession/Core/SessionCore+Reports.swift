@@ -59,18 +59,16 @@ extension SessionCore {
             received: live.progress.receivedWire - live.told.received, sent: live.progress.sent - live.told.sent)
         let isNews = delta.received != 0 || delta.sent != 0
         guard isNews || (isLast && !live.wasTold) else { return }
-        record.attempt?.told = TaskEvent.ByteDelta(
-            received: live.progress.receivedWire, sent: live.progress.sent)
-        record.attempt?.wasTold = true
+        live.told = TaskEvent.ByteDelta(received: live.progress.receivedWire, sent: live.progress.sent)
+        live.wasTold = true
         self.publish(.progress(record.progress, delta: delta), record)
     }
 
     func finished(_ outcome: AttemptOutcome, _ record: TaskRecord) {
-        guard var live = record.attempt else { return }
+        guard let live = record.attempt else { return }
         live.progress = outcome.progress
         live.head = outcome.head ?? live.head
         live.contact = outcome.contact ?? live.contact
-        record.attempt = live
         let end = AttemptEnd(live, outcome)
         self.account(end, record)
         self.conclude(record, end)

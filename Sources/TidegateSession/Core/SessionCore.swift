@@ -13,6 +13,9 @@ final class SessionCore: TransferClient {
     var desks: [Target: GateDesk] = [:]
     var desksByNumber: [UInt64: GateDesk] = [:]
     var lastDesk: UInt64 = 0
+    var latestDesk: GateDesk?
+    /// The target of every task where there is a proxy.
+    let proxy: Target?
     var queue: AdmissionQueue
     var budgets: [Origin: RetryBudget] = [:]
     /// Origins that asked to be left alone for a while.
@@ -43,6 +46,7 @@ final class SessionCore: TransferClient {
     init(engine: TransferEngine, surroundings: Surroundings) {
         self.engine = engine
         self.surroundings = surroundings
+        self.proxy = surroundings.configuration.proxy.flatMap { try? RequestURL($0) }?.target
         self.queue = AdmissionQueue(
             perOrigin: surroundings.configuration.maxConnectionsPerHost,
             inAll: surroundings.configuration.maxConnections)

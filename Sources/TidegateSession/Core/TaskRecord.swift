@@ -104,7 +104,7 @@ final class TaskRecord {
     var situation: TaskClocks.Situation {
         TaskClocks.Situation(
             isSuspended: self.machine.isSuspended,
-            isHeld: !self.machine.heldReasons.isEmpty, waitsAtGate: self.waitsAtGate,
+            isHeld: self.machine.isHeld, waitsAtGate: self.waitsAtGate,
             isOnWire: self.attempt != nil && self.machine.phase == .running,
             isInGrace: self.clocks.hasAppointment(.grace),
             // Once every byte is here no clock may come between the file and its place.

@@ -1,7 +1,9 @@
 internal import TidegateModel
 
 /// An http or https URL in the parts that a request needs (RFC 3986).
-struct RequestURL: Sendable, Hashable {
+///
+/// One object for all who ask for it: its texts are written once and not for every attempt.
+final class RequestURL: Sendable {
     /// The schemes that are spoken.
     enum Scheme: String, Sendable {
         case http, https
@@ -23,13 +25,19 @@ struct RequestURL: Sendable, Hashable {
     let path: String
     /// The query without its question mark; nil without.
     let query: String?
+    /// Scheme, host and port: what shares a budget, a gate and credentials.
+    let origin: Origin
+    /// The URL as it is requested: without user information and fragment.
+    let text: String
+    /// The URL as it is told: without user information, query and fragment.
+    let textWithoutQuery: String
 
     /// What is wrong with a URL's text.
     struct Problem: Error, Hashable, CustomStringConvertible {
         let description: String
     }
 
-    init(_ text: String) throws(Problem) {
+    convenience init(_ text: String) throws(Problem) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
             throw Problem(description: "\"\(RequestURL.printable(text))\" has a space or a control character in it")
         }
@@ -42,11 +50,10 @@ struct RequestURL: Sendable, Hashable {
         let at = authority.lastIndex(of: "@")
         let host = at.map { authority[authority.index(after: $0)...] } ?? authority
         let (path, query) = RequestURL.split(rest[end...])
-        self.scheme = scheme
-        self.userInfo = at.map { String(authority[..<$0]) }
-        self.target = try RequestURL.target(host, scheme: scheme, of: text)
-        self.path = RequestURL.encoded(path.isEmpty ? "/" : path)
-        self.query = query.map(RequestURL.encoded)
+        self.init(
+            scheme: scheme, userInfo: at.map { String(authority[..<$0]) },
+            target: try RequestURL.target(host, scheme: scheme, of: text),
+            path: RequestURL.encoded(path.isEmpty ? "/" : path), query: query.map(RequestURL.encoded))
     }
 
     private init(scheme: Scheme, userInfo: String?, target: Target, path: String, query: String?) {
@@ -55,22 +62,16 @@ struct RequestURL: Sendable, Hashable {
         self.target = target
         self.path = path
         self.query = query
+        self.origin = Origin(scheme: scheme, target: target)
+        self.textWithoutQuery = "\(scheme.rawValue)://\(RequestURL.authority(target, scheme))\(path)"
+        self.text = self.textWithoutQuery + (query.map { "?\($0)" } ?? "")
     }
 
-    /// `HOST` or `HOST:PORT` as the `Host` header writes it.
-    var authority: String {
-        guard self.target.port == self.scheme.port else { return self.target.description }
-        return self.target.address?.family == .ipv6 ? "[\(self.target.host)]" : self.target.host
+    // HOST or HOST:PORT as the Host header writes it.
+    private static func authority(_ target: Target, _ scheme: Scheme) -> String {
+        guard target.port == scheme.port else { return target.description }
+        return target.address?.family == .ipv6 ? "[\(target.host)]" : target.host
     }
-
-    /// Scheme, host and port: what shares a budget, a gate and credentials.
-    var origin: Origin { Origin(scheme: self.scheme, target: self.target) }
-
-    /// The URL as it is requested: without user information and fragment.
-    var text: String { self.textWithoutQuery + (self.query.map { "?\($0)" } ?? "") }
-
-    /// The URL as it is told: without user information, query and fragment.
-    var textWithoutQuery: String { "\(self.scheme.rawValue)://\(self.authority)\(self.path)" }
 
     /// The URL that a `Location` header means, seen from this one (RFC 3986 5.2).
     func following(_ location: String) throws(Problem) -> RequestURL {
@@ -163,9 +164,27 @@ struct RequestURL: Sendable, Hashable {
 }
 
 /// Scheme, host and port.
-struct Origin: Sendable, Hashable {
+final class Origin: Sendable, Hashable {
     let scheme: RequestURL.Scheme
     let target: Target
+    // Origins are looked up several times for each attempt: their text is hashed once.
+    private let fingerprint: Int
+
+    init(scheme: RequestURL.Scheme, target: Target) {
+        self.scheme = scheme
+        self.target = target
+        var hasher = Hasher()
+        hasher.combine(scheme)
+        hasher.combine(target)
+        self.fingerprint = hasher.finalize()
+    }
+
+    static func == (left: Origin, right: Origin) -> Bool {
+        left === right
+            || (left.fingerprint == right.fingerprint && left.scheme == right.scheme && left.target == right.target)
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(self.fingerprint) }
 }
 
 extension Target {

@@ -1,7 +1,7 @@
 /// Where a redirect leads, and with what (RFC 9110 15.4).
 enum RedirectRule {
     /// What is sent next.
-    struct Hop: Sendable, Hashable {
+    struct Hop: Sendable {
         var method: String
         var url: RequestURL
         var keepsBody: Bool

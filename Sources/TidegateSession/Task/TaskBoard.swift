@@ -26,11 +26,13 @@ final class TaskBoard: Sendable {
 
     /// Changes what is seen and tells the watchers.
     func update(_ change: (inout State) -> Void) {
-        let (watchers, info) = self.state.withLock { state in
+        let news = self.state.withLock { state -> (watchers: [UpdateSlot], info: TaskInfo)? in
             change(&state)
-            return (state.watchers, state.info)
+            // Few tasks are watched: nothing is copied for nobody.
+            return state.watchers.isEmpty ? nil : (state.watchers, state.info)
         }
-        for watcher in watchers { watcher.offer(info) }
+        guard let news else { return }
+        for watcher in news.watchers { watcher.offer(news.info) }
     }
 
     /// Writes the result down; whoever waits goes on.

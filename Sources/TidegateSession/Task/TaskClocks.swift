@@ -82,7 +82,7 @@ struct TaskClocks: Sendable {
 
     /// Makes an appointment, in place of an older one of the same kind; nil drops it.
     mutating func appoint(_ clock: Clock, at moment: MonotonicTime?) {
-        self.appointments.removeAll { $0.clock == clock }
+        if self.hasAppointment(clock) { self.appointments.removeAll { $0.clock == clock } }
         if let moment { self.appointments.append((clock, moment)) }
     }
 
@@ -110,10 +110,18 @@ struct TaskClocks: Sendable {
 
     /// The next moment at which a clock strikes.
     var nextDue: MonotonicTime? {
-        let running = [
-            self.due(.deadline), self.due(.active), self.due(.patience), self.due(.idle), self.due(.attempt),
-        ]
-        return (running.compactMap { $0 } + self.appointments.map(\.at)).min()
+        var next: MonotonicTime?
+        func consider(_ due: MonotonicTime?) {
+            guard let due else { return }
+            next = next.map { min($0, due) } ?? due
+        }
+        consider(self.due(.deadline))
+        consider(self.due(.active))
+        consider(self.due(.patience))
+        consider(self.due(.idle))
+        consider(self.due(.attempt))
+        for appointment in self.appointments { consider(appointment.at) }
+        return next
     }
 
     /// The clocks that have struck at `now`; appointments among them are over.

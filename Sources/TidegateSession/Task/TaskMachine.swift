@@ -91,6 +91,8 @@ struct TaskMachine: Sendable {
 
     var isOver: Bool { if case .ended = self.phase { true } else { false } }
 
+    var isHeld: Bool { !self.holds.isEmpty }
+
     var heldReasons: [HoldReason] { self.holds.map(\.reason) }
 
     func isHeld(for reason: HoldReason) -> Bool { self.holds.contains { $0.reason == reason } }
