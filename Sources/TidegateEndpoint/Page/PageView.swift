@@ -34,7 +34,7 @@ struct PageView {
         facts.append(
             (
                 "Kernel",
-                "\(health.resyncs) full dumps, \(health.overruns) overruns\(health.isConsistent ? "" : ", resync")"
+                "full dumps: \(health.resyncs), overruns: \(health.overruns)\(health.isConsistent ? "" : ", resync")"
             ))
         return facts.map { "<div><dt>\(HTML.escaped($0))</dt><dd>\(HTML.escaped($1))</dd></div>" }.joined()
     }

@@ -76,7 +76,7 @@ extension TaskInfo {
     var stateCell: Cell {
         switch self.state {
         case .suspended: .text("suspended")
-        case .waiting(let reason, let detail): .text("waits for \(reason.rawValue)" + (detail.map { ": \($0)" } ?? ""))
+        case .waiting(let reason, let detail): .text("waits: \(detail ?? reason.rawValue)")
         case .running: .good("running")
         case .completed(.success): .good("done")
         case .completed(.failure): .bad("failed")
