@@ -33,14 +33,24 @@ package final class MetricsRecorder: Sendable {
 
     /// Takes an event; never blocks.
     package func record(_ event: Event) {
-        self.bus.record(event.occurrence.topic)
+        // The topic is told per case: asking the occurrence for it would copy the occurrence once more.
         switch event.occurrence {
-        case .path(let path): self.reachability.record(path, at: event)
-        case .link: break
-        case .netlink(let netlink): self.netlink.record(netlink)
-        case .task(let task): self.record(task)
-        case .session(let session): self.attempts.record(session)
-        case .daemon(let daemon): self.daemon.record(daemon, at: event.time)
+        case .path(let path):
+            self.bus.record(.path)
+            self.reachability.record(path, at: event)
+        case .link: self.bus.record(.link)
+        case .netlink(let netlink):
+            self.bus.record(.netlink)
+            self.netlink.record(netlink)
+        case .task(let task):
+            self.bus.record(.task)
+            self.record(task)
+        case .session(let session):
+            self.bus.record(.session)
+            self.attempts.record(session)
+        case .daemon(let daemon):
+            self.bus.record(.daemon)
+            self.daemon.record(daemon, at: event.time)
         }
     }
 

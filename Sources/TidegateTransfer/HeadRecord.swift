@@ -9,6 +9,7 @@ struct HeadRecord {
     private(set) var status = 0
     private(set) var range = RangeAnswer.append
     private(set) var contentLength: Int64?
+    private var judged: ResponseHead?
 
     /// A head larger than this is an attack or a defect.
     static let limit = 256 * 1024
@@ -33,11 +34,7 @@ struct HeadRecord {
     }
 
     /// The head as a value; nil before it is complete.
-    func value() -> ResponseHead? {
-        guard self.isComplete else { return nil }
-        // A copy of the right size: the buffer here stays with the slot.
-        return ResponseHead(status: self.status, range: self.range, block: Array(self.lines[...]))
-    }
+    func value() -> ResponseHead? { self.judged }
 
     var block: HeaderBlock { HeaderBlock(self.lines) }
 
@@ -46,6 +43,7 @@ struct HeadRecord {
         self.isComplete = false
         self.status = 0
         self.contentLength = nil
+        self.judged = nil
     }
 
     /// Judges a complete head by what was asked for; to be called once.
@@ -54,6 +52,9 @@ struct HeadRecord {
         self.contentLength = fields.contentLength
         self.range = RangeAnswer.judge(
             status: self.status, fields: fields, resume: request.resume, asksForPart: request.asksForPart)
+        // A copy of the right size: the buffer here stays with the slot.
+        self.judged = ResponseHead(
+            status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: self.contentLength)
     }
 
     private mutating func isFinal() -> Bool {

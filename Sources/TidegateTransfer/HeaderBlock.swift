@@ -131,11 +131,6 @@ extension HeaderBlock {
         return tag
     }
 
-    /// The whole body's length: the total of Content-Range for 206 and 416, else Content-Length.
-    func totalLength(status: Int) -> Int64? {
-        status == 206 || status == 416 ? self.contentRange?.total : self.contentLength
-    }
-
     /// Content-Range: `bytes 5-9/10`, `bytes 5-9/*` or `bytes */10` (RFC 9110 section 14.4); nil where it is absent
     /// or malformed.
     var contentRange: ContentRange? { self.first("content-range").flatMap(ContentRange.init) }

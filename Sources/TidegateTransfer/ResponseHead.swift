@@ -8,11 +8,14 @@ package struct ResponseHead: Sendable {
     package let range: RangeAnswer
     // The status line and the field lines with their line ends, without the empty line.
     let block: [UInt8]
+    /// The Content-Length; nil where it is absent, contradicts itself or is no number.
+    package let contentLength: Int64?
 
-    init(status: Int, range: RangeAnswer, block: [UInt8]) {
+    init(status: Int, range: RangeAnswer, block: [UInt8], contentLength: Int64?) {
         self.status = status
         self.range = range
         self.block = block
+        self.contentLength = contentLength
     }
 
     /// Parses a head as it stands on the wire; nil where its status line makes no sense.
@@ -20,7 +23,9 @@ package struct ResponseHead: Sendable {
         guard let status = HeaderBlock.status(in: block) else { return nil }
         self.status = status
         self.block = block
-        self.range = RangeAnswer.judge(status: status, fields: HeaderBlock(block), resume: resume)
+        let fields = HeaderBlock(block)
+        self.range = RangeAnswer.judge(status: status, fields: fields, resume: resume)
+        self.contentLength = fields.contentLength
     }
 
     /// The protocol's version as the status line gives it: `1.0`, `1.1` or `2`.
@@ -37,12 +42,12 @@ package struct ResponseHead: Sendable {
     /// Every field, in order.
     package var fields: [HTTPField] { HeaderBlock(self.block).fields }
 
-    /// The Content-Length; nil where it is absent, contradicts itself or is no number.
-    package var contentLength: Int64? { HeaderBlock(self.block).contentLength }
-
     /// The entity tag, quotes included, where it is a strong one (RFC 9110 section 8.8.3).
     package var strongETag: String? { HeaderBlock(self.block).strongETag }
 
     /// The whole body's length on the wire as this answer gives it: the total of Content-Range, or Content-Length.
-    package var totalLength: Int64? { HeaderBlock(self.block).totalLength(status: self.status) }
+    package var totalLength: Int64? {
+        self.status == 206 || self.status == 416
+            ? HeaderBlock(self.block).contentRange?.total : self.contentLength
+    }
 }

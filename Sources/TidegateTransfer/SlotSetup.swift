@@ -7,8 +7,7 @@ extension Slot {
     func configure(
         _ request: AttemptRequest, _ epoch: Epoch, _ origin: Origin, at now: MonotonicTime
     ) throws(CurlError) {
-        let profile = SlotProfile(request, epoch)
-        if profile == nil || profile != self.profile {
+        if self.profile?.fits(request, epoch) != true {
             self.profile = nil
             self.url = ""
             self.easy.reset()
@@ -16,7 +15,7 @@ extension Slot {
             try self.setConnection(request)
             try self.setTLS(request.tls)
             try self.setRequest(request)
-            self.profile = profile
+            self.profile = SlotProfile(request, epoch)
         }
         if request.url != self.url {
             try self.easy.set(CURLOPT_URL, request.url)
@@ -157,7 +156,7 @@ extension AttemptBody {
 /// a third of its cost.
 ///
 /// Requests with anything more to them always tell everything, secrets above all.
-struct SlotProfile: Equatable {
+struct SlotProfile {
     private let epoch: Int
     private let connectTimeout: Duration
     private let allowsHTTP2: Bool
@@ -166,14 +165,24 @@ struct SlotProfile: Equatable {
     private let tls: TLSOptions
 
     init?(_ request: AttemptRequest, _ epoch: Epoch) {
-        guard request.method == "GET", request.body.isNone, request.resume == nil, request.proxy == nil,
-            request.credentials == nil, request.bytesPerSecondLimit == nil
-        else { return nil }
+        guard SlotProfile.isPlain(request) else { return nil }
         self.epoch = epoch.number
         self.connectTimeout = request.connectTimeout
         self.allowsHTTP2 = request.allowsHTTP2
         self.acceptsCompression = request.acceptsCompression
         self.userAgent = request.userAgent
         self.tls = request.tls
+    }
+
+    /// True where a request leaves the same options; compared in place, because a profile of its own costs more.
+    func fits(_ request: AttemptRequest, _ epoch: Epoch) -> Bool {
+        SlotProfile.isPlain(request) && self.epoch == epoch.number && self.connectTimeout == request.connectTimeout
+            && self.allowsHTTP2 == request.allowsHTTP2 && self.acceptsCompression == request.acceptsCompression
+            && self.userAgent == request.userAgent && self.tls == request.tls
+    }
+
+    private static func isPlain(_ request: AttemptRequest) -> Bool {
+        request.method == "GET" && request.body.isNone && request.resume == nil && request.proxy == nil
+            && request.credentials == nil && request.bytesPerSecondLimit == nil
     }
 }

@@ -48,6 +48,12 @@ final class GateDesk {
         self.target = target
     }
 
+    /// False while it is known that nothing leads to the target; without copying the verdict.
+    var hasRoute: Bool {
+        guard let level = self.verdict?.verdict.level else { return true }
+        return level == .unknown || level >= .routed
+    }
+
     /// The verdict that an attempt to `remote` goes by.
     func verdict(for remote: IPAddress?) -> Verdict {
         guard let verdict = self.verdict else { return .unknown }

@@ -30,7 +30,8 @@ extension SessionCore {
     }
 
     func judge(_ record: TaskRecord, _ desk: GateDesk) -> GateJudge.Answer {
-        guard let verdict = desk.verdict, !record.gate.isOpen else { return .open }
+        if record.gate.isOpen || (record.gate.asksForRouteOnly && desk.hasRoute) { return .open }
+        guard let verdict = desk.verdict else { return .open }
         return GateJudge.judge(record.gate.require, target: verdict, hint: desk.lastInterface) {
             self.surroundings.paths.family($0)
         }

@@ -152,19 +152,20 @@ extension SessionCore {
     private func attemptRequest(
         _ record: TaskRecord, id: AttemptID, addresses: [IPAddress], sink: BodySink
     ) -> AttemptRequest {
-        let request = record.request
+        let task = record.task
         let hop = record.hop
-        let tls = request.tls ?? self.configuration.tls
+        let tls = task.request.tls ?? self.configuration.tls
         return AttemptRequest(
             id: id, url: hop.url.text, method: hop.method, headers: self.fields(record), body: self.body(record),
             addresses: addresses, sink: sink, resume: record.hold.resumePoint,
-            connectTimeout: request.connectTimeout, allowsHTTP2: request.usesHTTP2,
+            connectTimeout: task.request.connectTimeout, allowsHTTP2: task.request.usesHTTP2,
             tls: TLSOptions(
                 caFile: tls.caFile, isInsecure: tls.isInsecure, pins: tls.pins[hop.url.target.host] ?? []),
             proxy: self.configuration.proxy, credentials: self.credentials(record),
-            userAgent: request.headers.first(named: "User-Agent") ?? self.configuration.userAgent,
-            acceptsCompression: request.acceptsCompression && record.hold.resumePoint == nil,
-            bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init), isRepeatable: request.isIdempotent)
+            userAgent: task.request.headers.first(named: "User-Agent") ?? self.configuration.userAgent,
+            acceptsCompression: task.request.acceptsCompression && record.hold.resumePoint == nil,
+            bytesPerSecondLimit: task.request.bytesPerSecondLimit.map(Int64.init),
+            isRepeatable: task.request.isIdempotent)
     }
 
     private func fields(_ record: TaskRecord) -> [HTTPField] {

@@ -8,6 +8,7 @@ internal import TidegateTransfer
 final class SessionCore: TransferClient {
     let engine: TransferEngine
     let surroundings: Surroundings
+    let configuration: SessionConfiguration
 
     var records: [UInt64: TaskRecord] = [:]
     var desks: [Target: GateDesk] = [:]
@@ -46,6 +47,7 @@ final class SessionCore: TransferClient {
     init(engine: TransferEngine, surroundings: Surroundings) {
         self.engine = engine
         self.surroundings = surroundings
+        self.configuration = surroundings.configuration
         self.proxy = surroundings.configuration.proxy.flatMap { try? RequestURL($0) }?.target
         self.queue = AdmissionQueue(
             perOrigin: surroundings.configuration.maxConnectionsPerHost,
@@ -53,7 +55,6 @@ final class SessionCore: TransferClient {
     }
 
     var now: MonotonicTime { self.engine.now }
-    var configuration: SessionConfiguration { self.surroundings.configuration }
 
     func receive(_ command: SessionCommand) {
         switch command {

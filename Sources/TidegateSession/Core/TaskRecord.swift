@@ -58,16 +58,16 @@ final class TaskRecord {
     }
 
     init(_ task: TransferTask, _ configuration: SessionConfiguration) {
-        let request = task.request
         self.task = task
-        self.gate = request.gate ?? configuration.gate
-        self.retry = request.retry ?? configuration.retry
+        // A local copy of the request would retain everything that it has.
+        self.gate = task.request.gate ?? configuration.gate
+        self.retry = task.request.retry ?? configuration.retry
         self.firstHop = RedirectRule.Hop(
-            method: request.method, url: request.address, keepsBody: true, keepsCredentials: true)
+            method: task.request.method, url: task.request.address, keepsBody: true, keepsCredentials: true)
         self.hop = self.firstHop
         self.clocks = TaskClocks(
             limits: TaskClocks.Limits(
-                idle: request.idleTimeout, attempt: request.attemptTimeout, deadline: request.deadline,
+                idle: task.request.idleTimeout, attempt: task.request.attemptTimeout, deadline: task.request.deadline,
                 patience: self.gate.patience))
     }
 

@@ -26,6 +26,9 @@ public struct GatePolicy: Sendable, Hashable {
         self.patience = patience
     }
 
+    /// True where a route to the target is all that is asked for, as mostly.
+    var asksForRouteOnly: Bool { self.require.count == 1 && self.require[0] == .routed }
+
     /// True where nothing is asked for.
     var isOpen: Bool { self.require.allSatisfy { $0 == .none } }
 }

@@ -74,6 +74,7 @@ struct AdmissionQueue: Sendable {
 
     /// Leaves the queue without a slot.
     mutating func forget(_ task: UInt64, _ origin: Origin) {
+        guard !self.waiting.isEmpty, self.waiting[origin] != nil else { return }
         self.waiting[origin]?.remove(task)
         self.dropIfEmpty(origin)
     }

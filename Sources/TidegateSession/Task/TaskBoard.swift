@@ -39,14 +39,15 @@ final class TaskBoard: Sendable {
     ///
     /// Nothing changes afterwards.
     func finish(_ result: TaskResult) {
-        let (waiting, watchers, info) = self.state.withLock { state in
+        let (waiting, watchers) = self.state.withLock { state in
             state.info.state = .completed(result.outcome)
             state.info.file = result.file ?? state.info.file
             state.held = []
             state.result = result
-            return (state.waiting.takeAll(), state.watchers.takeAll(), state.info)
+            return (state.waiting.takeAll(), state.watchers.takeAll())
         }
-        for watcher in watchers { watcher.end(with: info) }
+        // Nothing changes any more, so that what is read now is what was written.
+        for watcher in watchers { watcher.end(with: self.info) }
         for continuation in waiting { continuation.resume(returning: result) }
     }
 
