@@ -18,6 +18,12 @@ enum { TG_IFF_LOWER_UP = 1 << 16, TG_IFF_DORMANT = 1 << 17 };
 // Linux 5.18 and libnl 3.7 differ in which of these they know; the numbers are the kernel's ABI.
 enum { TG_IFLA_CARRIER_UP_COUNT = 47, TG_IFLA_CARRIER_DOWN_COUNT = 48, TG_RTEXT_FILTER_SKIP_STATS = 1 << 3 };
 
+/// setns(2); hidden without _GNU_SOURCE.
+int setns(int descriptor, int kind);
+
+/// Moves the calling thread into the network namespace behind a descriptor (CLONE_NEWNET).
+static inline int tg_join_network(int descriptor) { return setns(descriptor, 0x40000000); }
+
 static inline struct nlmsghdr *tg_message(const void *bytes) { return (struct nlmsghdr *)bytes; }
 
 /// The body of a message; its length has to be checked before.

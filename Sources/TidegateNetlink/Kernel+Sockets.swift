@@ -18,6 +18,7 @@ extension Kernel {
         case .resync: self.resync(&news, reason: self.interruptions > 0 ? .interrupted : .overrun)
         case .poll: self.poll(&news)
         case .storm: self.weather(.tick, &news)
+        case .namespace: self.visitNamespace(&news)
         }
         return news
     }
@@ -94,6 +95,7 @@ extension Kernel {
         news.isSightChanged = true
         do throws(NetlinkError) {
             if let error = self.options.refusal(.query) { throw error }
+            try self.enterNamespace()
             self.query = try QueryChannel(self.options)
             self.polls = 0
             let mode = self.openMonitor(&news)
@@ -103,6 +105,31 @@ extension Kernel {
             self.failures = 0
             if reason == .startup { news.events.append(.modeChanged(mode)) }
             if mode == .poll { self.arm(.poll, after: Kernel.pollInterval) }
+        } catch {
+            self.lose(error, &news)
+        }
+    }
+
+    private func enterNamespace() throws(NetlinkError) {
+        guard let path = self.options.namespace else { return }
+        if let stay = self.stay, stay.isOver {
+            self.stay = nil
+            try stay.leave()
+        }
+        if self.stay == nil { self.stay = try NamespaceStay.enter(path) }
+        self.arm(.namespace, after: Kernel.namespaceInterval)
+    }
+
+    // No message tells that a namespace lost its name, because its sockets keep it alive.
+    private func visitNamespace(_ news: inout KernelNews) {
+        guard let stay = self.stay else { return }
+        guard stay.isOver else { return self.arm(.namespace, after: Kernel.namespaceInterval) }
+        self.stay = nil
+        // Whatever comes back under this name has other links.
+        self.tables.replace(links: [], addresses: [])
+        do throws(NetlinkError) {
+            try stay.leave()
+            self.lose(NetlinkError(operation: "watching a namespace", text: "it was deleted"), &news)
         } catch {
             self.lose(error, &news)
         }
@@ -173,7 +200,7 @@ extension Kernel {
         self.health.isConsistent = false
         news.events.append(.overrun)
         let error = NetlinkError(operation: "dumping links and addresses", text: "the answer was lost")
-        guard self.health.resyncs > 0 else { return self.lose(error, &news) }
+        guard !self.tables.links.isEmpty else { return self.lose(error, &news) }
         do throws(NetlinkError) {
             // The kernel still has the rest of the dump for the old socket.
             self.query = try QueryChannel(self.options)
@@ -186,7 +213,7 @@ extension Kernel {
 
     private func adopt(_ links: [KernelLink], _ addresses: [KernelAddress], isComplete: Bool) {
         // An interrupted dump may have skipped anything, and what it skipped is not lost.
-        if isComplete || self.health.resyncs == 0 {
+        if isComplete || self.tables.links.isEmpty {
             self.tables.replace(links: links, addresses: addresses)
         } else {
             self.tables.merge(links: links, addresses: addresses)

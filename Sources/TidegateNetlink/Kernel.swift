@@ -16,11 +16,12 @@ package final class Kernel {
     }
 
     enum Timer: UInt64 {
-        case reconnect, resync, poll, storm
+        case reconnect, resync, poll, storm, namespace
     }
 
     // Timers below belong to the observer.
     static let firstTimer: UInt64 = 1 << 32
+    static let namespaceInterval = Duration.seconds(1)
     static let pollInterval = Duration.seconds(2)
     // A refusal may have been a shortage; trying again costs little beside the dumps.
     static let pollsPerTry = 30
@@ -34,6 +35,7 @@ package final class Kernel {
     var failures = 0
     var interruptions = 0
     var polls = 0
+    var stay: NamespaceStay?
     package internal(set) var tables = KernelTables()
     package internal(set) var sight = Sight.starting
     package internal(set) var health = ReachabilityStatus.Health()

@@ -21,14 +21,14 @@ package struct KernelOptions: Sendable {
     package var onThreadStart: @Sendable () -> Void
     /// Stands in for a kernel or sandbox that refuses a socket; asked before each one is opened.
     package var refusal: @Sendable (Purpose) -> NetlinkError?
+    /// The file of another network namespace to watch (`/run/netns/NAME`); let go once the name is deleted.
+    package var namespace: String?
     /// Hears the descriptor of each socket that was opened; a test may break it.
     package var onOpen: @Sendable (Purpose, Int32) -> Void = { _, _ in }
     /// Changes what the kernel sent, where a test wants it to have sent something else.
     package var edit: Edit?
-    /// The longest datagram that is read whole, in bytes.
-    ///
-    /// Kernels build dump datagrams of up to 32 KiB; twice that leaves no room for doubt.
-    package var datagramCapacity: @Sendable (Purpose) -> Int = { _ in 65_536 }
+    /// Makes datagrams beyond this many bytes too long to be read; asked before each one.
+    package var datagramLimit: @Sendable (Purpose) -> Int = { _ in .max }
 
     package init(
         isOnce: Bool = false, receiveBufferBytes: Int = 8 << 20, onThreadStart: @escaping @Sendable () -> Void = {},

@@ -19,15 +19,20 @@ struct NetlinkSocket: ~Copyable {
         case failed(NetlinkError)
     }
 
+    // Kernels build dump datagrams of up to 32 KiB; twice that leaves no room for doubt.
+    private static let datagramCapacity = 65_536
+
     private let raw: OpaquePointer
     private let buffer: UnsafeMutableRawBufferPointer
+    private let limit: @Sendable (KernelOptions.Purpose) -> Int
     private let edit: KernelOptions.Edit?
     private let purpose: KernelOptions.Purpose
 
     private init(_ purpose: KernelOptions.Purpose, _ options: KernelOptions) throws(NetlinkError) {
         guard let raw = nl_socket_alloc() else { throw NetlinkError(operation: "nl_socket_alloc", errno: ENOMEM) }
         self.raw = raw
-        self.buffer = .allocate(byteCount: options.datagramCapacity(purpose), alignment: 16)
+        self.buffer = .allocate(byteCount: NetlinkSocket.datagramCapacity, alignment: 16)
+        self.limit = options.datagramLimit
         self.edit = options.edit
         self.purpose = purpose
     }
@@ -101,13 +106,14 @@ struct NetlinkSocket: ~Copyable {
     /// Not by nl_recv, which allocates a buffer for every datagram and hides the error number.
     func receive(_ body: (UnsafeRawBufferPointer) -> Void) -> Received {
         var sender = sockaddr_nl()
-        var count = self.read(&sender)
-        while count < 0, errno == EINTR { count = self.read(&sender) }
+        let capacity = min(self.buffer.count, self.limit(self.purpose))
+        var count = self.read(capacity, &sender)
+        while count < 0, errno == EINTR { count = self.read(capacity, &sender) }
         guard count >= 0 else { return NetlinkSocket.outcome(of: errno) }
         // Any process may send to our port; only the kernel has port 0.
         guard sender.nl_pid == 0 else { return .foreign }
         guard count > 0 else { return .failed(NetlinkError(operation: "reading a netlink socket", text: "it ended")) }
-        guard count <= self.buffer.count else { return .truncated }
+        guard count <= capacity else { return .truncated }
         let datagram = UnsafeRawBufferPointer(rebasing: self.buffer[..<count])
         guard let edit = self.edit else {
             body(datagram)
@@ -118,12 +124,12 @@ struct NetlinkSocket: ~Copyable {
     }
 
     // MSG_TRUNC makes recvfrom(2) return the datagram's own length, also where the buffer is shorter.
-    private func read(_ sender: inout sockaddr_nl) -> Int {
+    private func read(_ capacity: Int, _ sender: inout sockaddr_nl) -> Int {
         var length = socklen_t(MemoryLayout<sockaddr_nl>.size)
         return withUnsafeMutablePointer(to: &sender) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 recvfrom(
-                    self.descriptor, self.buffer.baseAddress, self.buffer.count, Int32(MSG_TRUNC), $0, &length)
+                    self.descriptor, self.buffer.baseAddress, capacity, Int32(MSG_TRUNC), $0, &length)
             }
         }
     }

@@ -47,6 +47,50 @@ struct KernelTablesTests {
         #expect(tables.link(7)?.generation == 2)
     }
 
+    @Test("An index that became another device while messages were lost has another generation")
+    func otherDevice() throws {
+        var link = self.up
+        (link.infoKind, link.carrierLosses) = ("veth", 5)
+        var tables = KernelTables(links: [link], addresses: [try self.address()])
+        tables.classify(7, as: .ethernet)
+        var younger = link
+        younger.carrierLosses = 1
+        tables.replace(links: [younger], addresses: [])
+        #expect(tables.link(7)?.generation == 1)
+        var bridge = younger
+        (bridge.infoKind, bridge.carrierLosses) = ("bridge", 1)
+        _ = tables.apply(.link(bridge))
+        #expect(tables.link(7)?.generation == 2 && tables.link(7)?.kind == .other, "it is classified anew")
+        bridge.carrierLosses = 4
+        #expect(tables.apply(.link(bridge)) == .some)
+        #expect(tables.link(7)?.generation == 2)
+    }
+
+    @Test("An interrupted dump adds and changes, and takes nothing away")
+    func merging() throws {
+        var tables = KernelTables(links: [self.up], addresses: [try self.address()])
+        var other = self.up
+        (other.index, other.name) = (8, "eth1")
+        tables.merge(links: [other], addresses: [])
+        #expect(tables.links.keys.sorted() == [7, 8])
+        #expect(tables.addresses(on: 7).count == 1)
+    }
+
+    @Test("A dead link's end is no loss: containers that go keep nobody busy")
+    func deadEnd() {
+        var down = self.up
+        down.flags = 0x1002
+        var tables = KernelTables(links: [down])
+        #expect(tables.apply(.linkGone(index: 7)) == .some)
+    }
+
+    @Test("Where sysfs cannot tell, a device without a driver's word is hardware")
+    func withoutSysfs() {
+        #expect(LinkClassifier.kind(of: self.up) { nil } == .ethernet)
+        #expect(SystemFiles.facts(of: KernelLink(index: 4_000_000, name: "lo", flags: 0)) == nil)
+        #expect(SystemFiles.facts(of: KernelLink(index: 1, name: "../../etc", flags: 0)) == nil)
+    }
+
     @Test("A rename keeps the kind that was found out")
     func renames() {
         var tables = KernelTables(links: [self.up])
@@ -62,7 +106,8 @@ struct KernelTablesTests {
         arguments: [
             ("bridge", 1, LinkFacts(), "x", Link.Kind.bridge), ("bond", 1, LinkFacts(), "x", .bond),
             ("tun", 65534, LinkFacts(), "x", .tunnel), ("wireguard", 65534, LinkFacts(), "x", .tunnel),
-            ("veth", 1, LinkFacts(), "eth0", .ethernet), ("dummy", 1, LinkFacts(hasDevice: true), "x", .virtual), (nil, 772, LinkFacts(), "lo", .loopback),
+            ("veth", 1, LinkFacts(), "eth0", .ethernet), ("dummy", 1, LinkFacts(hasDevice: true), "x", .virtual),
+            (nil, 772, LinkFacts(), "lo", .loopback),
             (nil, 512, LinkFacts(), "ppp0", .tunnel), (nil, 1, LinkFacts(deviceType: "wlan"), "x", .wifi),
             (nil, 1, LinkFacts(deviceType: "wwan"), "x", .cellular), (nil, 1, LinkFacts(isWireless: true), "x", .wifi),
             (nil, 1, LinkFacts(), "rmnet0", .cellular), (nil, 1, LinkFacts(hasDevice: true), "eth0", .ethernet),

@@ -149,7 +149,26 @@ struct MessageDecoderTests {
         #expect(self.one(MessageBuilder(4, fixed: []).bytes) == .overrun)
     }
 
+    @Test("A listener hears only that routes changed, not which")
+    func routesAsNews() {
+        var heard: [KernelMessage?] = []
+        RecordedMessages.multipath.withUnsafeBytes { bytes in
+            MessageDecoder.decode(bytes, routesAsNews: true) { heard.append($0.message) }
+        }
+        #expect(heard == [.news(.newroute)])
+    }
+
     // MARK: Nonsense
+
+    @Test("A route whose attributes lie about their length is nothing")
+    func lyingRoute() {
+        var route = RecordedMessages.chosen
+        // The length of the first attribute, behind the header and struct rtmsg.
+        route[28] = 200
+        #expect(self.one(route) == nil)
+        route[28] = 3
+        #expect(self.one(route) == nil)
+    }
 
     @Test("Messages that are too short or lie about their length are nothing")
     func nonsense() {

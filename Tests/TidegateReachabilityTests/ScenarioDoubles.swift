@@ -12,6 +12,25 @@ final class Gate: Sendable {
     var hear: @Sendable (TargetVerdict) -> Void { { verdict in self.heard.withLock { $0.append(verdict) } } }
 }
 
+/// A resolver that answers when a test lets it.
+final class HeldResolver: NameResolver {
+    private let held = Mutex<[@Sendable (Result<[IPAddress], ResolveFailure>) -> Void]>([])
+
+    func resolve(_ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void) {
+        self.held.withLock { $0.append(completion) }
+    }
+
+    func cached(_ name: String) -> [IPAddress]? { nil }
+
+    func invalidate() {}
+
+    var questions: Int { self.held.withLock { $0.count } }
+
+    func answer(_ addresses: [IPAddress]) {
+        for completion in self.held.withLock({ $0 }) { completion(.success(addresses)) }
+    }
+}
+
 /// A kernel that refuses the first few sockets.
 final class Refusals: Sendable {
     private let left: Atomic<Int>

@@ -53,6 +53,17 @@ struct SettlingTests {
         #expect(machine.deadline == self.at(1350))
     }
 
+    @Test("A gain on the way to a better one does not count for it")
+    func steps() {
+        var machine = HoldMachine()
+        _ = machine.handle(self.judged(self.none), at: self.at(0))
+        _ = machine.handle(self.judged(Verdict(level: .local, reason: .noRoute)), at: self.at(1000))
+        _ = machine.handle(self.judged(self.routed), at: self.at(1190))
+        #expect(machine.handle(.tick, at: self.at(1200)).isEmpty, "routed for only 10 ms")
+        #expect(machine.handle(.tick, at: self.at(1390)) == [.tellGates])
+        #expect(machine.gates.verdict == self.routed)
+    }
+
     @Test("A flapping link holds a gain for five seconds, also one that was already waiting")
     func flapping() {
         var machine = HoldMachine()

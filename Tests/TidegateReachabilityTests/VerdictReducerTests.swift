@@ -121,6 +121,28 @@ struct VerdictReducerTests {
         #expect(reducer.family(.ipv6, [failed]) == Verdict(level: .none, reason: .noAddress))
     }
 
+    @Test("An answer that got lost hides no path, and without a path nothing is certain")
+    func lostAnswers() {
+        let routed = self.judge(self.route()), failed = Judgement.failed(.noRoute, deadLink: nil)
+        #expect(self.usual.family(.ipv4, [.silent, routed]).level == .routed)
+        #expect(self.usual.family(.ipv4, [.silent, routed]).notes == [.partial])
+        #expect(self.usual.family(.ipv4, [.silent, failed]) == .unknown)
+        #expect(self.usual.family(.ipv4, []) == .unknown)
+    }
+
+    @Test("Trouble inside the kernel says nothing about the network", arguments: [12, 16, 105, 11] as [Int32])
+    func kernelTrouble(code: Int32) {
+        #expect(self.usual.judge(.refused(code), of: self.internet) == .silent)
+    }
+
+    @Test("The port of a VRF keeps its addresses, unlike a bridge's")
+    func vrfPort() {
+        let vrf = KernelLink.make("red", index: 5, kind: .virtual)
+        let reducer = VerdictReducer(.of([vrf, .make(master: 5)], [.make("10.0.0.2/24")]))
+        #expect(reducer.surroundings.addressReasons[.ipv4] == nil)
+        #expect(reducer.judge(.routed(self.route { $0.table = 100 }), of: self.internet) != .silent)
+    }
+
     @Test("The lowest rung that fails is the reason")
     func fundamental() {
         let failed = Judgement.failed(.noRoute, deadLink: nil)

@@ -54,17 +54,19 @@ final class Watcher: Sendable {
         _ namespace: NetworkNamespace, _ configuration: ReachabilityConfiguration = .init(),
         names: [String: [IPAddress]] = [:], receiveBufferBytes: Int = 8 << 20,
         onThreadStart: @escaping @Sendable () -> Void = {},
-        refusal: @escaping @Sendable (KernelOptions.Purpose) -> NetlinkError? = { _ in nil }
+        refusal: @escaping @Sendable (KernelOptions.Purpose) -> NetlinkError? = { _ in nil },
+        tune: (inout KernelOptions) -> Void = { _ in }
     ) {
         let bus = EventBus(time: TestTime())
         bus.attach(self.sink)
         self.resolver = ScriptedResolver(names)
-        let options = KernelOptions(
+        var options = KernelOptions(
             receiveBufferBytes: receiveBufferBytes,
             onThreadStart: {
                 namespace.enter()
                 onThreadStart()
             }, refusal: refusal)
+        tune(&options)
         self.monitor = ReachabilityMonitor(
             configuration, bus: bus, resolver: self.resolver, time: TestTime(), kernel: options,
             resolverAddresses: { [IPAddress(ipv4: 0x0808_0808)] })
@@ -102,6 +104,11 @@ final class Watcher: Sendable {
             guard case .netlink(let news) = event.occurrence else { return nil }
             return news
         }
+    }
+
+    /// How many changes of paths and links were told, first verdicts included.
+    var changesAndLinks: Int {
+        self.sink.events.count { $0.occurrence.topic == .path || $0.occurrence.topic == .link }
     }
 
     /// How many first verdicts were told.

@@ -13,6 +13,14 @@ struct TargetBook {
         var addresses: [AddressVerdict] = []
         /// The addresses to judge; those of the resolvers while the name has none.
         fileprivate(set) var questions: Range<Int> = 0..<0
+
+        /// True where gates are open to hosts that only a link can lead to.
+        var leadsOut: Bool {
+            guard let level = self.hold.gates.verdict?.level, level >= .routed, !self.addresses.isEmpty else {
+                return false
+            }
+            return self.addresses.allSatisfy { !$0.verdict.notes.contains(.thisHost) && !$0.address.isLinkLocal }
+        }
     }
 
     private(set) var entries: [Entry] = []

@@ -10,7 +10,10 @@ extension Watchkeeper {
             ReachabilityStatus.Family(family: $0, verdict: self.familyHolds[$0]?.people.verdict ?? .unknown)
         }
         let gates = self.familyHolds.compactMapValues(\.gates.verdict)
+        let links = self.reducer?.surroundings.sortedLinks ?? []
+        // In one stroke, so that nobody reads a verdict beside the links of the one before.
         self.board.write { content in
+            content.status.links = links
             content.status.global = global
             content.status.families = people
             content.familiesForGates = gates
@@ -19,7 +22,6 @@ extension Watchkeeper {
 
     func writeHealth() {
         let (health, sight) = (self.kernel.health, self.kernel.sight)
-        let surroundings = self.reducer?.surroundings
         self.board.write { content in
             content.status.health = health
             switch sight {
@@ -29,8 +31,6 @@ extension Watchkeeper {
                 content.blindness = nil
                 content.status.mode = mode
             }
-            guard let surroundings else { return }
-            content.status.links = surroundings.sortedLinks
         }
     }
 

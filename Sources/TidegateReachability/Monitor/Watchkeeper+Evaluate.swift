@@ -12,6 +12,7 @@ extension Watchkeeper {
         if self.kernel.isBehind, self.isReady { return self.writeHealth() }
         guard case .seeing = self.kernel.sight else { return self.goBlind() }
         let reducer = self.currentReducer()
+        if let reason = reducer.surroundings.linkReason { self.shutTargets(reason, heardAt: heardAt) }
         let questions = self.sentinelQuestions()
         var judgements: [Judgement] = []
         var isAnswered = self.kernel.lookUp(questions[...]) { index, lookup in

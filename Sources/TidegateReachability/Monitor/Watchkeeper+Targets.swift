@@ -95,6 +95,20 @@ extension Watchkeeper {
         return AddressVerdict(address: destination, verdict: reducer.address(destination, judgement))
     }
 
+    /// Tells the gates of all that lies outside this host that no link is left.
+    ///
+    /// Where no link is usable no lookup can end well, and the kernel answers none while it still takes a link down;
+    /// so gates do not wait for the lookups, which follow and come to the same.
+    func shutTargets(_ reason: Unreachable, heardAt: MonotonicTime?) {
+        let verdict = Verdict(level: .none, reason: reason)
+        for position in self.book.entries.indices where self.book.entries[position].leadsOut {
+            let addresses = self.book.entries[position].addresses.map {
+                AddressVerdict(address: $0.address, verdict: verdict)
+            }
+            self.judged(position, addresses, verdict, .usual, heardAt.map { self.kernel.moment - $0 })
+        }
+    }
+
     private func evaluateTarget(at position: Int) {
         guard case .seeing = self.kernel.sight else { return self.judged(position, [], .unknown, .usual, nil) }
         let reducer = self.currentReducer()
