@@ -119,6 +119,19 @@ struct SettlingTests {
         #expect(pacer.heard(at: self.at(61), isLoss: false, isStorm: false) == .now)
     }
 
+    @Test("A long look is followed by as long a pause, also for losses")
+    func rest() {
+        var pacer = EvaluationPacer()
+        _ = pacer.heard(at: self.at(0), isLoss: true, isStorm: false)
+        pacer.evaluated()
+        pacer.rest(after: .milliseconds(50), from: self.at(50))
+        #expect(pacer.heard(at: self.at(60), isLoss: true, isStorm: false) == .at(self.at(100)))
+        #expect(pacer.heard(at: self.at(95), isLoss: false, isStorm: false) == .at(self.at(100)), "nor put off")
+        pacer.evaluated()
+        pacer.rest(after: .milliseconds(1), from: self.at(101))
+        #expect(pacer.heard(at: self.at(150), isLoss: true, isStorm: false) == .now)
+    }
+
     @Test("In a storm everything waits for 250 ms")
     func stormPacing() {
         var pacer = EvaluationPacer()

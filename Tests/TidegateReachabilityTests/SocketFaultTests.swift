@@ -47,7 +47,7 @@ struct SocketFaultTests {
         #expect(await eventually { gate.levels == [.routed, .none] })
         sockets.kill(.monitor)
         _ = await watcher.monitor.lookAgain()
-        #expect(gate.levels == [.routed, .none, .unknown], "a blind monitor holds nobody back")
+        #expect(gate.levels.starts(with: [.routed, .none, .unknown]), "a blind monitor holds nobody back")
         #expect(await eventually { sockets.count(.monitor) == 2 && watcher.monitor.blindness == nil })
         #expect(await eventually { gate.levels == [.routed, .none, .unknown, .none] })
         try world.there.ip("link set p0 up")

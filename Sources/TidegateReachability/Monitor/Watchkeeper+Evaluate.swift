@@ -11,6 +11,11 @@ extension Watchkeeper {
         // Behind the kernel the last verdict is better than one by tables that may be wrong.
         if self.kernel.isBehind, self.isReady { return self.writeHealth() }
         guard case .seeing = self.kernel.sight else { return self.goBlind() }
+        let start = self.kernel.moment
+        defer {
+            let end = self.kernel.moment
+            self.pacer.rest(after: end - start, from: end)
+        }
         let reducer = self.currentReducer()
         if let reason = reducer.surroundings.linkReason { self.shutTargets(reason, heardAt: heardAt) }
         let questions = self.sentinelQuestions()
