@@ -2,45 +2,54 @@ package import TidegateModel
 
 /// A timer that was scheduled; stays harmless after it fired.
 package struct TimerID: Hashable, Sendable {
+    /// Counts timers, so that a place used again is not taken for the old one.
     let number: UInt64
+    let place: Int
 }
 
 /// Timers in the order of their deadlines; cancelling is lazy, so that it costs no search.
 package struct TimerHeap {
     private struct Entry {
         let deadline: MonotonicTime
-        let id: UInt64
+        let id: TimerID
         let token: UInt64
 
         // Equal deadlines fire in the order they were scheduled.
         func isBefore(_ other: Entry) -> Bool {
-            (self.deadline.nanoseconds, self.id) < (other.deadline.nanoseconds, other.id)
+            (self.deadline.nanoseconds, self.id.number) < (other.deadline.nanoseconds, other.id.number)
         }
     }
 
     private var entries: [Entry] = []
-    private var live: Set<UInt64> = []
-    private var lastID: UInt64 = 0
+    // The number of the timer that lives in each place; 0 for none. Every request has a timer: a set would hash it twice.
+    private var living: [UInt64] = []
+    private var freePlaces: [Int] = []
+    private var lastNumber: UInt64 = 0
 
     package init() {}
 
     /// How many timers are to fire.
-    package var count: Int { self.live.count }
+    package var count: Int { self.living.count - self.freePlaces.count }
 
     /// Schedules a timer; `token` comes back when it fires.
     package mutating func schedule(at deadline: MonotonicTime, token: UInt64) -> TimerID {
-        self.lastID += 1
-        self.live.insert(self.lastID)
-        self.entries.append(Entry(deadline: deadline, id: self.lastID, token: token))
+        self.lastNumber += 1
+        let id = TimerID(number: self.lastNumber, place: self.freePlaces.popLast() ?? self.living.count)
+        if id.place == self.living.count {
+            self.living.append(id.number)
+        } else {
+            self.living[id.place] = id.number
+        }
+        self.entries.append(Entry(deadline: deadline, id: id, token: token))
         self.siftUp(from: self.entries.count - 1)
-        return TimerID(number: self.lastID)
+        return id
     }
 
     /// Forgets a timer; does nothing where it has fired.
     package mutating func cancel(_ timer: TimerID) {
-        guard self.live.remove(timer.number) != nil else { return }
+        guard self.end(timer) else { return }
         // Dead entries may not outweigh the living: a suspended task must not leave its timers' memory behind.
-        if self.entries.count > 64, self.entries.count > 2 * self.live.count { self.compact() }
+        if self.entries.count > 64, self.entries.count > 2 * self.count { self.compact() }
     }
 
     /// The earliest deadline; nil without timers.
@@ -53,17 +62,34 @@ package struct TimerHeap {
     package mutating func popDue(at now: MonotonicTime) -> UInt64? {
         self.dropDead()
         guard let first = self.entries.first, first.deadline <= now else { return nil }
-        self.live.remove(first.id)
+        _ = self.end(first.id)
         self.removeFirst()
         return first.token
     }
 
+    private func isAlive(_ timer: TimerID) -> Bool {
+        timer.place < self.living.count && self.living[timer.place] == timer.number
+    }
+
+    /// Frees a timer's place; false where it is over already.
+    private mutating func end(_ timer: TimerID) -> Bool {
+        guard self.isAlive(timer) else { return false }
+        self.living[timer.place] = 0
+        self.freePlaces.append(timer.place)
+        // The room of many timers goes with the last of them.
+        if self.freePlaces.count == self.living.count, self.living.count > 1024 {
+            self.living = []
+            self.freePlaces = []
+        }
+        return true
+    }
+
     private mutating func dropDead() {
-        while let first = self.entries.first, !self.live.contains(first.id) { self.removeFirst() }
+        while let first = self.entries.first, !self.isAlive(first.id) { self.removeFirst() }
     }
 
     private mutating func compact() {
-        let living = self.entries.filter { self.live.contains($0.id) }
+        let living = self.entries.filter { self.isAlive($0.id) }
         self.entries.removeAll(keepingCapacity: false)
         for entry in living {
             self.entries.append(entry)

@@ -56,8 +56,9 @@ final class GateDesk {
 
     /// The verdict that an attempt to `remote` goes by.
     func verdict(for remote: IPAddress?) -> Verdict {
-        guard let verdict = self.verdict else { return .unknown }
-        guard let remote, !verdict.addresses.isEmpty else { return verdict.verdict }
-        return verdict.addresses.first { $0.address == remote }?.verdict ?? verdict.verdict
+        guard let remote, let addresses = self.verdict?.addresses, !addresses.isEmpty,
+            let own = addresses.first(where: { $0.address == remote })
+        else { return self.verdict?.verdict ?? .unknown }
+        return own.verdict
     }
 }

@@ -114,7 +114,7 @@ final class SessionCore: TransferClient {
     // MARK: - What users ask
 
     private func adopt(_ task: TransferTask, _ onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?) {
-        let record = TaskRecord(task, self.configuration)
+        let record = TaskRecord(task, gate: self.configuration.gate, retry: self.configuration.retry)
         record.onCompletion = onCompletion
         self.records[task.number] = record
         self.publish(.created(method: record.request.method, url: record.request.address.textWithoutQuery), record)

@@ -57,11 +57,11 @@ final class TaskRecord {
         var movedTo: String?
     }
 
-    init(_ task: TransferTask, _ configuration: SessionConfiguration) {
+    init(_ task: TransferTask, gate: GatePolicy, retry: RetryPolicy) {
         self.task = task
         // A local copy of the request would retain everything that it has.
-        self.gate = task.request.gate ?? configuration.gate
-        self.retry = task.request.retry ?? configuration.retry
+        self.gate = task.request.gate ?? gate
+        self.retry = task.request.retry ?? retry
         self.firstHop = RedirectRule.Hop(
             method: task.request.method, url: task.request.address, keepsBody: true, keepsCredentials: true)
         self.hop = self.firstHop
