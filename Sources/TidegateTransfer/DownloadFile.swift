@@ -16,20 +16,55 @@ package final class DownloadFile: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// Creates the temporary file, or opens the one that is there.
+    /// Creates the temporary file, or opens the one that is there; a symbolic link in its place is refused.
     ///
-    /// `offset` bytes of an existing file are kept and the rest is cut off; nil starts anew. Where fewer are there,
-    /// all of them are kept: ask ``size()``.
+    /// `offset` bytes of an existing file are kept and the rest is cut off; nil starts anew, and removes a record that
+    /// speaks of other bytes. Where fewer are there, all of them are kept: ask ``size()``. With `permissions` nobody
+    /// else may read the bytes while they come who may not read them afterwards.
     /// - Throws: ``FileError``; `flock` with EWOULDBLOCK means that another download is writing this file.
-    package static func open(_ paths: DownloadPaths, keeping offset: Int64? = nil) throws(FileError) -> DownloadFile {
-        let descriptor = Glibc.open(paths.temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw FileError(operation: "open", path: paths.temporary, code: errno) }
-        let file = DownloadFile(paths: paths, descriptor: descriptor)
-        try file.check(flock(descriptor, LOCK_EX | LOCK_NB), "flock")
+    package static func open(
+        _ paths: DownloadPaths, keeping offset: Int64? = nil, permissions: UInt16? = nil
+    ) throws(FileError) -> DownloadFile {
+        let file = try self.locked(paths, permissions)
+        if let permissions { try file.check(fchmod(file.descriptor, self.mode(permissions)), "fchmod") }
+        if offset == nil { try ContinuationRecord.remove(paths) }
         let size = try file.size()
         if size > offset ?? 0 { try file.truncate(to: offset ?? 0) }
         return file
     }
+
+    private static func locked(_ paths: DownloadPaths, _ permissions: UInt16?) throws(FileError) -> DownloadFile {
+        for _ in 0..<8 {
+            let file = try self.opened(paths, permissions)
+            if try file.lock() { return file }
+        }
+        throw FileError(operation: "flock", path: paths.temporary, code: EWOULDBLOCK)
+    }
+
+    /// Opens or creates the temporary file, which somebody else may have locked.
+    static func opened(_ paths: DownloadPaths, _ permissions: UInt16?) throws(FileError) -> DownloadFile {
+        let mode = permissions.map(self.mode) ?? 0o666
+        let descriptor = Glibc.open(paths.temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard descriptor >= 0 else { throw FileError(operation: "open", path: paths.temporary, code: errno) }
+        return DownloadFile(paths: paths, descriptor: descriptor)
+    }
+
+    /// Locks the file; false where it is not the temporary file any more, which is to be opened again then.
+    ///
+    /// Between open and flock another download may have moved this very file to its destination.
+    func lock() throws(FileError) -> Bool {
+        try self.check(flock(self.descriptor, LOCK_EX | LOCK_NB), "flock")
+        var (mine, there) = (stat(), stat())
+        try self.check(fstat(self.descriptor, &mine), "fstat")
+        guard mine.st_mode & S_IFMT == S_IFREG else {
+            throw FileError(operation: "open", path: self.paths.temporary, code: EEXIST)
+        }
+        guard lstat(self.paths.temporary, &there) == 0 else { return false }
+        return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
+    }
+
+    // Whoever writes the file must be able to open it again; the rest comes with setPermissions.
+    private static func mode(_ permissions: UInt16) -> mode_t { mode_t(permissions & 0o777 | 0o600) }
 
     /// How many bytes are there.
     package func size() throws(FileError) -> Int64 {
@@ -38,8 +73,11 @@ package final class DownloadFile: Sendable {
         return Int64(status.st_size)
     }
 
-    /// Cuts the file to a length.
+    /// Cuts the file to a length; where nothing is left, the record goes first.
+    ///
+    /// After a crash in between it must not promise bytes that are gone.
     package func truncate(to length: Int64) throws(FileError) {
+        if length == 0 { try ContinuationRecord.remove(self.paths) }
         try self.check(ftruncate(self.descriptor, off_t(length)), "ftruncate")
     }
 

@@ -21,10 +21,15 @@ enum SmallFile {
         return bytes
     }
 
-    /// Writes a new file durably and puts it in the old one's place.
+    /// Where a new file is written before it takes the old one's place.
+    static func fresh(_ path: String) -> String { "\(path).new" }
+
+    /// Writes a new file durably, for its owner only, and puts it in the old one's place.
     static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
-        let fresh = "\(path).new"
-        let descriptor = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        let fresh = self.fresh(path)
+        // What a crash left there, or somebody put there, is not written into.
+        unlink(fresh)
+        let descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileError(operation: "open", path: fresh, code: errno) }
         let count = write(descriptor, bytes, bytes.count)
         let code = count == bytes.count && fdatasync(descriptor) == 0 ? 0 : errno

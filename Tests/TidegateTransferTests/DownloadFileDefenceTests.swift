@@ -1,0 +1,105 @@
+internal import Glibc
+internal import Testing
+@testable internal import TidegateTransfer
+
+@Suite("Download files in a hostile folder")
+struct DownloadFileDefenceTests {
+    private let folder: Folder
+    private let paths: DownloadPaths
+
+    init() throws {
+        self.folder = try Folder()
+        self.paths = DownloadPaths(destination: self.folder.path("f"))
+    }
+
+    private func mode(of name: String) -> mode_t {
+        var status = stat()
+        return stat(self.folder.path(name), &status) == 0 ? status.st_mode & 0o7777 : 0
+    }
+
+    @Test("A record does not outlive the bytes that it speaks of")
+    func staleRecord() throws {
+        self.folder.write(".f.tidegate", Array("0123456789".utf8))
+        let record = ContinuationRecord(url: "u", etag: "\"x\"", offset: 10)
+        try record.write(self.paths)
+        #expect(try DownloadFile.open(self.paths, keeping: 10).size() == 10)
+        #expect(try ContinuationRecord.read(self.paths) == record)
+        #expect(try DownloadFile.open(self.paths).size() == 0)
+        #expect(try ContinuationRecord.read(self.paths) == nil)
+    }
+
+    @Test("A body that begins anew takes the old one's record with it")
+    func staleRecordOfRestart() throws {
+        self.folder.write(".f.tidegate", Array("0123456789".utf8))
+        try ContinuationRecord(url: "u", etag: "\"x\"", offset: 10).write(self.paths)
+        let file = try DownloadFile.open(self.paths, keeping: 10)
+        try file.truncate(to: 4)
+        #expect(try ContinuationRecord.read(self.paths) != nil)
+        try file.truncate(to: 0)
+        #expect(try ContinuationRecord.read(self.paths) == nil)
+    }
+
+    @Test("A download that finds another one at work leaves its record alone")
+    func othersRecord() throws {
+        let other = try DownloadFile.open(self.paths)
+        let record = ContinuationRecord(url: "u", etag: "\"x\"", offset: 10)
+        try record.write(self.paths)
+        #expect(throws: FileError.self) { try DownloadFile.open(self.paths) }
+        #expect(try ContinuationRecord.read(self.paths) == record)
+        try other.discard()
+    }
+
+    @Test("A symbolic link in the temporary file's place is refused, and its target stays as it is")
+    func link() throws {
+        self.folder.write("precious", Array("precious".utf8))
+        #expect(symlink(self.folder.path("precious"), self.paths.temporary) == 0)
+        let error = #expect(throws: FileError.self) { try DownloadFile.open(self.paths) }
+        #expect(error?.code == ELOOP)
+        #expect(self.folder.bytes("precious") == Array("precious".utf8))
+    }
+
+    @Test("A pipe in the temporary file's place is refused")
+    func pipe() throws {
+        #expect(mkfifo(self.paths.temporary, 0o600) == 0)
+        #expect(throws: FileError.self) { try DownloadFile.open(self.paths) }
+    }
+
+    @Test("A record is not written through a symbolic link")
+    func recordLink() throws {
+        self.folder.write("precious", Array("precious".utf8))
+        #expect(symlink(self.folder.path("precious"), "\(self.paths.record).new") == 0)
+        try ContinuationRecord(url: "u", offset: 1).write(self.paths)
+        #expect(self.folder.bytes("precious") == Array("precious".utf8))
+        #expect(try ContinuationRecord.read(self.paths)?.offset == 1)
+    }
+
+    @Test("Bytes on their way are as private as the file will be", arguments: [0o600, 0o640, 0o400] as [UInt16])
+    func permissions(bits: UInt16) throws {
+        #expect(try DownloadFile.open(self.paths, permissions: bits).size() == 0)
+        #expect(self.mode(of: ".f.tidegate") == mode_t(bits | 0o600))
+        #expect(chmod(self.paths.temporary, 0o666) == 0)
+        let file = try DownloadFile.open(self.paths, keeping: 5, permissions: bits)
+        #expect(self.mode(of: ".f.tidegate") == mode_t(bits | 0o600))
+        try file.setPermissions(bits)
+        try file.commit()
+        #expect(self.mode(of: "f") == mode_t(bits))
+    }
+
+    @Test("A record, which holds the URL with its query, is for its owner only")
+    func privateRecord() throws {
+        try ContinuationRecord(url: "http://h/?token=SECRET", offset: 1).write(self.paths)
+        #expect(self.mode(of: ".f.tidegate.json") == 0o600)
+    }
+
+    @Test("A file that another download has moved to its place meanwhile is not taken for the temporary file")
+    func finishedMeanwhile() throws {
+        var other: DownloadFile? = try DownloadFile.open(self.paths)
+        self.folder.write(".f.tidegate", Array("whole".utf8))
+        let late = try DownloadFile.opened(self.paths, nil)
+        try other?.commit()
+        other = nil
+        #expect(try !late.lock())
+        #expect(try DownloadFile.open(self.paths).size() == 0)
+        #expect(self.folder.bytes("f") == Array("whole".utf8))
+    }
+}
