@@ -4,8 +4,13 @@ extension DownloadPaths {
     /// Looks whether a download can end here, before anything is written: nil, or what is in the way in one sentence.
     package func obstacle() -> String? {
         var status = stat()
-        if stat(self.destination, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-            return "\(self.destination) is a directory"
+        if stat(self.destination, &status) == 0 {
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: break
+            case S_IFDIR: return "\(self.destination) is a directory"
+            // A rename would put a file in the place of a device.
+            default: return "\(self.destination) is no regular file"
+            }
         }
         let slash = self.destination.lastIndex(of: "/")
         let directory = slash.map { $0 == self.destination.startIndex ? "/" : String(self.destination[..<$0]) } ?? "."
@@ -20,7 +25,15 @@ extension DownloadPaths {
         guard access(directory, W_OK | X_OK) == 0 else {
             return "the directory \(directory) cannot be written: \(self.reason(errno))"
         }
-        return nil
+        return self.lengthProblem(in: directory)
+    }
+
+    // The longest name of all is that of the record while it is written; too late to find out after the transfer.
+    private func lengthProblem(in directory: String) -> String? {
+        let limit = pathconf(directory, Int32(_PC_NAME_MAX))
+        let needed = SmallFile.fresh(self.record).utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
+        let excess = needed - (limit > 0 ? limit : 255)
+        return excess > 0 ? "the name of \(self.destination) is \(excess) bytes too long for a download" : nil
     }
 
     private func reason(_ code: Int32) -> String {
