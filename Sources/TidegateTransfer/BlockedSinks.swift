@@ -10,6 +10,13 @@ struct BlockedSinks {
         self.waiting[descriptor, default: []].append(slot)
     }
 
+    /// Forgets a slot, and its descriptor where nobody else waits: the number may mean another file soon.
+    mutating func drop(_ slot: Int, from descriptor: Int32, on loop: Loop) {
+        guard self.waiting[descriptor]?.contains(slot) == true else { return }
+        self.waiting[descriptor]?.removeAll { $0 == slot }
+        if self.waiting[descriptor]?.isEmpty == true { _ = self.take(descriptor, on: loop) }
+    }
+
     /// The slots that waited for a descriptor; nil where it is no blocked sink.
     mutating func take(_ descriptor: Int32, on loop: Loop) -> [Int]? {
         guard !self.waiting.isEmpty, let slots = self.waiting.removeValue(forKey: descriptor) else { return nil }

@@ -7,10 +7,15 @@ extension Slot {
     /// The counters now.
     func progress() -> AttemptProgress {
         let offset = self.head.isComplete && self.head.range == .append ? self.request?.resume?.offset ?? 0 : 0
+        // Before it reaches the wire, libcurl's counts are those of the slot's last attempt.
+        let isOnWire = self.wire.tries > 0
+        // While we do not read, the server has no chance to send.
+        let isOurPause = !self.pause.isDisjoint(with: [.sink, .rate])
         return AttemptProgress(
-            offset: offset, receivedWire: self.easy.offset(CURLINFO_SIZE_DOWNLOAD_T), received: self.sink.received,
-            expected: self.expected(from: offset), sent: self.easy.offset(CURLINFO_SIZE_UPLOAD_T),
-            lastActivity: self.stamps.lastActivity)
+            offset: offset, receivedWire: isOnWire ? self.easy.offset(CURLINFO_SIZE_DOWNLOAD_T) : 0,
+            received: self.sink.received, expected: self.expected(from: offset),
+            sent: isOnWire ? self.easy.offset(CURLINFO_SIZE_UPLOAD_T) : 0,
+            lastActivity: isOurPause ? self.time.monotonic() : self.stamps.lastActivity)
     }
 
     private func expected(from offset: Int64) -> Int64? {
@@ -27,18 +32,19 @@ extension Slot {
         outcome.wireTries = self.wire.tries
         outcome.reachedWire = self.wire.tries > 0
         outcome.stage = self.head.isComplete ? .receiving : outcome.reachedWire ? .waiting : .connecting
-        outcome.connectionsOpened = self.easy.long(CURLINFO_NUM_CONNECTS)
+        outcome.connectionsOpened = self.isAdded ? self.easy.long(CURLINFO_NUM_CONNECTS) : 0
         outcome.contact = self.wire.contact()
         outcome.phases = self.phases(until: outcome.ended)
-        outcome.isLengthVerified = code == CURLE_OK && self.isEndProved(outcome.head)
         outcome.failure = self.failure(code, outcome)
+        outcome.isLengthVerified = outcome.failure == nil && self.isEndProved(outcome.head)
         if outcome.failure == nil { outcome.body = self.sink.takeBody() } else { self.explain(code, &outcome) }
         outcome.diagnosticBody = self.sink.diagnostic
         return outcome
     }
 
     private func explain(_ code: CURLcode, _ outcome: inout AttemptOutcome) {
-        outcome.osError = Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO))
+        // One that libcurl never had would show the errors of the slot's last attempt.
+        outcome.osError = self.isAdded ? Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO)) : 0
         outcome.socketError = FailureEvidence.SocketError(errorNumber: outcome.osError)
         outcome.text = self.text(code, outcome)
     }
@@ -74,12 +80,20 @@ extension Slot {
         return outcome.progress.receivedWire < length
     }
 
+    // `bytes 5-9/*`: byte 9 may be the last one or not.
+    private var isPartOfUnknown: Bool {
+        guard self.head.status == 206, let resume = self.request?.resume, resume.total == nil else { return false }
+        return self.head.block.contentRange?.total == nil
+    }
+
     private var hasNoBody: Bool {
         self.request?.method == "HEAD" || self.head.status == 204 || self.head.status == 304
     }
 
     private func isEndProved(_ head: ResponseHead?) -> Bool {
         guard let head else { return false }
+        if head.range == .alreadyComplete { return true }
+        if self.isPartOfUnknown { return false }
         if self.head.contentLength != nil || self.hasNoBody { return true }
         // "chunked" is the last coding where it is used at all (RFC 9112 section 6.1); HTTP/2 has none.
         return head.field("transfer-encoding")?.lowercased().hasSuffix("chunked") ?? false

@@ -155,6 +155,9 @@ extension TransferEngine {
     func remove(_ slot: Slot, _ id: AttemptID) {
         let epoch = slot.epoch
         if let epoch { self.guarding(epoch) { () throws(CurlError) in try epoch.remove(slot) } }
+        if case .descriptor(let descriptor)? = slot.request?.sink, slot.pause.contains(.sink) {
+            self.blockedSinks.drop(slot.number, from: descriptor, on: self.loop)
+        }
         self.slots.release(slot, of: id)
         if let epoch, epoch.number != self.epoch { self.retire(epoch) }
     }

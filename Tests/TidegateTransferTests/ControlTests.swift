@@ -169,4 +169,31 @@ struct ControlTests {
         // One for each answer, and one to see that an idle connection was left alone; a busy loop makes thousands.
         #expect(try recorder.ask { $0.wakeUps } - before < 300)
     }
+
+    @Test("A new attempt shows nothing of the last one in its slot")
+    func freshCounters() throws {
+        let server = try LiveServer { _ in .respond(text: "hello") }
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        var first = AttemptRequest(1, server.url())
+        first.method = "POST"
+        first.body = .bytes([1, 2, 3])
+        #expect(try recorder.run(first).progress.sent == 3)
+        let url = server.url()
+        let progress = try recorder.ask { engine in
+            try? engine.start(AttemptRequest(2, url))
+            return engine.progress(of: AttemptID(2))
+        }
+        #expect(progress?.receivedWire == 0)
+        #expect(progress?.sent == 0)
+        _ = try recorder.outcome(of: AttemptID(2))
+        recorder.perform { $0.beginEpoch() }
+        _ = try recorder.run(AttemptRequest(3, url))
+        var unsent = AttemptRequest(4, url)
+        unsent.body = .file(path: "/nonexistent/tide", length: 1)
+        let outcome = try recorder.run(unsent)
+        #expect(outcome.failure == .fileError)
+        #expect(outcome.connectionsOpened == 0)
+        #expect(outcome.progress.receivedWire == 0)
+    }
 }

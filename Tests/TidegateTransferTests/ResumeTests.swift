@@ -90,6 +90,34 @@ struct ResumeTests {
         #expect(try scene.file.size() == ResumeTests.total)
     }
 
+    @Test("416 proves that nothing is missing even where its own body ends with the connection")
+    func completeAndClosed() throws {
+        let scene = try Scene(held: ResumeTests.total) { _ in
+            let fields = ["Content-Range: bytes */\(ResumeTests.total)"]
+            return LiveServerAnswer([.send(LiveServerAnswer.head(416, fields) + Array("sorry".utf8)), .close])
+        }
+        let outcome = try scene.run(ResumePoint(offset: ResumeTests.total, validator: .etag("\"tide\"")))
+        #expect(outcome.failure == nil)
+        #expect(outcome.isLengthVerified)
+    }
+
+    @Test(
+        "A part whose server does not know the whole proves no end; a length known before does",
+        arguments: [true, false])
+    func partOfUnknown(isKnown: Bool) throws {
+        let scene = try Scene { _ in
+            let rest = ResumeTests.total - ResumeTests.held
+            let fields = ["Content-Range: bytes \(ResumeTests.held)-\(ResumeTests.total - 1)/*"]
+            return .respond(206, fields, body: LiveServerAnswer.bytes(from: ResumeTests.held, count: rest))
+        }
+        var point = ResumeTests.point
+        if !isKnown { point.total = nil }
+        let outcome = try scene.run(point)
+        #expect(outcome.failure == nil)
+        #expect(outcome.isLengthVerified == isKnown)
+        #expect(scene.folder.bytes(".f.tidegate") == LiveServerAnswer.bytes(count: ResumeTests.total))
+    }
+
     @Test(
         "Statuses that decide something else leave the file alone",
         arguments: [

@@ -73,6 +73,56 @@ struct SinkTests {
         close(ends[1])
     }
 
+    @Test("A new pipe with the number of one that was left while full is written to its end")
+    func reusedDescriptor() throws {
+        let total: Int64 = 1_000_003
+        let server = try LiveServer { .pattern(total, for: $0) }
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        var ends: [Int32] = [-1, -1]
+        #expect(Glibc.pipe(&ends) == 0)
+        let number = ends[1]
+        recorder.start(AttemptRequest(1, server.url(), .descriptor(number)))
+        try eventually("a full pipe", holds: { try recorder.received(by: AttemptID(1)) >= 32 * 1024 })
+        // The engine waits for the pipe at the end of a batch.
+        for _ in 0..<3 { _ = try recorder.ask { $0.wakeUps } }
+        recorder.perform { $0.detach(AttemptID(1)) }
+        _ = try recorder.ask { $0.wakeUps }
+        // The same number is another pipe now; no other test may take it in between.
+        var fresh: [Int32] = [-1, -1]
+        #expect(Glibc.pipe(&fresh) == 0)
+        #expect(dup2(fresh[1], number) == number)
+        recorder.start(AttemptRequest(2, server.url(), .descriptor(number)))
+        _ = fcntl(fresh[0], F_SETFL, O_NONBLOCK)
+        var count = 0
+        var part = [UInt8](repeating: 0, count: 50_000)
+        try eventually("all bytes") {
+            count += max(0, read(fresh[0], &part, part.count))
+            return count == Int(total)
+        }
+        for descriptor in ends + fresh { close(descriptor) }
+    }
+
+    @Test("While we do not read, the server is not taken for silent", arguments: [true, false])
+    func ourPause(isRate: Bool) throws {
+        let server = try LiveServer { .pattern(1_000_000, for: $0) }
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        var ends: [Int32] = [-1, -1]
+        #expect(Glibc.pipe(&ends) == 0)
+        var request = AttemptRequest(1, server.url(), isRate ? .discard : .descriptor(ends[1]))
+        if isRate { request.bytesPerSecondLimit = 1000 }
+        recorder.start(request)
+        try eventually("the first bytes", holds: { try recorder.received(by: AttemptID(1)) > 0 })
+        let begin = try recorder.ask { $0.now }
+        try eventually(
+            "a sign of life",
+            holds: { try recorder.ask { $0.progress(of: AttemptID(1))?.lastActivity ?? begin } > begin + .seconds(1) })
+        recorder.perform { $0.detach(AttemptID(1)) }
+        _ = try recorder.ask { $0.now }
+        for descriptor in ends { close(descriptor) }
+    }
+
     @Test("A reader that went away is a file error and does not end the process")
     func brokenPipe() throws {
         let server = try LiveServer { .pattern(1_000_000, for: $0) }
