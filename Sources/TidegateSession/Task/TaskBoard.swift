@@ -7,10 +7,18 @@ final class TaskBoard: Sendable {
         var info: TaskInfo
         var held: [HoldReason] = []
         var lastByte: MonotonicTime?
-        var result: TaskResult?
+        /// Boxed: most tasks wait for long without one, and each would keep room for it.
+        var ending: Ending?
         var body: [UInt8] = []
         var waiting: [CheckedContinuation<TaskResult, Never>] = []
         var watchers: [UpdateSlot] = []
+    }
+
+    /// How it was.
+    final class Ending: Sendable {
+        let result: TaskResult
+
+        init(_ result: TaskResult) { self.result = result }
     }
 
     private let state: Mutex<State>
@@ -39,11 +47,12 @@ final class TaskBoard: Sendable {
     ///
     /// Nothing changes afterwards.
     func finish(_ result: TaskResult) {
+        let ending = Ending(result)
         let (waiting, watchers) = self.state.withLock { state in
             state.info.state = .completed(result.outcome)
             state.info.file = result.file ?? state.info.file
             state.held = []
-            state.result = result
+            state.ending = ending
             return (state.waiting.takeAll(), state.watchers.takeAll())
         }
         // Nothing changes any more, so that what is read now is what was written.
@@ -53,19 +62,19 @@ final class TaskBoard: Sendable {
 
     func result() async -> TaskResult {
         await withCheckedContinuation { continuation in
-            let result = self.state.withLock { state in
-                if state.result == nil { state.waiting.append(continuation) }
-                return state.result
+            let ending = self.state.withLock { state in
+                if state.ending == nil { state.waiting.append(continuation) }
+                return state.ending
             }
-            if let result { continuation.resume(returning: result) }
+            if let ending { continuation.resume(returning: ending.result) }
         }
     }
 
     func watch() -> UpdateSlot {
         let slot = UpdateSlot()
         let (info, isOver) = self.state.withLock { state in
-            if state.result == nil { state.watchers.append(slot) }
-            return (state.info, state.result != nil)
+            if state.ending == nil { state.watchers.append(slot) }
+            return (state.info, state.ending != nil)
         }
         if isOver { slot.end(with: info) } else { slot.offer(info) }
         return slot
