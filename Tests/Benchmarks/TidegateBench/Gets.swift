@@ -31,7 +31,7 @@ struct Gets {
         if let failed = await load.run(inFlight: self.inFlight) { throw Failed(result: failed) }
     }
 
-    private static func cpuMicroseconds() -> Double {
+    static func cpuMicroseconds() -> Double {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         func microseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e6 + Double(time.tv_usec) }
@@ -78,13 +78,13 @@ private final class Load: Sendable {
     }
 
     private func ended(_ result: TaskResult) {
-        let (waiting, failed) = self.state.withLock { state in
+        if result.outcome != .success { self.state.withLock { $0.failed = result } }
+        let waiting = self.state.withLock { state in
             state.unfinished -= 1
-            if result.outcome != .success { state.failed = result }
-            return (state.unfinished == 0 ? state.waiting.take() : nil, state.failed)
+            return state.unfinished == 0 ? state.waiting.take() : nil
         }
-        waiting?.resume(returning: failed)
-        self.start()
+        guard let waiting else { return self.start() }
+        waiting.resume(returning: self.state.withLock { $0.failed })
     }
 }
 

@@ -1,5 +1,4 @@
-/// Our side of the benchmarks that need a program: `TidegateBench gets URL COUNT IN-FLIGHT` and
-/// `TidegateBench gate ADDRESS`.
+/// Our side of the benchmarks that need a program; ``Usage`` says which there are.
 @main
 struct TidegateBench {
     static func main() async throws {
@@ -11,6 +10,12 @@ struct TidegateBench {
         case "gate":
             guard words.count == 2 else { throw Usage() }
             try await Gate(target: words[1]).run()
+        case "suspended":
+            guard words.count == 2, let count = Int(words[1]), count > 0 else { throw Usage() }
+            try await Suspended(count: count).run()
+        case "waiting":
+            guard words.count == 4, let count = Int(words[2]), let seconds = Int(words[3]) else { throw Usage() }
+            try await Waiting(url: words[1], count: count, seconds: seconds).run()
         default:
             throw Usage()
         }
@@ -18,5 +23,7 @@ struct TidegateBench {
 }
 
 struct Usage: Error, CustomStringConvertible {
-    let description = "TidegateBench gets URL COUNT IN-FLIGHT | gate ADDRESS"
+    let description = """
+        TidegateBench gets URL COUNT IN-FLIGHT | gate ADDRESS | suspended COUNT | waiting URL COUNT SECONDS
+        """
 }
