@@ -47,6 +47,12 @@ struct BodyHold {
         return discarded
     }
 
+    /// Nothing is held any more: the next attempt asks for everything.
+    mutating func startOver() {
+        self.offset = 0
+        self.start = 0
+    }
+
     /// `received` bytes from `offset` are here; gives how many of them had been here before.
     mutating func take(from offset: Int64, received: Int64, isKept: Bool) -> Int64 {
         let end = offset + received

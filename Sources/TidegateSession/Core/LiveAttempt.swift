@@ -22,6 +22,8 @@ final class LiveAttempt {
     /// What of the progress has been told.
     var told = TaskEvent.ByteDelta()
     var wasTold = false
+    /// Bytes of the body that had never been here before.
+    var gained: Int64 = 0
     /// When the path came back within the grace.
     var returned: MonotonicTime?
     /// Where the next continuation record is due.
@@ -64,7 +66,7 @@ struct AttemptEnd {
             }
         // What we judged ourselves outweighs the code of the abort that carried it out.
         switch outcome.failure {
-        case .tooLarge, .diskFull, .fileError, .bodyChanged, .rangeMismatch, .outcomeUnknown:
+        case .httpStatus, .tooLarge, .diskFull, .fileError, .bodyChanged, .rangeMismatch, .outcomeUnknown:
             self.kind = outcome.failure.map(FailureClass.init(of:)) ?? self.kind
         default: break
         }

@@ -7,11 +7,13 @@ extension SessionCore {
         guard let file = record.file, case .file(_, let permissions, _) = record.request.destination else {
             return self.feed(.committed(isGood: true), to: record)
         }
-        let (line, number) = (self.surroundings.line, record.number)
+        let (line, number, placement) = (self.surroundings.line, record.number, Placement())
+        record.placement = placement
         let isTaken = self.surroundings.disk.perform {
             () throws(FileError) -> Bool in
             if let permissions { try file.setPermissions(permissions) }
             try file.commit()
+            placement.note()
             return true
         } completion: {
             line.send(.committed(number, $0))
@@ -79,10 +81,12 @@ extension SessionCore {
         guard record.hasTemporary, let paths = record.paths else { return self.publishEnd(of: record) }
         let keep = record.continues && record.hold.resumePoint != nil
         let note = keep ? self.continuation(of: record, offset: record.hold.offset) : nil
-        let file = record.file
+        let (file, placement) = (record.file, record.placement)
         let (line, number, offset) = (self.surroundings.line, record.number, record.hold.offset)
         let isTaken = self.surroundings.disk.perform {
             () throws(FileError) -> Bool in
+            // Asked for while the file was on its way: what has that name now is another one's.
+            if let placement, placement.isDone { return true }
             let left = if let file { file } else { try DownloadFile.open(paths, keeping: offset) }
             guard let note else {
                 try left.discard()
@@ -127,7 +131,7 @@ extension SessionCore {
             case .cancelled: .cancelled
             }
         let isGood = outcome == .success
-        let partial = record.keepsBytes ? max(0, record.hold.offset - record.hold.start) : 0
+        let partial = record.keepsBytes || record.isStream ? max(0, record.hold.offset - record.hold.start) : 0
         return TaskResult(
             id: record.task.id, name: record.request.name, kind: record.kind, method: record.request.method,
             url: record.request.url, outcome: outcome, status: tally.status,

@@ -60,7 +60,7 @@ extension SessionCore {
     func sentence(_ end: AttemptEnd, _ record: TaskRecord) -> String {
         let url = record.hop.url.textWithoutQuery
         if end.kind == .local { return end.text.isEmpty ? "this host could not do its part" : end.text }
-        if end.failure == .httpStatus, let status = end.outcome.head?.status, end.outcome.curlCode == 0,
+        if end.failure == .httpStatus, let status = end.outcome.head?.status,
             !end.text.hasPrefix("the server redirects")
         {
             return "\(url): the server answered \(status)"
@@ -78,7 +78,7 @@ extension SessionCore {
     // Enough new bytes, in absolute terms or as a share of the whole, to say that it gets on.
     func madeProgress(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
         guard record.hold.resumePoint != nil else { return false }
-        return end.outcome.progress.received >= max(65_536, (record.hold.total ?? 0) / 100)
+        return end.live.gained >= max(65_536, (record.hold.total ?? 0) / 100)
     }
 
     func withBudget<Value>(of record: TaskRecord, _ use: (inout RetryBudget) -> Value) -> Value {

@@ -22,11 +22,15 @@ extension SessionCore {
     }
 
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
-        guard record.continues, let paths = record.paths else { return }
+        guard record.continues, record.keepsBytes, let paths = record.paths else { return }
         guard let note = try ContinuationRecord.read(paths), note.url == record.request.address.text,
             let point = note.resumePoint
         else { return }
-        let held = min(point.offset, try DownloadFile.open(paths, keeping: point.offset).size())
+        // Kept open, and so locked, from now on: nobody else may change it while the task waits.
+        let file = try self.openFile(paths, keeping: point.offset, record)
+        record.file = file
+        record.hasTemporary = true
+        let held = min(point.offset, try file.size())
         if held > 0 { record.hold.adopt(point, held: held) }
     }
 
@@ -51,6 +55,16 @@ extension SessionCore {
 
     private func ask(_ record: TaskRecord, _ desk: GateDesk) {
         desk.resolving.append(record.number)
+        self.ask(desk)
+    }
+
+    /// The answer that is awaited does not count any more; whoever still waits for one gets a new one.
+    func askAnew(_ desk: GateDesk) {
+        desk.question += 1
+        if !desk.resolving.isEmpty { self.ask(desk) }
+    }
+
+    private func ask(_ desk: GateDesk) {
         desk.addresses = .asking
         desk.question += 1
         desk.askedAt = self.now
@@ -134,19 +148,41 @@ extension SessionCore {
         switch record.request.destination {
         case .memory(let limit): return .memory(limit: limit)
         case .descriptor(let descriptor): return .descriptor(descriptor)
-        case .discard: return .discard
-        case .file:
-            guard let paths = record.paths else { return .discard }
-            let kept = record.hold.resumePoint?.offset
-            if let file = record.file {
-                if try file.size() > kept ?? 0 { try file.truncate(to: kept ?? 0) }
-                return .file(file)
-            }
-            let file = try DownloadFile.open(paths, keeping: kept)
-            record.hasTemporary = true
-            record.file = file
-            return .file(file)
+        case .discard:
+            if record.hold.resumePoint == nil { record.hold.startOver() }
+            return .discard
+        case .file: return try self.fileSink(of: record)
         }
+    }
+
+    private func fileSink(of record: TaskRecord) throws(FileError) -> BodySink {
+        guard let paths = record.paths else { return .discard }
+        // Not `??`, which forgets what its right side throws.
+        let open = record.file
+        let file =
+            if let open { open } else {
+                try self.openFile(paths, keeping: record.hold.resumePoint?.offset, record)
+            }
+        record.hasTemporary = true
+        record.file = file
+        let size = try file.size()
+        // What is not held is not continued either: a hole would be filled with zeros.
+        if let kept = record.hold.resumePoint?.offset, kept <= size {
+            if size > kept { try file.truncate(to: kept) }
+        } else {
+            record.hold.startOver()
+            if size > 0 { try file.truncate(to: 0) }
+        }
+        return .file(file)
+    }
+
+    private func openFile(
+        _ paths: DownloadPaths, keeping offset: Int64?, _ record: TaskRecord
+    ) throws(FileError) -> DownloadFile {
+        guard case .file(_, let permissions, _) = record.request.destination else {
+            return try DownloadFile.open(paths, keeping: offset)
+        }
+        return try DownloadFile.open(paths, keeping: offset, permissions: permissions)
     }
 
     private func attemptRequest(

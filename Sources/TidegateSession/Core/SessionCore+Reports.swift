@@ -17,7 +17,9 @@ extension SessionCore {
         self.started.append(record.number)
         record.tally.status = head.status
         self.publish(.responseHead(status: head.status, expectedBytes: head.totalLength), record)
-        guard head.status < 300 || head.range == .alreadyComplete else { return }
+        record.clocks.bytesMoved(at: self.now)
+        // What a refused answer says of its body is not true of the body that is held.
+        guard head.range == .append || head.range == .restartFromZero else { return }
         if record.hold.offset > 0, head.range == .restartFromZero {
             guard !record.isStream else { return self.cannotContinue(record) }
             self.publish(.restarted(discarded: record.hold.restart()), record)
@@ -100,8 +102,10 @@ extension SessionCore {
         record.tally.wireBytes += progress.receivedWire
         guard progress.received > 0 else { return }
         // Without compression an offset on the wire is an offset in the file.
-        let isKept = record.keepsBytes || end.failure == nil
+        let isKept = record.keepsBytes || record.isStream || end.failure == nil
+        let furthest = record.hold.furthest
         let again = record.hold.take(from: progress.offset, received: progress.received, isKept: isKept)
+        live.gained = record.hold.furthest - furthest
         record.tally.refetched += again
         if again > 0 { self.publish(.refetched(bytes: again), record) }
     }

@@ -16,6 +16,8 @@ final class TaskRecord {
     var attempt: LiveAttempt?
     var hold = BodyHold()
     var file: DownloadFile?
+    /// Where the finished file is; nil until it is put there.
+    var placement: Placement?
     /// True once a temporary file of this task may be on the disk.
     var hasTemporary = false
     var bodyIdentity: FileIdentity?
@@ -85,11 +87,16 @@ final class TaskRecord {
         if case .file(_, _, let continues) = self.request.destination { continues } else { false }
     }
 
-    /// True where bytes stay after a failed attempt.
+    /// True where bytes stay after a failed attempt, and the rest may be asked for.
+    ///
+    /// Only a GET's body is known to be the same each time, and a range of the user's own is not the body from its
+    /// start.
     var keepsBytes: Bool {
         switch self.request.destination {
         case .memory: false
-        case .file, .descriptor, .discard: !self.request.acceptsCompression
+        case .file, .descriptor, .discard:
+            !self.request.acceptsCompression && self.request.method == "GET"
+                && self.request.headers.first(named: "Range") == nil
         }
     }
 

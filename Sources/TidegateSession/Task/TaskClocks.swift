@@ -17,7 +17,10 @@ struct Stopwatch: Sendable, Hashable {
     }
 
     /// Starts from 0; goes on running where it ran.
+    ///
+    /// Never runs back: a moment before the last start changes nothing.
     mutating func reset(at now: MonotonicTime) {
+        if let since = self.since, now < since { return }
         self.elapsed = .zero
         if self.since != nil { self.since = now }
     }
@@ -78,6 +81,7 @@ struct TaskClocks: Sendable {
         self.attempt.reset(at: now)
     }
 
+    /// Something moved; a moment before the last one that is known changes nothing.
     mutating func bytesMoved(at moment: MonotonicTime) { self.idle.reset(at: moment) }
 
     /// Makes an appointment, in place of an older one of the same kind; nil drops it.

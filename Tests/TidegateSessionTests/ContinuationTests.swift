@@ -1,0 +1,187 @@
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+import TidegateTransfer
+
+/// What may be continued, and by what.
+@Suite(.timeLimit(.minutes(1)))
+struct ContinuationTests {
+    private static func rig(_ paths: ScriptedPathSource = ScriptedPathSource()) throws -> SessionRig {
+        let retry = try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))
+        return try SessionRig(try .init(retry: retry), paths: paths)
+    }
+
+    /// Half of the pattern, broken off.
+    private static func half(_ total: Int64, _ fields: [String]) -> LiveServerAnswer {
+        let head = LiveServerAnswer.head(200, fields + ["Content-Length: \(total)"])
+        return LiveServerAnswer([.send(head), .pattern(from: 0, count: total / 2), .close])
+    }
+
+    /// Leaves what an earlier process would have left of a download of the server's to "a".
+    private static func leavePart(_ count: Int64, of server: LiveServer, in scratch: Scratch) throws {
+        scratch.write(LiveServerAnswer.bytes(count: count), to: ".a.tidegate")
+        let record = ContinuationRecord(url: server.url(), etag: "\"tide\"", total: 400_000, offset: count)
+        try record.write(DownloadPaths(destination: scratch.file("a")))
+    }
+
+    enum Unfit: CaseIterable {
+        case put, ownRange, compressed
+
+        func request(_ url: String) throws -> TaskRequest {
+            switch self {
+            case .put: return try TaskRequest(url: url, method: "PUT", body: .data([1]))
+            case .ownRange: return try TaskRequest(url: url, headers: [HeaderField("Range", "bytes=1000-")])
+            case .compressed:
+                var request = try TaskRequest(url: url)
+                request.acceptsCompression = true
+                return request
+            }
+        }
+    }
+
+    @Test("A request that cannot be continued does not adopt a part", arguments: Unfit.allCases)
+    func unfit(_ unfit: Unfit) async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .pattern(400_000, for: $0) }
+        defer { server.stop() }
+        try Self.leavePart(150_000, of: server, in: scratch)
+        let rig = try Self.rig()
+        var request = try unfit.request(server.url())
+        request.destination = .file(scratch.file("a"), continues: true)
+        #expect(await rig.run(request).result().outcome == .success)
+        let first = try #require(server.requests.first)
+        #expect(first.field("range") == (unfit == .ownRange ? "bytes=1000-" : nil))
+        #expect(first.field("if-range") == nil)
+        let start: Int64 = unfit == .ownRange ? 1000 : 0
+        #expect(scratch.bytes("a") == LiveServerAnswer.bytes(from: start, count: 400_000 - start))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A range of the user's own that breaks off is asked for as it was, and leaves nothing to continue")
+    func ownRange() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            guard request.number < 3 else { return LiveServerAnswer([.hang]) }
+            let fields = ["ETag: \"tide\"", "Content-Range: bytes 1000-99999/100000", "Content-Length: 99000"]
+            return LiveServerAnswer([
+                .send(LiveServerAnswer.head(206, fields)), .pattern(from: 1000, count: 50_000), .close,
+            ])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        var request = try TaskRequest(url: server.url(), headers: [HeaderField("Range", "bytes=1000-")])
+        request.destination = .file(scratch.file("a"), continues: true)
+        let task = rig.run(request)
+        #expect(await rig.wait { server.requests.count == 3 })
+        task.cancel()
+        _ = await task.result()
+        #expect(server.requests.allSatisfy { $0.field("range") == "bytes=1000-" && $0.field("if-range") == nil })
+        #expect(scratch.names == [])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Bytes that were thrown away are asked for again, not taken for held", arguments: [true, false])
+    func hole(isFile: Bool) async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            switch request.number {
+            case 1: return Self.half(200_000, [])
+            case 2:
+                let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 200000"])
+                return LiveServerAnswer([.send(head), .close])
+            default: return .pattern(200_000, for: request)
+            }
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        var request = try TaskRequest(url: server.url())
+        request.destination = isFile ? .file(scratch.file("a")) : .discard
+        let result = await rig.run(request).result()
+        #expect(result.outcome == .success)
+        #expect(result.bytes == 200_000)
+        #expect(server.requests.map { $0.field("range") } == [nil, nil, nil])
+        if isFile { #expect(scratch.hasPattern("a", 200_000)) }
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A refused answer's validator is not taken for that of what is held")
+    func refused() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            switch request.number {
+            case 1: return Self.half(200_000, ["ETag: \"old\""])
+            case 2:
+                let fields = ["ETag: \"new\"", "Content-Range: bytes 100000-199999/200000", "Content-Length: 100000"]
+                return LiveServerAnswer([.send(LiveServerAnswer.head(206, fields)), .hang])
+            default: return .pattern(200_000, for: request, etag: "\"new\"")
+            }
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        request.idleTimeout = .milliseconds(100)
+        let task = rig.run(request)
+        #expect(await task.result().outcome == .success)
+        #expect(server.requests.map { $0.field("if-range") } == [nil, "\"old\"", "\"old\""])
+        #expect(rig.words(of: task).contains("restarted"))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A part that was adopted belongs to its task while that waits at the gate")
+    func waiting() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .pattern(400_000, for: $0) }
+        defer { server.stop() }
+        try Self.leavePart(150_000, of: server, in: scratch)
+        let rig = try Self.rig(ScriptedPathSource(ScriptedPathSource.lost()))
+        let other = try Self.rig()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"), continues: true)
+        let task = rig.run(request)
+        #expect(await rig.wait { task.state.name == .waiting })
+        #expect(await other.run(request).result().failure == .fileError)
+        rig.paths.say(ScriptedPathSource.routed())
+        #expect(await task.result().outcome == .success)
+        #expect(server.requests.map { $0.field("range") } == ["bytes=150000-"])
+        #expect(scratch.hasPattern("a", 400_000))
+        #expect(scratch.names == ["a"])
+        await rig.session.invalidate(cancellingTasks: true)
+        await other.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A part that got shorter while its task waited is not continued")
+    func shrunk() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .pattern(400_000, for: $0) }
+        defer { server.stop() }
+        try Self.leavePart(150_000, of: server, in: scratch)
+        let rig = try Self.rig(ScriptedPathSource(ScriptedPathSource.lost()))
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"), continues: true)
+        let task = rig.run(request)
+        #expect(await rig.wait { task.state.name == .waiting })
+        scratch.write([1, 2, 3], to: ".a.tidegate")
+        rig.paths.say(ScriptedPathSource.routed())
+        #expect(await task.result().outcome == .success)
+        #expect(server.requests.map { $0.field("range") } == [nil])
+        #expect(scratch.hasPattern("a", 400_000))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Bytes that had been here before are no progress")
+    func progress() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { _ in Self.half(200_000, ["ETag: \"tide\""]) }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        let result = await rig.run(request).result()
+        #expect(result.failure == .retriesExhausted)
+        // The first failure brought something new, the next three did not.
+        #expect(server.requests.count == 4)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}
