@@ -67,8 +67,13 @@ extension SessionCore {
     // MARK: - Failures
 
     private func failed(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) {
-        let statuses = record.retry.statuses
-        switch RetryJudge.judge(self.evidence(record, end, failure), statuses: statuses) {
+        let answer = RetryJudge.judge(self.evidence(record, end, failure), statuses: record.retry.statuses)
+        switch answer {
+        case .free, .retry:
+            if self.cannotGoOn(record) { return self.breakOff(record, end) }
+        case .final, .forbidden: break
+        }
+        switch answer {
         case .free: self.tryForFree(record, end, failure, after: self.pauseBeforeFreeTry(record))
         case .final(let failure): self.giveUp(record, end, failure, isCharged: true)
         case .forbidden(let failure):
@@ -77,10 +82,6 @@ extension SessionCore {
             self.publish(.retriesExhausted(.notIdempotent), record)
             self.close(record, failure, self.sentence(end, record))
         case .retry(let price, let atMost):
-            guard !self.cannotGoOn(record) else {
-                let words = "\(end.text) after \(record.hold.offset) bytes, and the server gave nothing to go on by"
-                return self.giveUp(record, self.reading(end, as: failure, words), failure, isCharged: true)
-            }
             if end.kind == .link, record.linkFailures == 0 {
                 // The kernel may know before its messages are read.
                 record.linkFailures += 1
@@ -98,6 +99,12 @@ extension SessionCore {
 
     private func cannotGoOn(_ record: TaskRecord) -> Bool {
         record.isStream && record.hold.offset > 0 && record.hold.resumePoint == nil
+    }
+
+    /// Gives up a body that can neither be continued nor be delivered from its start once more.
+    func breakOff(_ record: TaskRecord, _ end: AttemptEnd) {
+        let words = "\(end.text) after \(record.hold.offset) bytes had been delivered, and the body cannot be continued"
+        self.giveUp(record, self.reading(end, as: .truncated, words), .truncated, isCharged: true)
     }
 
     private func tryForFree(

@@ -71,10 +71,19 @@ extension SessionCore {
         if let attempt = record.attempt { self.engine.unpause(attempt.id) }
     }
 
+    /// True where the attempt may be ended and another one made: neither its request nor its body comes twice.
+    func mayLeave(_ record: TaskRecord) -> Bool { record.mayRepeat && !self.isDeliveredForGood(record) }
+
+    /// True where a part of the body has gone where it cannot be taken back from, and cannot be continued.
+    func isDeliveredForGood(_ record: TaskRecord) -> Bool {
+        guard record.isStream, record.hold.validator == nil, let live = record.attempt else { return false }
+        let progress = self.engine.progress(of: live.id) ?? live.progress
+        return record.hold.offset > 0 || progress.received > 0
+    }
+
     /// Gives the connection of a suspended task back, where its request may be sent again.
     func giveBack(_ record: TaskRecord) {
-        let mayContinue = !record.isStream || record.attempt?.head == nil || record.hold.validator != nil
-        guard record.mayRepeat, mayContinue else { return }
+        guard self.mayLeave(record) else { return }
         self.feed(.giveBack, to: record)
     }
 
@@ -111,7 +120,10 @@ extension SessionCore {
     }
 
     // A redirect is asked for anew: its end may lie elsewhere by now.
+    //
+    // But where the first hop has answered, it has done what it was asked for: that is not asked twice.
     func backToTheStart(_ record: TaskRecord) {
+        guard record.request.isIdempotent || record.redirects == 0 else { return }
         record.redirects = 0
         record.hop = record.firstHop
     }

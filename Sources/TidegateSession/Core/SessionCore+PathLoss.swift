@@ -29,7 +29,7 @@ extension SessionCore {
         case .back: self.endGrace(record)
         case .none: break
         }
-        guard record.attempt != nil, record.mayRepeat, case .shut(let shut) = self.judge(record, desk),
+        guard record.attempt != nil, self.mayLeave(record), case .shut(let shut) = self.judge(record, desk),
             shut.reason == .constraint, shut.requirement != .online
         else { return }
         self.hold(record, at: desk, for: shut)
@@ -47,13 +47,16 @@ extension SessionCore {
 
     /// Leaves at once: the connection cannot bring anything any more.
     func leavePath(_ record: TaskRecord, _ desk: GateDesk) {
-        // Attempts of an older epoch have no connection in the pool of this one.
-        if record.attempt?.epoch == self.engine.epoch { self.epochIsStale = true }
+        // Attempts of an older epoch have no connection in the pool of this one; those without one still ask for a name.
+        if let live = record.attempt, live.epoch == self.engine.epoch || !live.isLaunched { self.epochIsStale = true }
         record.clocks.appoint(.grace, at: nil)
         record.clocks.appoint(.silence, at: nil)
         guard record.mayRepeat else {
             let words = "the path was lost after the request had been sent, and it may not be sent twice"
             return self.conclude(record, self.takeOff(record, .outcomeUnknown, words))
+        }
+        guard !self.isDeliveredForGood(record) else {
+            return self.breakOff(record, self.takeOff(record, .truncated, "the path was lost"))
         }
         switch self.judge(record, desk) {
         case .open: self.feed(.changePath, to: record)
@@ -90,7 +93,7 @@ extension SessionCore {
 
     func graceOver(_ record: TaskRecord) {
         // An answer that cannot be asked for again is waited for as long as its address lasts.
-        guard record.attempt != nil, record.mayRepeat, let desk = record.desk else { return }
+        guard record.attempt != nil, self.mayLeave(record), let desk = record.desk else { return }
         self.leavePath(record, desk)
     }
 
@@ -99,7 +102,7 @@ extension SessionCore {
         guard let live = record.attempt, let desk = record.desk, let returned = live.returned else { return }
         record.attempt?.returned = nil
         let lastByte = self.engine.progress(of: live.id)?.lastActivity ?? live.progress.lastActivity
-        guard lastByte <= returned, record.machine.phase == .running, record.mayRepeat else { return }
+        guard lastByte <= returned, record.machine.phase == .running, self.mayLeave(record) else { return }
         self.leavePath(record, desk)
     }
 
@@ -125,7 +128,10 @@ extension SessionCore {
         self.engine.beginEpoch()
         self.surroundings.resolver.invalidate()
         for desk in self.desksByNumber.values {
-            if case .known = desk.addresses { desk.addresses = .unknown }
+            // What is being asked over the old network may never be answered, or be answered for the wrong one.
+            let isAsking = if case .asking = desk.addresses { true } else { false }
+            desk.addresses = .unknown
+            if isAsking { self.askAnew(desk) }
             desk.usedPath = nil
         }
         self.surroundings.bus.publish(.session(.epochBegan(number: self.engine.epoch)))

@@ -11,13 +11,18 @@ public enum RequestBody: Sendable, Hashable {
 /// Where a response's body goes.
 public enum Destination: Sendable, Hashable {
     /// Into memory, `limit` bytes at most; a longer body fails as `tooLarge`.
+    ///
+    /// A body that ends with its connection, as HTTP/1.0 servers send them, is taken for whole although nothing proves
+    /// it; so it is for `descriptor` and `discard`.
     case memory(limit: Int)
     /// Into a file that appears at `path` only when it is whole.
     ///
     /// Without `permissions` the file gets 0666 less the umask. With `continues` a part left by an earlier process is
-    /// continued, and kept when this task fails.
+    /// continued, and kept when this task fails. A body whose end nothing proves fails as `truncated`.
     case file(String, permissions: UInt16? = nil, continues: Bool = false)
-    /// Into an open descriptor, in order. The caller keeps it open until the task has ended.
+    /// Into an open descriptor, in order and no byte twice. The caller keeps it open until the task has ended.
+    ///
+    /// Where the body breaks off and the server gave nothing to continue it by, the task fails as `truncated`.
     case descriptor(Int32)
     /// Nowhere: read and counted.
     case discard

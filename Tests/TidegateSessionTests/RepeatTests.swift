@@ -1,0 +1,137 @@
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+/// What was done or delivered once is not done or delivered again.
+@Suite(.timeLimit(.minutes(1)))
+struct RepeatTests {
+    private static func rig(lossGrace: Duration = .seconds(2)) throws -> SessionRig {
+        try SessionRig(
+            try .init(
+                retry: try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)), lossGrace: lossGrace))
+    }
+
+    /// The first half without a word to continue it by, then these steps; a further request gets everything.
+    private static func nameless(_ total: Int64, then steps: [LiveServerAnswer.Step]) throws -> LiveServer {
+        try LiveServer { request in
+            guard request.number == 1 else { return .pattern(total, for: request) }
+            let head = LiveServerAnswer.head(200, ["Content-Length: \(total)"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: total / 2)] + steps)
+        }
+    }
+
+    private static func task(of rig: SessionRig, _ server: LiveServer, to output: ScratchOutput) throws -> TransferTask
+    {
+        var request = try TaskRequest(url: server.url())
+        request.destination = .descriptor(output.descriptor)
+        return rig.run(request)
+    }
+
+    @Test("A PUT whose answer breaks off is sent whole again, and never as a part")
+    func put() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            guard request.number == 1 else { return .pattern(100_000, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 100000"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 50_000), .close])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        var request = try TaskRequest(url: server.url(), method: "PUT", body: .data(Array("tide".utf8)))
+        request.destination = .file(scratch.file("a"))
+        let result = await rig.run(request).result()
+        #expect(result.outcome == .success)
+        #expect(scratch.hasPattern("a", 100_000))
+        #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["tide", "tide"])
+        #expect(server.requests.allSatisfy { $0.field("content-range") == nil && $0.field("range") == nil })
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A POST that was answered by a redirect is not sent again when the next hop fails")
+    func post() async throws {
+        // Servers of other tests listen at 127.0.0.1 only.
+        let server = try LiveServer { _ in .respond(303, ["Location: http://127.0.0.77:9/"]) }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let task = rig.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1])))
+        let result = await task.result()
+        #expect(result.outcome == .failure)
+        #expect(server.requests.count == 1)
+        #expect(rig.words(of: task).filter { $0.hasPrefix("attemptFailed(connectFailed") }.count == 4)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A pipe does not get a body's start twice when the path goes and the body cannot be continued")
+    func lostPath() async throws {
+        let scratch = try Scratch()
+        let server = try Self.nameless(100_000, then: [.hang])
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let output = try ScratchOutput(scratch.file("pipe"))
+        let task = try Self.task(of: rig, server, to: output)
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        let address = try #require(IPAddress("127.0.0.1"))
+        rig.paths.hold(address, false)
+        rig.paths.say(ScriptedPathSource.lost())
+        rig.paths.hold(address, true)
+        rig.paths.say(ScriptedPathSource.routed())
+        let result = await task.result()
+        #expect(result.failure == .truncated)
+        #expect(result.explanation?.contains("after 50000 bytes had been delivered") == true)
+        #expect(result.bytes == 50_000)
+        #expect(scratch.hasPattern("pipe", 50_000))
+        #expect(server.requests.count == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A pipe does not get a body's start twice when the connection breaks while the path is lost")
+    func brokenWhileLost() async throws {
+        let scratch = try Scratch()
+        let server = try Self.nameless(100_000, then: [.wait(milliseconds: 1500), .reset])
+        defer { server.stop() }
+        let rig = try Self.rig(lossGrace: .seconds(30))
+        let output = try ScratchOutput(scratch.file("pipe"))
+        let task = try Self.task(of: rig, server, to: output)
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        rig.paths.say(ScriptedPathSource.lost())
+        #expect(await rig.wait { task.state.name != .running })
+        rig.paths.say(ScriptedPathSource.routed())
+        #expect(await task.result().failure == .truncated)
+        #expect(scratch.hasPattern("pipe", 50_000))
+        #expect(server.requests.count == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A body that cannot be continued is waited for as long as its address lasts")
+    func survived() async throws {
+        let scratch = try Scratch()
+        let server = try Self.nameless(
+            100_000, then: [.wait(milliseconds: 1200), .pattern(from: 50_000, count: 50_000)])
+        defer { server.stop() }
+        let rig = try Self.rig(lossGrace: .milliseconds(20))
+        let output = try ScratchOutput(scratch.file("pipe"))
+        let task = try Self.task(of: rig, server, to: output)
+        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        rig.paths.say(ScriptedPathSource.lost())
+        #expect(await task.result().outcome == .success)
+        #expect(scratch.hasPattern("pipe", 100_000))
+        #expect(server.requests.count == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A pipe does not get the start of a PUT's answer twice")
+    func putToPipe() async throws {
+        let scratch = try Scratch()
+        let server = try Self.nameless(100_000, then: [.close])
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let output = try ScratchOutput(scratch.file("pipe"))
+        var request = try TaskRequest(url: server.url(), method: "PUT", body: .data([1]))
+        request.destination = .descriptor(output.descriptor)
+        #expect(await rig.run(request).result().failure == .truncated)
+        #expect(scratch.hasPattern("pipe", 50_000))
+        #expect(server.requests.count == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}
