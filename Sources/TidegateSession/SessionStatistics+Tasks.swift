@@ -23,7 +23,16 @@ extension SessionStatistics {
         self.activeConnections += 1
         if let lastByte, now - lastByte > SessionStatistics.stallTime { self.stalled += 1 }
         guard let expected = info.progress.expected else { return }
-        self.expectedBytes[info.kind, default: 0] += expected
-        self.transferredBytes[info.kind, default: 0] += info.progress.offset + info.progress.receivedWire
+        self.expectedBytes[info.kind, default: 0].add(expected)
+        self.transferredBytes[info.kind, default: 0].add(info.progress.offset)
+        self.transferredBytes[info.kind, default: 0].add(info.progress.receivedWire)
+    }
+}
+
+extension Int64 {
+    // Servers say any length: together they may say more than a number holds.
+    fileprivate mutating func add(_ bytes: Int64) {
+        let (sum, isTooMuch) = self.addingReportingOverflow(bytes)
+        self = isTooMuch ? .max : sum
     }
 }

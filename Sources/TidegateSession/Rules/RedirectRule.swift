@@ -23,7 +23,7 @@ enum RedirectRule {
 
     /// The fields that belong to one origin only.
     static func isPrivate(_ name: String) -> Bool {
-        ["authorization", "cookie", "proxy-authorization"].contains(name.lowercased())
+        ["authorization", "cookie", "host", "proxy-authorization"].contains(name.lowercased())
     }
 
     /// The fields that describe a body.

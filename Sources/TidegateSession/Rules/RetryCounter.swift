@@ -44,7 +44,8 @@ struct RetryCounter: Sendable {
         let limit = min(room.policy.attempts, room.atMost ?? .max)
         guard self.inARow < limit, room.asked != .never else { return .stop(.limit) }
         var delay = Backoff.delay(afterFailure: self.inARow, policy: room.policy, using: &generator)
-        if case .wait(let asked) = room.asked { delay = RetryAfter.spread(asked, using: &generator) }
+        // A server that asks for no wait at all still gets ours.
+        if case .wait(let asked) = room.asked { delay = max(delay, RetryAfter.spread(asked, using: &generator)) }
         // A wait that was asked for counts in full: it would end after the time the task is given.
         if let end = room.policy.maxElapsed, room.active + delay >= end { return .stop(.deadline) }
         if let left = room.untilDeadline, delay >= left { return .stop(.deadline) }
