@@ -11,12 +11,14 @@ package final class Resolver: NameResolver {
 
     private let desk: ResolverDesk
 
-    /// A resolver that trusts an answer for `freshness` and asks at most `limit` names at a time.
+    /// A resolver that trusts an answer for `freshness`, asks at most `limit` names at a time and remembers `capacity`.
     package init(
-        time: any TimeSource, freshness: Duration = .seconds(60), limit: Int = 8, lookup: Lookup? = nil
+        time: any TimeSource, freshness: Duration = .seconds(60), limit: Int = 8, capacity: Int = 16_384,
+        lookup: Lookup? = nil
     ) {
         self.desk = ResolverDesk(
-            time: time, freshness: freshness, limit: max(1, limit), lookup: lookup ?? SystemLookup.resolve)
+            time: time, freshness: freshness, limit: max(1, limit), capacity: max(1, capacity),
+            lookup: lookup ?? SystemLookup.resolve)
     }
 
     // A thread inside getaddrinfo cannot be hurried, so nobody waits for it.
@@ -54,6 +56,16 @@ final class ResolverDesk: Sendable {
         var threads: [LoopThread<ResolverWorker>] = []
         var idle: [Int] = []
         var isClosed = false
+
+        // The answer that ran out first goes: it is the one that was asked for the longest time ago.
+        mutating func remember(_ answer: Answer, for name: String, limit: Int) {
+            if self.answers.count >= limit, self.answers[name] == nil,
+                let oldest = self.answers.min(by: { $0.value.expiry < $1.value.expiry })?.key
+            {
+                self.answers[oldest] = nil
+            }
+            self.answers[name] = answer
+        }
     }
 
     /// What to do once the lock is released.
@@ -68,12 +80,16 @@ final class ResolverDesk: Sendable {
     private let time: any TimeSource
     private let freshness: Duration
     private let limit: Int
+    private let capacity: Int
     private let state = Mutex(State())
 
-    init(time: any TimeSource, freshness: Duration, limit: Int, lookup: @escaping Resolver.Lookup) {
+    init(
+        time: any TimeSource, freshness: Duration, limit: Int, capacity: Int, lookup: @escaping Resolver.Lookup
+    ) {
         self.time = time
         self.freshness = freshness
         self.limit = limit
+        self.capacity = capacity
         self.lookup = lookup
     }
 
@@ -135,7 +151,8 @@ final class ResolverDesk: Sendable {
         let expiry = self.time.monotonic() + self.freshness
         let waiting = self.state.withLock { state in
             if case .success(let addresses) = result {
-                state.answers[name] = Answer(addresses: addresses, expiry: expiry, epoch: epoch)
+                state.remember(
+                    Answer(addresses: addresses, expiry: expiry, epoch: epoch), for: name, limit: self.capacity)
             }
             return state.asking.removeValue(forKey: name) ?? []
         }

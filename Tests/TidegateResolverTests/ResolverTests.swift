@@ -77,6 +77,19 @@ import TidegateTestKit
         #expect(questions.value == 3)
     }
 
+    @Test("The oldest answer makes room where too many names were asked for")
+    func capacity() async {
+        let time = ManualTime()
+        let resolver = Resolver(time: time, capacity: 3) { _ in .success([Self.answer]) }
+        for name in ["a.example", "b.example", "c.example", "d.example"] {
+            _ = await self.ask(resolver, name)
+            time.advance(by: .seconds(1))
+        }
+        #expect(resolver.cached("a.example") == nil)
+        #expect(resolver.cached("b.example") == [Self.answer])
+        #expect(resolver.cached("d.example") == [Self.answer])
+    }
+
     @Test("A failure reaches everybody and is not remembered")
     func failures() async {
         let questions = Counter()
