@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Testing
 import Tidegate
 import TidegateDaemon
@@ -72,6 +73,23 @@ import TidegateDaemon
             try self.plan("http://u:p@a/x", "http://a/y", "--discard").items.map(\.label) == [
                 "http://a/x", "http://a/y",
             ])
+    }
+
+    @Test("Devices and pipes are written into and never replaced")
+    func devices() throws {
+        let null = try self.plan("http://a/x", "-o", "/dev/null")
+        #expect(null.items[0].request.destination == .discard && null.items[0].stream == nil && !null.writesBody)
+        let output = try self.plan("http://a/x", "-o", "/dev/stdout")
+        #expect(output.items[0].request.destination == .descriptor(1) && output.writesBody)
+        let full = try self.plan("http://a/x", "-o", "/dev/full")
+        #expect(full.items[0].stream == "/dev/full" && full.items[0].file == nil)
+        let pipe = "/tmp/tidegate-plan-\(getpid())"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        defer { unlink(pipe) }
+        #expect(try self.plan("http://a/x", "-o", pipe).items[0].stream == pipe)
+        #expect(self.complaint(["http://a/x", "-o", pipe, "--continue"]) == "--continue needs a file: add -o or -O")
+        #expect(DestinationCheck.problem(writing: pipe) == "\(pipe) is no regular file")
+        #expect(DestinationCheck.problem(writing: "/dev/full") == "/dev/full is no regular file")
     }
 
     @Test("Options reach the request")

@@ -11,6 +11,8 @@ struct FetchPlan: Sendable {
         var request: TaskRequest
         /// The final file; nil where the body goes elsewhere.
         var file: String?
+        /// A device or pipe that is opened when the transfers start, and gets the body.
+        var stream: String?
     }
 
     var items: [Item]
@@ -28,7 +30,7 @@ struct FetchPlan: Sendable {
         self.items = try zip(urls, places).map { url, place in
             var request = try FetchPlan.request(url, options)
             request.destination = place.destination(continues: options.continues)
-            return Item(label: place.label(for: url), request: request, file: place.file)
+            return Item(label: place.label(for: url), request: request, file: place.file, stream: place.stream)
         }
         self.writesBody = places.contains { $0 == .output }
     }
@@ -38,25 +40,31 @@ struct FetchPlan: Sendable {
     private enum Place: Equatable {
         case output, nowhere
         case file(String)
+        case stream(String)
 
         var file: String? {
             switch self {
-            case .output, .nowhere: nil
+            case .output, .nowhere, .stream: nil
             case .file(let path): path
             }
+        }
+
+        var stream: String? {
+            if case .stream(let path) = self { path } else { nil }
         }
 
         func destination(continues: Bool) -> Destination {
             switch self {
             case .output: .descriptor(1)
-            case .nowhere: .discard
+            // A stream gets its descriptor when it is opened.
+            case .nowhere, .stream: .discard
             case .file(let path): .file(path, continues: continues)
             }
         }
 
         func label(for url: String) -> String {
             switch self {
-            case .output, .nowhere: URLText.redacted(url)
+            case .output, .nowhere, .stream: URLText.redacted(url)
             case .file(let path): String(path.split(separator: "/").last ?? Substring(path))
             }
         }
@@ -76,14 +84,24 @@ struct FetchPlan: Sendable {
         guard urls.count == 1 else {
             throw ValidationError("several URLs need -O, --output-dir or --discard")
         }
-        guard let output = destination.output, output != "-" else {
-            if options.continues { throw ValidationError("--continue needs a file: add -o or -O") }
-            return [.output]
+        let place = try self.place(of: destination.output)
+        if options.continues, place.file == nil {
+            throw ValidationError("--continue needs a file: add -o or -O")
         }
+        return [place]
+    }
+
+    private static func place(of output: String?) throws -> Place {
+        guard let output, output != "-" else { return .output }
         guard !output.isEmpty, !output.hasSuffix("/") else {
             throw ValidationError("-o: \"\(output)\" does not name a file")
         }
-        return [.file(output)]
+        return switch DestinationCheck.kind(of: output) {
+        case .file: .file(output)
+        case .null: .nowhere
+        case .stream: .stream(output)
+        case .output: .output
+        }
     }
 
     // MARK: What is asked

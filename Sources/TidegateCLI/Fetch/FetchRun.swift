@@ -16,13 +16,14 @@ struct FetchRun: Sendable {
 
     func run() async throws {
         try self.checkFiles()
+        let requests = try self.requests()
         let monitor: Monitor
         do {
             monitor = try Monitor(MonitorConfiguration(session: self.plan.session))
         } catch {
             throw Ending(.usage, "transfers cannot be made: \(error)")
         }
-        let tasks = self.plan.items.map { monitor.session.task($0.request) }
+        let tasks = requests.map { monitor.session.task($0) }
         let screen = FetchScreen(tasks: tasks, labels: self.plan.items.map(\.label), look: self.look)
         let signal = SignalBox()
         await withTaskGroup(of: Void.self) { group in
@@ -49,6 +50,17 @@ struct FetchRun: Sendable {
                 group.addTask { await screen.finished(position, await task.result()) }
             }
         }
+    }
+
+    // Descriptors stay open until the program ends.
+    private func requests() throws(Ending) -> [TaskRequest] {
+        var requests: [TaskRequest] = []
+        for item in self.plan.items {
+            var request = item.request
+            if let stream = item.stream { request.destination = .descriptor(try DestinationCheck.open(stream: stream)) }
+            requests.append(request)
+        }
+        return requests
     }
 
     private func checkFiles() throws(Ending) {
