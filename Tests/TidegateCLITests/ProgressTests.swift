@@ -29,6 +29,14 @@ import TidegateModel
         #expect(self.line(.running(attempt: 1), progress, rate: 512).hasSuffix("1.5 KiB       512 B/s"))
     }
 
+    @Test("A length that no server has shows no time left", arguments: [.max, 1 << 50] as [Int64])
+    func absurdLength(_ expected: Int64) {
+        let progress = TransferProgress(receivedWire: 1 << 20, expected: expected, attempt: 1)
+        let line = self.line(.running(attempt: 1), progress, rate: 1_048_576)
+        #expect(line.hasSuffix("1.0 MiB     1.0 MiB/s"))
+        #expect(self.line(.running(attempt: 1), progress, rate: 1e300).contains("/s"))
+    }
+
     @Test("A waiting transfer says what it waits for")
     func waiting() {
         func tail(_ state: TaskState, _ progress: TransferProgress, retryIn: Duration? = nil) -> String {

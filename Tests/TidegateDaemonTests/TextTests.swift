@@ -37,6 +37,7 @@ import TidegateModel
             (.zero, "0s"), (.microseconds(300), "0s"), (.milliseconds(12), "12ms"), (.milliseconds(999), "999ms"),
             (.milliseconds(1500), "1.5s"), (.seconds(59), "59s"), (.seconds(60), "1m"), (.seconds(90), "1m30s"),
             (.seconds(3600), "1h"), (.seconds(90_061), "1d1h1m1s"), (nil, "inf"),
+            (.seconds(Int64.max), "106751d23h47m17s"), (.nanoseconds(1_999_500_000), "2s"),
         ] as [(Duration?, String)])
     func shownDurations(_ duration: Duration?, _ text: String) {
         #expect(DurationText(duration).description == text)
@@ -58,7 +59,10 @@ import TidegateModel
 
     @Test(
         "A size is shown with the unit that fits",
-        arguments: [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (67_108_864, "64.0 MiB"), (1 << 41, "2.0 TiB")])
+        arguments: [
+            (0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (67_108_864, "64.0 MiB"), (1 << 41, "2.0 TiB"),
+            (.max, "8388607.9 TiB"),
+        ])
     func shownSizes(_ bytes: Int64, _ text: String) {
         #expect(ByteText(bytes).description == text)
     }

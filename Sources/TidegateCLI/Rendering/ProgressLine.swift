@@ -66,10 +66,17 @@ struct ProgressLine: Sendable {
         let done = progress.offset + progress.receivedWire
         if case .completed = self.info.state { return ByteText(done).description }
         guard let rate = self.rate else { return ByteText(done).description }
-        let speed = ProgressLine.right("\(ByteText(Int64(rate)))/s", 12)
-        guard let expected = progress.expected, rate >= 1 else { return "\(ByteText(done))  \(speed)" }
-        let left = Duration.seconds(Int64((Double(max(0, expected - done)) / rate).rounded(.up)))
-        return "\(speed)  ETA \(DurationText(left))"
+        let speed = ProgressLine.right("\(ByteText(Int64(min(rate, 1e18))))/s", 12)
+        guard let left = self.secondsLeft(at: rate) else { return "\(ByteText(done))  \(speed)" }
+        return "\(speed)  ETA \(DurationText(.seconds(left)))"
+    }
+
+    /// Nil where the length is not known or nobody would wait that long: a server may announce any length.
+    private func secondsLeft(at rate: Double) -> Int64? {
+        let progress = self.info.progress
+        guard let expected = progress.expected, rate >= 1 else { return nil }
+        let left = max(0, Double(expected) - Double(progress.offset + progress.receivedWire)) / rate
+        return left <= 100 * 86_400 ? Int64(left.rounded(.up)) : nil
     }
 
     private func bar(_ width: Int) -> String? {

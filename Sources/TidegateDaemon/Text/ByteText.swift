@@ -32,7 +32,8 @@ extension ByteText: CustomStringConvertible {
     /// The count with the unit that leaves at most four digits: `312 B`, `1.5 KiB`, `64.0 MiB`.
     package var description: String {
         guard self.bytes >= 1024 else { return "\(self.bytes) B" }
-        var tenths = self.bytes * 10 / 1024
+        // Divided before it is multiplied, so that the largest count fits.
+        var tenths = self.bytes / 1024 * 10 + self.bytes % 1024 * 10 / 1024
         for unit in ["KiB", "MiB", "GiB"] {
             if tenths < 10_240 { return "\(tenths / 10).\(tenths % 10) \(unit)" }
             tenths /= 1024

@@ -66,7 +66,9 @@ extension DurationText: CustomStringConvertible {
     /// The length in the fewest whole units: `90s` is `1m30s`, `1500ms` is `1.5s`, nil is `inf`.
     package var description: String {
         guard let duration = self.duration else { return "inf" }
-        let milliseconds = (duration.wholeNanoseconds + 500_000) / 1_000_000
+        // Divided before anything is added, so that the longest duration fits.
+        let (whole, rest) = duration.wholeNanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        let milliseconds = whole + (rest + 500_000) / 1_000_000
         guard milliseconds >= 1000 else { return milliseconds == 0 ? "0s" : "\(milliseconds)ms" }
         guard milliseconds >= 60_000 else {
             let tenths = (milliseconds + 50) / 100
