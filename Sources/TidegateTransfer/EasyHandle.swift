@@ -67,6 +67,8 @@ struct FieldList: ~Copyable {
 
     deinit { curl_slist_free_all(self.raw) }
 
+    var isEmpty: Bool { self.raw == nil }
+
     mutating func append(_ text: String) throws(CurlError) {
         guard let longer = curl_slist_append(self.raw, text) else {
             throw CurlError(

@@ -6,7 +6,7 @@ final class Epoch {
     /// Counted from 1.
     let number: Int
     /// Outlives ``multi``, whose last words it hears.
-    let log = CurlLog()
+    let log: CurlLog
     private var multi: MultiHandle?
     /// Transfers added and not yet removed.
     var running = 0
@@ -14,13 +14,25 @@ final class Epoch {
     var deadline: MonotonicTime?
     private var pinned: [Origin: Pin] = [:]
 
+    private var lastTicket = 0
+
     private struct Pin {
         let addresses: [IPAddress]
         let moment: MonotonicTime
+        let ticket: Int
+        /// Whether libcurl has read a line with these addresses: it does so only when it begins an attempt.
+        var isLoaded = false
     }
 
-    init(number: Int) throws(CurlError) {
+    /// A line that an attempt takes with it.
+    struct PinTicket {
+        fileprivate let origin: Origin
+        fileprivate let number: Int
+    }
+
+    init(number: Int, journal: SocketJournal) throws(CurlError) {
         self.number = number
+        self.log = CurlLog(epoch: number, journal: journal)
         let multi = try MultiHandle()
         try multi.configure(telling: self.log)
         self.multi = consume multi
@@ -64,11 +76,27 @@ final class Epoch {
     /// The `+` lets an entry end after libcurl's 60 s; it is renewed after 30.
     func resolveLine(for origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime) -> String? {
         guard !addresses.isEmpty, !origin.isLiteral else { return nil }
-        if let pin = self.pinned[origin], pin.addresses == addresses, now - pin.moment < .seconds(30) { return nil }
-        if self.pinned.count >= 512 { self.pinned = self.pinned.filter { now - $0.value.moment < .seconds(30) } }
-        self.pinned[origin] = Pin(addresses: addresses, moment: now)
+        let pin = self.pinned[origin].flatMap { $0.addresses == addresses && now - $0.moment < .seconds(30) ? $0 : nil }
+        if let pin, pin.isLoaded { return nil }
+        if pin == nil { self.noteLine(for: origin, addresses, at: now) }
         let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
         return "+\(origin.host):\(origin.port):\(list)"
+    }
+
+    private func noteLine(for origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime) {
+        if self.pinned.count >= 512 { self.pinned = self.pinned.filter { now - $0.value.moment < .seconds(30) } }
+        self.lastTicket += 1
+        self.pinned[origin] = Pin(addresses: addresses, moment: now, ticket: self.lastTicket)
+    }
+
+    /// What an attempt that takes the origin's line with it has to show when it has begun.
+    func ticket(for origin: Origin) -> PinTicket? {
+        self.pinned[origin].map { PinTicket(origin: origin, number: $0.ticket) }
+    }
+
+    /// An attempt has begun: libcurl has read its line, and keeps it unless another one came since.
+    func redeem(_ ticket: PinTicket) {
+        if self.pinned[ticket.origin]?.ticket == ticket.number { self.pinned[ticket.origin]?.isLoaded = true }
     }
 
     /// Takes libcurl's wish for a timer over into ``deadline``.

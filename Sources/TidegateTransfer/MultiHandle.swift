@@ -57,8 +57,17 @@ struct MultiHandle: ~Copyable {
     }
 }
 
-/// What libcurl wants watched, in the order it said so; applied when no call of libcurl's is under way.
+/// What one epoch's libcurl wants.
 final class CurlLog {
+    private let epoch: Int
+    private let journal: SocketJournal
+
+    init(epoch: Int, journal: SocketJournal) {
+        self.epoch = epoch
+        self.journal = journal
+    }
+
+    /// A wish about a socket, or its beginning or end.
     enum Change {
         /// A `CURL_POLL_*` value for a socket.
         case want(Int32, Int32)
@@ -68,7 +77,8 @@ final class CurlLog {
         case closed(Int32)
     }
 
-    var changes: [Change] = []
+    func note(_ change: Change) { self.journal.entries.append(SocketJournal.Entry(epoch: self.epoch, change: change)) }
+
     /// The last wish of libcurl's timer: milliseconds from when it was said, or nil for none.
     ///
     /// Taken by the engine.
@@ -80,12 +90,24 @@ final class CurlLog {
     }
 }
 
+/// What libcurl wants watched, in the order it said so; applied when no call of libcurl's is under way.
+///
+/// One for all epochs: a descriptor that one of them closes is often the next one that another opens.
+final class SocketJournal {
+    struct Entry {
+        let epoch: Int
+        let change: CurlLog.Change
+    }
+
+    var entries: [Entry] = []
+}
+
 private func socketWanted(
     _ easy: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ what: Int32,
     _ context: UnsafeMutableRawPointer?, _ socketContext: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return 0 }
-    Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.changes.append(.want(descriptor, what)) }
+    Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(.want(descriptor, what)) }
     return 0
 }
 

@@ -29,6 +29,8 @@ final class Slot {
     var url = ""
     var fieldList = FieldList()
     var resolveList = FieldList()
+    /// What is to be shown once the attempt has begun; nil where it takes no line of addresses with it.
+    var pinTicket: Epoch.PinTicket?
 
     // What the callbacks append to.
     var stamps = Stamps()
@@ -121,6 +123,7 @@ final class Slot {
         self.isAdded = false
         self.fieldList = FieldList()
         self.resolveList = FieldList()
+        self.pinTicket = nil
         self.stamps = Stamps()
         self.wire.clear()
         self.head.clear()

@@ -62,7 +62,7 @@ func openSocket(
 // Connections outlive the attempt that opened them, so the epoch's log is told and not a slot.
 func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
     if let context {
-        Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.changes.append(.closed(descriptor)) }
+        Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(.closed(descriptor)) }
     }
     return close(descriptor)
 }
@@ -149,7 +149,7 @@ extension Slot {
         _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &timeout, socklen_t(4))
         self.wire.hasOpened = true
         if self.stamps.socketOpened == nil { self.stamps.socketOpened = self.time.monotonic() }
-        self.epoch?.log.changes.append(.opened(descriptor))
+        self.epoch?.log.note(.opened(descriptor))
         return descriptor
     }
 }

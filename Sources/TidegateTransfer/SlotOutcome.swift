@@ -32,7 +32,7 @@ extension Slot {
         outcome.wireTries = self.wire.tries
         outcome.reachedWire = self.wire.tries > 0
         outcome.stage = self.head.isComplete ? .receiving : outcome.reachedWire ? .waiting : .connecting
-        outcome.connectionsOpened = self.isAdded ? self.easy.long(CURLINFO_NUM_CONNECTS) : 0
+        outcome.connectionsOpened = self.easy.long(CURLINFO_NUM_CONNECTS)
         outcome.contact = self.wire.contact()
         outcome.phases = self.phases(until: outcome.ended)
         outcome.failure = self.failure(code, outcome)
@@ -43,8 +43,7 @@ extension Slot {
     }
 
     private func explain(_ code: CURLcode, _ outcome: inout AttemptOutcome) {
-        // One that libcurl never had would show the errors of the slot's last attempt.
-        outcome.osError = self.isAdded ? Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO)) : 0
+        outcome.osError = Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO))
         outcome.socketError = FailureEvidence.SocketError(errorNumber: outcome.osError)
         outcome.text = self.text(code, outcome)
     }

@@ -38,16 +38,16 @@ struct SocketTable {
     }
 
     /// Applies what libcurl wished for.
-    mutating func apply(_ log: CurlLog, of epoch: Int, on loop: Loop) {
-        guard !log.changes.isEmpty else { return }
-        for change in log.changes {
-            switch change {
-            case .opened(let descriptor): self.open(descriptor, epoch)
+    mutating func apply(_ journal: SocketJournal, on loop: Loop) {
+        guard !journal.entries.isEmpty else { return }
+        for entry in journal.entries {
+            switch entry.change {
+            case .opened(let descriptor): self.open(descriptor, entry.epoch)
             case .closed(let descriptor): self.close(descriptor)
-            case .want(let descriptor, let what): self.want(descriptor, what, epoch, on: loop)
+            case .want(let descriptor, let what): self.want(descriptor, what, entry.epoch, on: loop)
             }
         }
-        log.changes.removeAll(keepingCapacity: true)
+        journal.entries.removeAll(keepingCapacity: true)
         self.register(on: loop)
     }
 

@@ -44,8 +44,8 @@ extension TransferEngine {
     /// Makes the loop watch and wait for what libcurl wants; the last thing in a batch.
     func rest() {
         var deadline: MonotonicTime?
+        self.sockets.apply(self.journal, on: self.loop)
         for epoch in self.epochs {
-            self.sockets.apply(epoch.log, of: epoch.number, on: self.loop)
             epoch.takeTimer(at: self.now)
             if let next = epoch.deadline { deadline = min(deadline ?? next, next) }
         }
@@ -101,6 +101,10 @@ extension TransferEngine {
         guard let id = slot.request?.id else { return nil }
         let pending = slot.pending
         slot.pending = []
+        if pending.contains(.wire), let ticket = slot.pinTicket {
+            slot.pinTicket = nil
+            slot.epoch?.redeem(ticket)
+        }
         if pending.contains(.wire), let contact = slot.wire.contact() {
             client.attempt(id, reported: .wireReached(contact))
             guard slot.request?.id == id else { return nil }
@@ -146,7 +150,7 @@ extension TransferEngine {
 extension TransferEngine {
     func currentEpoch() throws(CurlError) -> Epoch {
         if let last = self.epochs.last, last.number == self.epoch { return last }
-        let epoch = try Epoch(number: self.epoch)
+        let epoch = try Epoch(number: self.epoch, journal: self.journal)
         self.epochs.append(epoch)
         return epoch
     }
@@ -164,11 +168,11 @@ extension TransferEngine {
 
     /// Closes what an old epoch does not need any more.
     func retire(_ epoch: Epoch) {
-        self.sockets.apply(epoch.log, of: epoch.number, on: self.loop)
+        self.sockets.apply(self.journal, on: self.loop)
         if epoch.running == 0 {
             self.epochs.removeAll { $0 === epoch }
             epoch.close()
-            self.sockets.apply(epoch.log, of: epoch.number, on: self.loop)
+            self.sockets.apply(self.journal, on: self.loop)
             return
         }
         // A paused transfer's socket is not watched either, and must not be taken for an idle one: shut down in

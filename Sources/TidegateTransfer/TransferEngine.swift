@@ -11,8 +11,10 @@ package final class TransferEngine {
     let outbox = Outbox()
     var slots = SlotTable()
     var sockets = SocketTable()
+    let journal = SocketJournal()
     var timer = CurlTimer()
     private var origins = OriginCache()
+    private var proxies = OriginCache()
     var blockedSinks = BlockedSinks()
     /// Those with transfers, and the current one; the newest last.
     var epochs: [Epoch] = []
@@ -48,7 +50,10 @@ package final class TransferEngine {
         let slot = try self.slots.take(for: request.id, outbox: self.outbox, time: self.time)
         do throws(CurlError) {
             slot.begin(request, in: epoch)
-            try slot.configure(request, epoch, origin, at: self.now)
+            // The addresses are those of whom we connect to: of the proxy, where there is one.
+            let peer = request.proxy.flatMap { self.proxies.origin(ofProxy: $0) } ?? origin
+            try slot.configure(request, epoch, peer, at: self.now)
+            if !slot.resolveList.isEmpty { slot.pinTicket = epoch.ticket(for: peer) }
             if slot.openBody(request.body) { try epoch.add(slot) }
         } catch {
             self.slots.release(slot, of: request.id)

@@ -46,6 +46,39 @@ struct ConnectionTests {
         #expect(server.requests.map { $0.field("host") } == Array(repeating: "tide.invalid:\(server.port)", count: 2))
     }
 
+    @Test("Addresses count as known to libcurl only once an attempt with them has begun", arguments: [true, false])
+    func pinnedBeforeBeginning(isDetached: Bool) throws {
+        let server = try LiveServer { _ in .respond(text: "one") }
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        var request = AttemptRequest(1, "http://tide.invalid:\(server.port)/")
+        request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
+        if !isDetached { request.body = .file(path: "/nonexistent/tide", length: 1) }
+        recorder.perform { [request] engine in
+            try? engine.start(request)
+            if isDetached { engine.detach(request.id) }
+        }
+        if !isDetached { #expect(try recorder.outcome(of: AttemptID(1)).failure == .fileError) }
+        request.body = .none
+        for number: UInt64 in 2...3 {
+            request.id = AttemptID(number)
+            #expect(try recorder.run(request).body == Array("one".utf8))
+        }
+    }
+
+    @Test("Behind a proxy the addresses given are the proxy's")
+    func proxyAddresses() throws {
+        let proxy = try LiveServer { _ in .respond(text: "by proxy") }
+        defer { proxy.stop() }
+        var request = AttemptRequest(1, "http://tide.invalid/")
+        request.proxy = "http://proxy.invalid:\(proxy.port)"
+        request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
+        let outcome = try AttemptRecorder().run(request)
+        #expect(outcome.failure == nil)
+        #expect(outcome.body == Array("by proxy".utf8))
+        #expect(proxy.requests.map { $0.field("host") } == ["tide.invalid"])
+    }
+
     @Test("A refused connection gives its error number and never reached the wire")
     func refused() throws {
         let server = try LiveServer { _ in .respond() }

@@ -111,7 +111,7 @@ struct SinkTests {
         var ends: [Int32] = [-1, -1]
         #expect(Glibc.pipe(&ends) == 0)
         var request = AttemptRequest(1, server.url(), isRate ? .discard : .descriptor(ends[1]))
-        if isRate { request.bytesPerSecondLimit = 1000 }
+        if isRate { request.bytesPerSecondLimit = 100 }
         recorder.start(request)
         try eventually("the first bytes", holds: { try recorder.received(by: AttemptID(1)) > 0 })
         let begin = try recorder.ask { $0.now }
