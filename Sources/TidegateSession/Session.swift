@@ -16,6 +16,9 @@ public final class Session: Sendable {
     private let bus: EventBus
     private let time: any TimeSource
 
+    /// How long the end of a session waits for its thread, which may itself wait for a disk that does not answer.
+    private static let patience = Duration.seconds(7)
+
     /// A session; events go to `bus`.
     ///
     /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays.
@@ -59,20 +62,22 @@ public final class Session: Sendable {
         let id = self.surroundings.dice.taskID(at: wall)
         let line = self.surroundings.line
         let board = TaskBoard(Session.firstEntry(id, request, at: wall))
-        let task = self.surroundings.registry.add {
+        let task = self.surroundings.registry.add(onCompletion: onCompletion) {
             TransferTask(id: id, number: $0, request: request, board: board, line: line)
         }
-        if let task, line.send(.adopt(task, onCompletion)) { return task }
+        if let task, line.send(.adopt(task)) { return task }
+        // Whoever ended the session may have ended this task with it.
+        if let task, self.surroundings.registry.end(task) == nil { return task }
         let orphan = task ?? TransferTask(id: id, number: 0, request: request, board: board, line: line)
-        let result = TaskResult(
-            id: id, name: request.name, kind: request.kind, method: request.method, url: request.url,
-            outcome: .cancelled, failure: .cancelled, explanation: "the session is over")
+        let result = Session.cancelled(orphan, "the session is over")
         onCompletion?(orphan, result)
         orphan.board.finish(result)
         return orphan
     }
 
     /// The tasks that are not over, and those that ended lately; oldest first.
+    ///
+    /// Those that ended hold 16 MiB of bodies at most: with more, the oldest ones that have a body are left out.
     public func tasks() -> [TaskInfo] { self.surroundings.registry.all.map(\.info) }
 
     /// One task that is not over or ended lately; nil where the id is not known.
@@ -92,16 +97,50 @@ public final class Session: Sendable {
     /// Ends the session: no task is made any more, and the last event is `session.invalidated`.
     ///
     /// With `cancellingTasks` every task is cancelled, and what the disk has not finished after five seconds is left;
-    /// without, the call waits for all of them to end.
+    /// after seven seconds in all the session's thread is left, too, where it hangs in the disk or in a handler: its
+    /// tasks are then told as cancelled from here. Without, the call waits for all of them to end.
     public func invalidate(cancellingTasks: Bool) async {
         let isFirst = self.surroundings.registry.close()
-        await withCheckedContinuation { continuation in
-            let once = Once { continuation.resume() }
-            let isAsked = self.surroundings.line.send(.drain(cancellingTasks: cancellingTasks) { once.run() })
-            if !isAsked { once.run() }
-        }
-        self.stop()
+        if await self.drain(cancellingTasks: cancellingTasks) { self.stop() } else { self.leave() }
         if isFirst { self.bus.publish(.session(.invalidated)) }
+    }
+
+    /// Waits until no task is left; false where that took longer than cancelling may.
+    private func drain(cancellingTasks: Bool) async -> Bool {
+        var alarm: Task<Void, Never>?
+        let isDone = await withCheckedContinuation { continuation in
+            let once = Once { continuation.resume(returning: $0) }
+            let isAsked = self.surroundings.line.send(.drain(cancellingTasks: cancellingTasks) { once.run(true) })
+            if !isAsked { once.run(true) }
+            guard isAsked, cancellingTasks else { return }
+            // A task of its own: whoever waits for the session's end may itself be cancelled.
+            alarm = Task {
+                try? await Task.sleep(for: Session.patience)
+                once.run(false)
+            }
+        }
+        alarm?.cancel()
+        return isDone
+    }
+
+    // A thread that hangs cannot be waited for: it is left to itself, and its tasks are ended without it.
+    private func leave() {
+        self.surroundings.registry.noteStuckDisk()
+        self.surroundings.line.disconnect()?.abandon()
+        self.surroundings.disk.abandon()
+        for entry in self.surroundings.registry.endAll() {
+            let task = entry.task
+            let result = Session.cancelled(task, "the task was cancelled, and the disk did not answer")
+            entry.onCompletion?(task, result)
+            self.bus.publish(.task(TaskEvent(id: task.id, kind: result.kind, change: .completed(result))))
+            task.board.finish(result)
+        }
+    }
+
+    private static func cancelled(_ task: TransferTask, _ words: String) -> TaskResult {
+        TaskResult(
+            id: task.id, name: task.request.name, kind: task.request.kind, method: task.request.method,
+            url: task.request.url, outcome: .cancelled, failure: .cancelled, explanation: words)
     }
 
     private func stop() {
@@ -125,9 +164,9 @@ public final class Session: Sendable {
 
 /// Does something the first time it is asked to.
 private final class Once: Sendable {
-    private let work: Mutex<(@Sendable () -> Void)?>
+    private let work: Mutex<(@Sendable (Bool) -> Void)?>
 
-    init(_ work: @escaping @Sendable () -> Void) { self.work = Mutex(work) }
+    init(_ work: @escaping @Sendable (Bool) -> Void) { self.work = Mutex(work) }
 
-    func run() { self.work.withLock { $0.take() }?() }
+    func run(_ value: Bool) { self.work.withLock { $0.take() }?(value) }
 }

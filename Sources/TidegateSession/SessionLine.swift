@@ -4,7 +4,7 @@ internal import TidegateTransfer
 
 /// What the session's thread is asked for, and told.
 enum SessionCommand: Sendable {
-    case adopt(TransferTask, (@Sendable (TransferTask, TaskResult) -> Void)?)
+    case adopt(TransferTask)
     case resume(UInt64)
     case suspend(UInt64)
     case cancel(UInt64)

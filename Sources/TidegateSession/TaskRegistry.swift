@@ -3,14 +3,52 @@ internal import TidegateModel
 
 /// The handles of a session's tasks: those under way, and those that ended lately.
 final class TaskRegistry: Sendable {
+    /// A task under way, and who wants to be called when it is over.
+    struct Entry: Sendable {
+        let task: TransferTask
+        let onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
+    }
+
+    /// How many bytes of bodies the tasks that ended lately may hold; with more the oldest of these are forgotten.
+    static let bodyLimit = 16 << 20
+
+    private struct Ended {
+        let task: TransferTask
+        let bytes: Int
+    }
+
     private struct State {
         var lastNumber: UInt64 = 0
-        var live: [UInt64: TransferTask] = [:]
-        var ended: [TransferTask] = []
+        var live: [UInt64: Entry] = [:]
+        /// A ring once it is full; nil where a task was forgotten early.
+        var ended: [Ended?] = []
         var oldestEnded = 0
+        var endedBytes = 0
         var isClosed = false
         var idleConnections = 0
         var isDiskStuck = false
+
+        mutating func keep(_ task: Ended, atMost kept: Int) {
+            guard kept > 0 else { return }
+            if self.ended.count < kept {
+                self.ended.append(task)
+            } else {
+                self.endedBytes -= self.ended[self.oldestEnded]?.bytes ?? 0
+                self.ended[self.oldestEnded] = task
+                self.oldestEnded = (self.oldestEnded + 1) % kept
+            }
+            self.endedBytes += task.bytes
+            if self.endedBytes > TaskRegistry.bodyLimit { self.forgetBodies() }
+        }
+
+        private mutating func forgetBodies() {
+            for step in self.ended.indices where self.endedBytes > TaskRegistry.bodyLimit {
+                let position = (self.oldestEnded + step) % self.ended.count
+                guard let bytes = self.ended[position]?.bytes, bytes > 0 else { continue }
+                self.ended[position] = nil
+                self.endedBytes -= bytes
+            }
+        }
     }
 
     private let kept: Int
@@ -19,28 +57,32 @@ final class TaskRegistry: Sendable {
     init(keepingEnded kept: Int) { self.kept = kept }
 
     /// Puts a new task in; nil where the session is over.
-    func add(_ make: (UInt64) -> TransferTask) -> TransferTask? {
+    func add(
+        onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil, _ make: (UInt64) -> TransferTask
+    ) -> TransferTask? {
         self.state.withLock { state in
             guard !state.isClosed else { return nil }
             state.lastNumber += 1
             let task = make(state.lastNumber)
-            state.live[state.lastNumber] = task
+            state.live[state.lastNumber] = Entry(task: task, onCompletion: onCompletion)
             return task
         }
     }
 
     /// The task is over: it is kept for a while, in the place of the one that ended first.
-    func end(_ task: TransferTask) {
+    ///
+    /// `bytes` is what its body holds. Nil where that has been said before: only who says it first tells of it.
+    func end(_ task: TransferTask, holding bytes: Int = 0) -> Entry? {
         self.state.withLock { state in
-            state.live[task.number] = nil
-            guard self.kept > 0 else { return }
-            if state.ended.count < self.kept {
-                state.ended.append(task)
-            } else {
-                state.ended[state.oldestEnded] = task
-                state.oldestEnded = (state.oldestEnded + 1) % self.kept
-            }
+            guard let entry = state.live.removeValue(forKey: task.number) else { return nil }
+            state.keep(Ended(task: task, bytes: bytes), atMost: self.kept)
+            return entry
         }
+    }
+
+    /// Every task is over; gives those that had not been, the oldest first.
+    func endAll() -> [Entry] {
+        self.live.sorted { $0.number < $1.number }.compactMap { self.end($0) }
     }
 
     func note(idleConnections: Int) { self.state.withLock { $0.idleConnections = idleConnections } }
@@ -62,8 +104,8 @@ final class TaskRegistry: Sendable {
 
     /// Every task that is known; the oldest first.
     var all: [TransferTask] {
-        self.state.withLock { Array($0.live.values) + $0.ended }.sorted { $0.number < $1.number }
+        self.state.withLock { $0.live.values.map(\.task) + $0.ended.compactMap { $0?.task } }.sorted { $0.number < $1.number }
     }
 
-    var live: [TransferTask] { self.state.withLock { Array($0.live.values) } }
+    var live: [TransferTask] { self.state.withLock { $0.live.values.map(\.task) } }
 }

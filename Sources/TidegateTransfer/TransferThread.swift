@@ -31,6 +31,9 @@ package final class TransferThread<Client: TransferClient>: Sendable {
     ///
     /// Attempts still running are dropped: their connections are closed and nothing more is reported.
     package func stop() { self.thread.stop() }
+
+    /// Ends the thread once it has carried out the commands sent so far, without waiting for that: for one that hangs.
+    package func abandon() { self.thread.abandon() }
 }
 
 /// Joins a client and its engine to the loop.

@@ -149,7 +149,11 @@ extension SessionCore {
                 .failure(failure)
             }
         self.publish(.retryScheduled(reason, delay: delay), record)
-        if isAsked { self.restingUntil[record.hop.url.origin] = self.now + delay }
+        if isAsked {
+            let now = self.now
+            self.restingUntil.forget { $0 <= now }
+            self.restingUntil[record.hop.url.origin] = now + delay
+        }
         self.backToTheStart(record)
         record.clocks.appoint(.backoff, at: self.now + delay)
         self.feed(.attemptBacksOff, to: record)

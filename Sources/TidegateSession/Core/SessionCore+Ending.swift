@@ -107,19 +107,20 @@ extension SessionCore {
         guard !record.isPublished, case .ended(let outcome) = record.machine.phase else { return }
         record.isPublished = true
         record.file = nil
-        let result = self.result(of: record, outcome)
         self.records[record.number] = nil
+        defer { self.finishDraining() }
+        // The session's end did not wait for this thread and has told it already.
+        guard let entry = self.surroundings.registry.end(record.task, holding: record.body.count) else { return }
+        let result = self.result(of: record, outcome)
         let (progress, started, body) = (record.progress, record.tally.started, record.body)
         record.task.board.update { board in
             board.info.progress = progress
             board.info.started = started
             board.body = body
         }
-        self.surroundings.registry.end(record.task)
-        record.onCompletion.take()?(record.task, result)
+        entry.onCompletion?(record.task, result)
         self.publish(.completed(result), record)
         record.task.board.finish(result)
-        self.finishDraining()
     }
 
     private func result(of record: TaskRecord, _ outcome: TaskOutcome) -> TaskResult {

@@ -83,7 +83,8 @@ extension SessionCore {
 
     func withBudget<Value>(of record: TaskRecord, _ use: (inout RetryBudget) -> Value) -> Value {
         let origin = record.hop.url.origin
-        if self.budgets.count > 4096 { self.budgets.removeAll() }
-        return use(&self.budgets[origin, default: RetryBudget(self.configuration.budget, at: self.now)])
+        let now = self.now
+        self.budgets.forget { $0.isFull(at: now) }
+        return self.budgets.use(origin, orFirst: RetryBudget(self.configuration.budget, at: now), use)
     }
 }

@@ -18,9 +18,9 @@ final class SessionCore: TransferClient {
     /// The target of every task where there is a proxy.
     let proxy: Target?
     var queue: AdmissionQueue
-    var budgets: [Origin: RetryBudget] = [:]
+    var budgets = OriginTable<RetryBudget>()
     /// Origins that asked to be left alone for a while.
-    var restingUntil: [Origin: MonotonicTime] = [:]
+    var restingUntil = OriginTable<MonotonicTime>()
     var attempts: [AttemptID: TaskRecord] = [:]
     var lastAttempt: UInt64 = 0
     var epochIsStale = false
@@ -58,7 +58,7 @@ final class SessionCore: TransferClient {
 
     func receive(_ command: SessionCommand) {
         switch command {
-        case .adopt(let task, let onCompletion): self.adopt(task, onCompletion)
+        case .adopt(let task): self.adopt(task)
         case .resume(let number): self.resume(number)
         case .suspend(let number): self.suspend(number)
         case .cancel(let number): if let record = self.records[number] { self.cancel(record) }
@@ -113,9 +113,8 @@ final class SessionCore: TransferClient {
 
     // MARK: - What users ask
 
-    private func adopt(_ task: TransferTask, _ onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?) {
+    private func adopt(_ task: TransferTask) {
         let record = TaskRecord(task, gate: self.configuration.gate, retry: self.configuration.retry)
-        record.onCompletion = onCompletion
         self.records[task.number] = record
         self.publish(.created(method: record.request.method, url: record.request.address.textWithoutQuery), record)
         // The session's end and a new task may pass each other on the way here.

@@ -40,8 +40,6 @@ final class TaskRecord {
     /// How deep inputs are being handled; what everybody sees is written when the last one is done.
     var depth = 0
     var isPublished = false
-    /// Called once, before the end is told.
-    var onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
 
     /// What the result will say.
     struct Tally {

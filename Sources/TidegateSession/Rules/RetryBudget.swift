@@ -27,6 +27,13 @@ struct RetryBudget: Sendable {
         self.tokens = min(self.policy.tokens, self.tokens + 1 + (price.map(self.cost) ?? 0))
     }
 
+    /// True where it is as good as a new one.
+    func isFull(at now: MonotonicTime) -> Bool {
+        var later = self
+        later.refill(at: now)
+        return later.tokens >= self.policy.tokens
+    }
+
     private mutating func refill(at now: MonotonicTime) {
         let earned = (now - self.counted).inSeconds * self.policy.refillPerSecond
         self.counted = now

@@ -1,0 +1,77 @@
+import Synchronization
+import Testing
+import TidegateBus
+import TidegateLoop
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+/// What is left where an end does not wait.
+@Suite(.timeLimit(.minutes(1)))
+struct EndOfSessionTests {
+    @Test("The end of a session takes less than ten seconds although its thread hangs, and tells of every task once")
+    func hangingThread() async throws {
+        let server = try LiveServer { $0.path == "/" ? LiveServerAnswer([.hang]) : .respond(text: "ok") }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let latch = Latch()
+        let outcomes = Mutex<[TaskOutcome]>([])
+        let waiting = rig.session.task(try TaskRequest(url: server.url())) { _, result in
+            outcomes.withLock { $0.append(result.outcome) }
+        }
+        waiting.resume()
+        #expect(await rig.wait { server.requests.count == 1 })
+        // Nothing hangs like a disk does, except whoever does so on purpose.
+        let hanging = rig.session.task(try TaskRequest(url: server.url("/hang"))) { _, _ in latch.wait() }
+        hanging.resume()
+        #expect(await rig.wait { rig.words(of: hanging).contains("attemptSucceeded") })
+        let time = SystemTime()
+        let begin = time.monotonic()
+        await rig.session.invalidate(cancellingTasks: true)
+        #expect(time.monotonic() - begin < .seconds(10))
+        let result = await waiting.result()
+        #expect(result.outcome == .cancelled)
+        #expect(result.explanation == "the task was cancelled, and the disk did not answer")
+        #expect(outcomes.withLock { $0 } == [.cancelled])
+        #expect(rig.session.tasks().allSatisfy { $0.id != waiting.id || $0.state == .completed(.cancelled) })
+        latch.open()
+        #expect(await hanging.result().outcome == .success)
+        #expect(await rig.wait { server.open == 0 })
+        #expect(rig.words(of: waiting).filter { $0.hasPrefix("completed") } == ["completed(cancelled)"])
+        #expect(outcomes.withLock { $0 } == [.cancelled])
+    }
+
+    @Test("A download that is cancelled on its way to its place leaves nothing beside it")
+    func cancelledWhileMoving() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .pattern(100_000, for: $0) }
+        defer { server.stop() }
+        let bus = EventBus(time: SystemTime())
+        let canceller = Canceller()
+        bus.attach(canceller)
+        let session = try Session(
+            .standard, bus: bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemTime(),
+            generator: SeededGenerator(seed: 7))
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"), continues: true)
+        let task = session.task(request)
+        canceller.watch(task)
+        task.resume()
+        #expect(await task.result().outcome == .cancelled)
+        #expect(scratch.names == ["a"])
+        #expect(scratch.hasPattern("a", 100_000))
+        await session.invalidate(cancellingTasks: true)
+    }
+}
+
+/// Cancels a task the moment its last byte is here, before its file can be in its place.
+private final class Canceller: EventSink {
+    private let task = Mutex<TransferTask?>(nil)
+
+    func watch(_ task: TransferTask) { self.task.withLock { $0 = task } }
+
+    func receive(_ event: Event) {
+        guard case .task(let event) = event.occurrence, case .attemptSucceeded = event.change else { return }
+        self.task.withLock { $0 }?.cancel()
+    }
+}

@@ -1,0 +1,82 @@
+import Testing
+import TidegateModel
+import TidegateTestKit
+
+@testable import TidegateSession
+
+/// What a session that runs for months may not gather.
+@Suite
+struct MemoryTests {
+    private static func task(_ number: UInt64, _ request: TaskRequest) -> TransferTask {
+        var chance = SeededGenerator(seed: number)
+        let wall = WallTime(microseconds: 0)
+        let id = TaskID(at: wall, using: &chance)
+        let info = TaskInfo(
+            id: id, kind: .data, method: "GET", url: request.url, state: .suspended, progress: TransferProgress(),
+            created: wall)
+        return TransferTask(id: id, number: number, request: request, board: TaskBoard(info), line: SessionLine())
+    }
+
+    private static func end(_ bytes: [Int], keeping kept: Int) throws -> [UInt64] {
+        let registry = TaskRegistry(keepingEnded: kept)
+        let request = try TaskRequest(url: "http://never.test/")
+        for count in bytes {
+            let task = try #require(registry.add { Self.task($0, request) })
+            _ = registry.end(task, holding: count)
+        }
+        return registry.all.map(\.number)
+    }
+
+    @Test("Tasks that ended lately hold no more than 16 MiB of bodies; the oldest go first, those without stay")
+    func bodies() throws {
+        let half = TaskRegistry.bodyLimit / 2
+        #expect(try Self.end([half, half], keeping: 256) == [1, 2])
+        #expect(try Self.end([half, 0, half, 1], keeping: 256) == [2, 3, 4])
+        #expect(try Self.end([1, 2, 3, 4, 5], keeping: 3) == [3, 4, 5])
+        #expect(try Self.end([0, half, half, 0, half], keeping: 3) == [3, 4, 5])
+        #expect(try Self.end([half, half, half, half, half], keeping: 3) == [4, 5])
+        #expect(try Self.end([2 * half + 1], keeping: 3) == [])
+    }
+
+    @Test("The end of a task is told by the first who says it")
+    func onceOver() throws {
+        let registry = TaskRegistry(keepingEnded: 1)
+        let request = try TaskRequest(url: "http://never.test/")
+        let task = try #require(registry.add { Self.task($0, request) })
+        let (first, second) = (registry.end(task), registry.end(task))
+        #expect(first != nil && second == nil)
+        #expect(registry.endAll().isEmpty)
+    }
+
+    private static func origin(_ number: Int) throws -> Origin {
+        try RequestURL("http://host\(number).test/").origin
+    }
+
+    @Test("Origins are forgotten once what is known of them means nothing, and only then")
+    func origins() throws {
+        var table = OriginTable<Int>(least: 8)
+        var looks = 0
+        for number in 0..<1000 {
+            table.forget {
+                looks += 1
+                return $0 % 2 == 1
+            }
+            table[try Self.origin(number)] = number
+        }
+        for number in stride(from: 0, to: 1000, by: 2) { #expect(table[try Self.origin(number)] == number) }
+        #expect(table.count < 800)
+        // It looks only where it has doubled: no more than a few times at each.
+        #expect(looks < 4000)
+    }
+
+    @Test("A budget is as good as a new one once it is full again")
+    func budgets() {
+        let start = MonotonicTime(nanoseconds: 0)
+        var budget = RetryBudget(.standard, at: start)
+        #expect(budget.isFull(at: start))
+        let isPaid = budget.pay(.full, at: start)
+        #expect(isPaid)
+        #expect(!budget.isFull(at: start))
+        #expect(budget.isFull(at: start + .seconds(1000)))
+    }
+}
