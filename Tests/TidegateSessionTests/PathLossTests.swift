@@ -137,4 +137,25 @@ struct PathLossTests {
         #expect(server.requests.count == 1)
         await rig.session.invalidate(cancellingTasks: true)
     }
+
+    @Test("A name that was being asked for when the path went is asked for anew over the next one")
+    func name() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let resolver = ScriptedResolver()
+        resolver.hold()
+        let rig = try SessionRig(resolver: resolver)
+        let task = rig.run(try TaskRequest(url: "http://slow.test:\(server.port)/"))
+        #expect(await rig.wait { resolver.asked == ["slow.test"] })
+        rig.paths.say(ScriptedPathSource.lost())
+        #expect(await rig.wait { task.state.name == .waiting })
+        rig.paths.say(ScriptedPathSource.routed())
+        #expect(await rig.wait { resolver.asked == ["slow.test", "slow.test"] })
+        #expect(resolver.invalidations == 1)
+        resolver.say(.success([try #require(IPAddress("127.0.0.1"))]), about: "slow.test")
+        resolver.answer()
+        #expect(await task.result().outcome == .success)
+        #expect(resolver.asked.count == 2)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
 }

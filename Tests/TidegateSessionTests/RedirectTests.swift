@@ -34,6 +34,24 @@ struct RedirectTests {
         await rig.session.invalidate(cancellingTasks: true)
     }
 
+    @Test("A Host of the user's own stays with its origin")
+    func host() async throws {
+        let end = try LiveServer { _ in .respond(text: "end") }
+        let start = try LiveServer { request in
+            request.path == "/1" ? .respond(302, ["Location: /2"]) : .respond(302, ["Location: \(end.url("/3"))"])
+        }
+        defer {
+            start.stop()
+            end.stop()
+        }
+        let rig = try SessionRig()
+        let request = try TaskRequest(url: start.url("/1"), headers: [HeaderField("host", "inner.test")])
+        #expect(await rig.run(request).result().outcome == .success)
+        #expect(start.requests.map { $0.field("host") } == ["inner.test", "inner.test"])
+        #expect(end.requests.map { $0.field("host") } == ["127.0.0.1:\(end.port)"])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("A circle of redirects ends after ten")
     func circle() async throws {
         let server = try LiveServer { _ in .respond(302, ["Location: /"]) }

@@ -74,6 +74,7 @@ struct RepeatTests {
         let address = try #require(IPAddress("127.0.0.1"))
         rig.paths.hold(address, false)
         rig.paths.say(ScriptedPathSource.lost())
+        #expect(await rig.wait { task.state.name != .running })
         rig.paths.hold(address, true)
         rig.paths.say(ScriptedPathSource.routed())
         let result = await task.result()

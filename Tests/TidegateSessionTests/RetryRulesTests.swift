@@ -149,6 +149,23 @@ struct RetryRulesTests {
         #expect(next() == .stop(.limit))
     }
 
+    @Test("A server that asks for no wait at all still gets the usual one")
+    func askedForNone() throws {
+        var chance = SeededGenerator(seed: 3)
+        var longest = Duration.zero
+        for _ in 0..<50 {
+            var counter = RetryCounter()
+            counter.charge(madeProgress: false)
+            var budget = RetryBudget(.standard, at: MonotonicTime(nanoseconds: 0))
+            let room = RetryCounter.Room(
+                policy: .standard, atMost: nil, price: .connect, asked: .wait(.zero), active: .zero,
+                untilDeadline: nil)
+            let answer = counter.next(room, budget: &budget, at: MonotonicTime(nanoseconds: 0), using: &chance)
+            if case .wait(let delay) = answer { longest = max(longest, delay) }
+        }
+        #expect(longest > .milliseconds(250) && longest <= .milliseconds(500))
+    }
+
     @Test("An origin is good for thirty-five retries at once; time and successes earn more")
     func budget() {
         let start = MonotonicTime(nanoseconds: 0)

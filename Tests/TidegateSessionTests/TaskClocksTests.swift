@@ -84,4 +84,13 @@ struct TaskClocksTests {
         let struck9 = clocks.strike(at: TaskClocksTests.at(9))
         #expect(struck9 == [])
     }
+
+    @Test("The idle clock does not run back when older news comes later")
+    func olderNews() {
+        var clocks = TaskClocks(limits: TaskClocksTests.limits)
+        clocks.follow(TaskClocksTests.running(), at: TaskClocksTests.at(0))
+        clocks.bytesMoved(at: TaskClocksTests.at(59))
+        clocks.bytesMoved(at: TaskClocksTests.at(1))
+        #expect(clocks.due(.idle) == TaskClocksTests.at(119))
+    }
 }

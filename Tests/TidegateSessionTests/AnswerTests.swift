@@ -1,0 +1,80 @@
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+/// Answers that are not what they say.
+@Suite(.timeLimit(.minutes(1)))
+struct AnswerTests {
+    private static func rig() throws -> SessionRig {
+        try SessionRig(
+            try .init(retry: try RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(10))))
+    }
+
+    @Test("A final status is final although its page is cut off")
+    func cutPage() async throws {
+        let server = try LiveServer { _ in
+            LiveServerAnswer([
+                .send(LiveServerAnswer.head(404, ["Content-Length: 100"])), .pattern(from: 0, count: 10), .close,
+            ])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        #expect(result.failure == .httpStatus)
+        #expect(result.status == 404)
+        #expect(result.explanation == "\(server.url()): the server answered 404")
+        #expect(server.requests.count == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A status worth another try is tried again however large its page is")
+    func largePage() async throws {
+        let server = try LiveServer { _ in
+            LiveServerAnswer([
+                .send(LiveServerAnswer.head(503, ["Content-Length: 4000000"])), .pattern(from: 0, count: 4_000_000),
+            ])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        #expect(result.failure == .retriesExhausted)
+        #expect(server.requests.count == 3)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Lengths that add up to more than a number holds are counted as the largest")
+    func longestLength() async throws {
+        let server = try LiveServer { _ in
+            let head = LiveServerAnswer.head(200, ["Content-Length: 9223372036854775807"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 1000), .hang])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .discard
+        let tasks = [rig.run(request), rig.run(request)]
+        #expect(await rig.wait { tasks.allSatisfy { $0.progress.expected != nil } })
+        let statistics = rig.session.statistics()
+        #expect(statistics.expectedBytes == [.data: .max])
+        #expect(statistics.transferredBytes == [.data: 2000])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("An answer's head is a sign of life")
+    func slowHead() async throws {
+        let server = try LiveServer { _ in
+            LiveServerAnswer([
+                .wait(milliseconds: 700), .send(LiveServerAnswer.head(200, ["Content-Length: 10"])),
+                .wait(milliseconds: 700), .pattern(from: 0, count: 10),
+            ])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        var request = try TaskRequest(url: server.url())
+        request.idleTimeout = .seconds(1)
+        #expect(await rig.run(request).result().outcome == .success)
+        #expect(server.requests.count == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}
