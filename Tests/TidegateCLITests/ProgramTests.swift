@@ -67,6 +67,24 @@ import TidegateTestKit
         #expect(nowhere.status == 1 && nowhere.errors == "tidegate: /nowhere: No such file or directory\n")
     }
 
+    @Test("A body goes into a pipe, and the null device stays what it is")
+    func devices() async throws {
+        let server = try LiveServer { .pattern(300_000, for: $0) }
+        defer { server.stop() }
+        let pipe = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        #expect(mkfifo(pipe, 0o600) == 0)
+        defer { unlink(pipe) }
+        let output = try await Program.run([
+            "sh", "-c", "\"$0\" fetch --progress none -o \"$2\" \"$1\" & wc -c < \"$2\"; wait $!",
+            BuiltProduct.path(of: "tidegate"), server.url("/x"), pipe,
+        ])
+        #expect(output.status == 0 && output.output.contains("300000"), "\(output)")
+        let null = try await self.run("fetch", server.url("/x"), "-o", "/dev/null")
+        #expect(null.status == 0, "\(null)")
+        var status = stat()
+        #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+    }
+
     @Test("A configuration is checked without running it")
     func configurationCheck() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yml").path
