@@ -48,10 +48,16 @@ final class ResolverDesk: Sendable {
         let epoch: UInt64
     }
 
+    private struct Question {
+        var waiting: [Completion] = []
+        /// When its lookup began; nil while no thread has it.
+        var epoch: UInt64?
+    }
+
     private struct State {
         var answers: [String: Answer] = [:]
         var epoch: UInt64 = 0
-        var asking: [String: [Completion]] = [:]
+        var asking: [String: Question] = [:]
         var queue: [String] = []
         var threads: [LoopThread<ResolverWorker>] = []
         var idle: [Int] = []
@@ -59,6 +65,7 @@ final class ResolverDesk: Sendable {
 
         // The answer that ran out first goes: it is the one that was asked for the longest time ago.
         mutating func remember(_ answer: Answer, for name: String, limit: Int) {
+            if let known = self.answers[name], known.epoch > answer.epoch { return }
             if self.answers.count >= limit, self.answers[name] == nil,
                 let oldest = self.answers.min(by: { $0.value.expiry < $1.value.expiry })?.key
             {
@@ -100,16 +107,7 @@ final class ResolverDesk: Sendable {
                 return .answer(answer.addresses)
             }
             guard !state.isClosed else { return .refuse }
-            if state.asking[name] != nil {
-                state.asking[name]?.append(completion)
-                return .wait
-            }
-            let worker = self.freeWorker(&state)
-            // Without a thread of its own a name waits for another's; without any thread nobody would ever look.
-            guard !state.threads.isEmpty else { return .refuse }
-            state.asking[name] = [completion]
-            state.queue.append(name)
-            return worker.map(Step.wake) ?? .wait
+            return self.enlist(name, completion, &state)
         }
         switch step {
         case .answer(let addresses): completion(.success(addresses))
@@ -117,6 +115,21 @@ final class ResolverDesk: Sendable {
         case .wait: break
         case .wake(let worker): worker.send(.look)
         }
+    }
+
+    private func enlist(_ name: String, _ completion: @escaping Completion, _ state: inout State) -> Step {
+        // A lookup that began before the path changed may take long, and its answer be the wrong network's.
+        if let question = state.asking[name], question.epoch == nil || question.epoch == state.epoch {
+            state.asking[name]?.waiting.append(completion)
+            return .wait
+        }
+        let worker = self.freeWorker(&state)
+        // Without a thread of its own a name waits for another's; without any thread nobody would ever look.
+        guard !state.threads.isEmpty else { return .refuse }
+        state.asking[name, default: Question()].epoch = nil
+        state.asking[name]?.waiting.append(completion)
+        state.queue.append(name)
+        return worker.map(Step.wake) ?? .wait
     }
 
     func cached(_ name: String) -> [IPAddress]? { self.state.withLock { $0.answers[name]?.addresses } }
@@ -127,7 +140,7 @@ final class ResolverDesk: Sendable {
     func close() {
         let (threads, forgotten) = self.state.withLock { state in
             state.isClosed = true
-            let forgotten = state.asking.values.flatMap { $0 }
+            let forgotten = state.asking.values.flatMap(\.waiting)
             state.asking = [:]
             state.queue = []
             return (state.threads, forgotten)
@@ -136,30 +149,32 @@ final class ResolverDesk: Sendable {
         for completion in forgotten { completion(.failure(.failed)) }
     }
 
-    /// The next name for a worker; nil sends it to rest.
-    func next(for worker: Int) -> String? {
+    /// The next name for a worker, and the epoch its lookup belongs to; nil sends it to rest.
+    func next(for worker: Int) -> (name: String, epoch: UInt64)? {
         self.state.withLock { state in
             guard !state.queue.isEmpty else {
                 state.idle.append(worker)
                 return nil
             }
-            return state.queue.removeFirst()
+            let name = state.queue.removeFirst()
+            state.asking[name]?.epoch = state.epoch
+            return (name, state.epoch)
         }
     }
 
     func finish(_ name: String, _ result: Result<[IPAddress], ResolveFailure>, askedIn epoch: UInt64) {
         let expiry = self.time.monotonic() + self.freshness
-        let waiting = self.state.withLock { state in
+        let waiting = self.state.withLock { state -> [Completion] in
             if case .success(let addresses) = result {
                 state.remember(
                     Answer(addresses: addresses, expiry: expiry, epoch: epoch), for: name, limit: self.capacity)
             }
-            return state.asking.removeValue(forKey: name) ?? []
+            // Who asked again since then waits for the newer answer, and everybody else with him.
+            guard state.asking[name]?.epoch == epoch else { return [] }
+            return state.asking.removeValue(forKey: name)?.waiting ?? []
         }
         for completion in waiting { completion(result) }
     }
-
-    var epoch: UInt64 { self.state.withLock { $0.epoch } }
 
     private func freeWorker(_ state: inout State) -> LoopThread<ResolverWorker>? {
         if let idle = state.idle.popLast() { return state.threads[idle] }
@@ -187,8 +202,7 @@ final class ResolverWorker: LoopBody {
     }
 
     func receive(_ command: Command) {
-        while let name = self.desk.next(for: self.number) {
-            let epoch = self.desk.epoch
+        while let (name, epoch) = self.desk.next(for: self.number) {
             self.desk.finish(name, self.desk.lookup(name), askedIn: epoch)
         }
     }

@@ -104,7 +104,8 @@ final class TaskRegistry: Sendable {
 
     /// Every task that is known; the oldest first.
     var all: [TransferTask] {
-        self.state.withLock { $0.live.values.map(\.task) + $0.ended.compactMap { $0?.task } }.sorted { $0.number < $1.number }
+        let known = self.state.withLock { $0.live.values.map(\.task) + $0.ended.compactMap { $0?.task } }
+        return known.sorted { $0.number < $1.number }
     }
 
     var live: [TransferTask] { self.state.withLock { $0.live.values.map(\.task) } }

@@ -77,6 +77,32 @@ import TidegateTestKit
         #expect(questions.value == 3)
     }
 
+    @Test("A lookup from before a path change is not waited for by those who ask after it")
+    func staleLookup() async {
+        let questions = Mutex(0)
+        let gate = Latch()
+        let resolver = Resolver(time: ManualTime()) { _ in
+            let isFirst = questions.withLock { number in
+                number += 1
+                return number == 1
+            }
+            guard isFirst else { return .success([Self.answer]) }
+            gate.wait()
+            return .success([IPAddress(ipv4: 0xC000_0299)])
+        }
+        let answers = Mutex<[Result<[IPAddress], ResolveFailure>]>([])
+        resolver.resolve("a.example") { answer in answers.withLock { $0.append(answer) } }
+        while questions.withLock({ $0 }) == 0 { await Task.yield() }
+        resolver.invalidate()
+        #expect(await self.ask(resolver, "a.example") == .success([Self.answer]))
+        #expect(answers.withLock { $0 } == [.success([Self.answer])])
+        gate.open()
+        #expect(await self.ask(resolver, "b.example") == .success([Self.answer]))
+        #expect(await self.ask(resolver, "a.example") == .success([Self.answer]))
+        #expect(resolver.cached("a.example") == [Self.answer])
+        #expect(questions.withLock { $0 } == 3)
+    }
+
     @Test("The oldest answer makes room where too many names were asked for")
     func capacity() async {
         let time = ManualTime()
