@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TidegateModel
 import TidegateSession
@@ -44,6 +45,27 @@ struct FetchTests {
         #expect(scratch.names == ["out.bin"])
         #expect(scratch.hasPattern("out.bin", 300_000))
         #expect(rig.words(of: task).suffix(3) == ["attemptSucceeded", "moved", "completed(success)"])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A private download is private from its first byte")
+    func privatePart() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            LiveServerAnswer([
+                LiveServerAnswer.pattern(300_000, for: request).steps[0], .pattern(from: 0, count: 9), .hang,
+            ])
+        }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("out.bin"), permissions: 0o600)
+        let task = rig.run(request)
+        #expect(await rig.wait { scratch.bytes(".out.bin.tidegate")?.count == 9 })
+        var status = stat()
+        #expect(stat(scratch.file(".out.bin.tidegate"), &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+        task.cancel()
         await rig.session.invalidate(cancellingTasks: true)
     }
 
