@@ -115,7 +115,7 @@ public final class Session: Sendable {
             guard isAsked, cancellingTasks else { return }
             // A task of its own: whoever waits for the session's end may itself be cancelled.
             alarm = Task {
-                try? await Task.sleep(for: Session.patience)
+                try? await ContinuousClock().sleep(for: Session.patience)
                 once.run(false)
             }
         }

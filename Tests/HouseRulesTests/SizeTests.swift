@@ -34,7 +34,7 @@ import Testing
     func measure() {
         let source = """
             struct A {
-                func one(a: Int, b: (Int, Int) -> Void) -> Int {
+                func one(a: [Pair<Int, Int>], b: (Int, Int) -> Void) -> Int {
                     let text = "}"  // }
                     return a
                 }
@@ -77,7 +77,7 @@ struct Function {
             ["func", "init", "subscript", "deinit"].contains(keyword)
         else { return nil }
         var (round, curly, commas, hasParameter) = (0, 0, 0, false)
-        var (isBody, isSignatureOver) = (false, false)
+        var (isBody, isSignatureOver, angle, previous) = (false, false, 0, Character(" "))
         for line in start..<lines.count {
             for character in lines[line] {
                 switch character {
@@ -89,11 +89,14 @@ struct Function {
                     curly += 1
                     isBody = isBody || round == 0
                 case "}": curly -= 1
-                case "," where round == 1 && curly == 0 && !isSignatureOver: commas += 1
+                case "<" where previous.isLetter: angle += 1
+                case ">" where angle > 0 && previous != "-": angle -= 1
+                case "," where round == 1 && curly == 0 && angle == 0 && !isSignatureOver: commas += 1
                 case ":" where round == 1 && curly == 0 && !isSignatureOver: hasParameter = true
                 default: break
                 }
                 if curly < 0 { return nil }
+                previous = character
             }
             if isBody, curly == 0 {
                 return Function(

@@ -62,11 +62,12 @@ struct LifeTests {
         arguments: [Duration.seconds(5), .milliseconds(10)])
     func suspend(pauseLimit: Duration) async throws {
         let scratch = try Scratch()
+        let isResumed = Latch()
         let server = try LiveServer { request in
             guard request.rangeStart == nil else { return .pattern(600_000, for: request) }
             let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 600000"])
             return LiveServerAnswer([
-                .send(head), .pattern(from: 0, count: 200_000), .wait(milliseconds: 2000),
+                .send(head), .pattern(from: 0, count: 200_000), .waitFor(isResumed),
                 .pattern(from: 200_000, count: 400_000),
             ])
         }
@@ -82,6 +83,7 @@ struct LifeTests {
             #expect(await rig.wait { rig.words(of: task).contains("attemptFailed(cancelled, free)") })
         }
         task.resume()
+        isResumed.open()
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(scratch.hasPattern("a", 600_000))

@@ -89,13 +89,15 @@ struct RepeatTests {
     @Test("A pipe does not get a body's start twice when the connection breaks while the path is lost")
     func brokenWhileLost() async throws {
         let scratch = try Scratch()
-        let server = try Self.nameless(100_000, then: [.wait(milliseconds: 1500), .reset])
+        let isLost = Latch()
+        let server = try Self.nameless(100_000, then: [.waitFor(isLost), .reset])
         defer { server.stop() }
         let rig = try Self.rig(lossGrace: .seconds(30))
         let output = try ScratchOutput(scratch.file("pipe"))
         let task = try Self.task(of: rig, server, to: output)
         #expect(await rig.wait { task.progress.receivedWire > 0 })
         rig.paths.say(ScriptedPathSource.lost())
+        isLost.open()
         #expect(await rig.wait { task.state.name != .running })
         rig.paths.say(ScriptedPathSource.routed())
         #expect(await task.result().failure == .truncated)

@@ -104,6 +104,7 @@ public final class LiveServer: Sendable {
             case .pattern(let start, let count):
                 guard self.sendPattern(start, count, on: descriptor) else { return false }
             case .wait(let milliseconds): self.wait(milliseconds)
+            case .waitFor(let latch): self.wait(for: latch)
             case .close: return false
             case .reset:
                 LiveServerSocket.breakOnClose(descriptor)
@@ -134,6 +135,10 @@ public final class LiveServer: Sendable {
             usleep(UInt32(min(left, 10)) * 1000)
             left -= 10
         }
+    }
+
+    private func wait(for latch: Latch) {
+        while !latch.isOpen, !self.state.withLock({ $0.isStopping }) { usleep(1000) }
     }
 
     private func run(_ body: @escaping @Sendable () -> Void) throws {

@@ -8,6 +8,8 @@ public struct LiveServerAnswer: Sendable {
         case pattern(from: Int64, count: Int64)
         /// Waits, unless the server stops.
         case wait(milliseconds: Int)
+        /// Waits until a test opens the latch, unless the server stops.
+        case waitFor(Latch)
         /// Closes the connection in an orderly way (FIN).
         case close
         /// Breaks the connection (RST).

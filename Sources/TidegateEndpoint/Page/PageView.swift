@@ -10,7 +10,7 @@ struct PageView {
 
     /// Nothing is loaded, sent or run; the one style sheet is known by its hash.
     static let contentSecurityPolicy =
-        "default-src 'none'; style-src 'sha256-7W0M48mGop45MHOOahPFJ70XlPVA4AMcTW7r6U5DFjI='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'sha256-uNGHNOMEROeehYNN8riQYbX4J1GFQWKexVfEODvmKfI='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
     var html: String {
         let values = [
