@@ -44,9 +44,10 @@ import Testing
 
     @Test("Runbook links of the alerts lead to headings of the runbook")
     func runbooks() throws {
-        let headings = try self.tree.read("dashboards/README.md").split(separator: "\n").filter { $0.hasPrefix("#") }.map {
-            $0.drop { $0 == "#" || $0 == " " }.lowercased().replacingOccurrences(of: " ", with: "-")
-        }
+        let headings = try self.tree.read("dashboards/README.md").split(separator: "\n").filter { $0.hasPrefix("#") }
+            .map {
+                $0.drop { $0 == "#" || $0 == " " }.lowercased().replacingOccurrences(of: " ", with: "-")
+            }
         let alerts = try self.tree.read("dashboards/alerts.yml").split(separator: "\n")
         let links = alerts.filter { $0.contains("runbook_url:") }
         #expect(!links.isEmpty)
