@@ -1,7 +1,9 @@
 import Foundation
 import TidegateTestKit
 
-/// Two hosts on one cable: network namespaces with a veth pair between them. The cable can be pulled.
+/// Two hosts on one cable: network namespaces with a veth pair between them.
+///
+/// The cable can be pulled.
 final class TwoHosts: Sendable {
     static let here = "10.77.0.2"
     static let peer = "10.77.0.1"

@@ -46,7 +46,9 @@ import TidegateTestKit
             let name = rule.prefix { $0 != "\n" }
             #expect(rule.contains(/severity: (critical|warning|info)\n/), "\(name)")
             #expect(rule.contains(/summary: "?[A-Z].*\."?\n/), "\(name)")
-            for key in ["description: ", "runbook_url: dashboards/README.md#", "for: "] { #expect(rule.contains(key), "\(name)") }
+            for key in ["description: ", "runbook_url: dashboards/README.md#", "for: "] {
+                #expect(rule.contains(key), "\(name)")
+            }
         }
     }
 

@@ -16,10 +16,11 @@ public struct TaskEvent: Sendable {
         self.change = change
     }
 
+    // The large cases are boxed, so that every other event stays small however often it is handed on.
+
     /// What can happen to a task.
     ///
     /// `completed` comes exactly once, and last.
-    // The large cases are boxed, so that every other event stays small however often it is handed on.
     public enum Change: Sendable {
         /// The task exists, suspended; its method and its URL without user information and query.
         case created(method: String, url: String)
