@@ -33,7 +33,8 @@ struct FetchRun: Sendable {
                     // Whoever asks twice does not want to wait for an orderly end.
                     if signal.number != nil { exit(Ending.Code.signal(number).number) }
                     signal.set(number)
-                    for task in tasks { task.cancel() }
+                    // Beside this: who asks twice must be heard. It ends in time also where the disk does not answer.
+                    Task { await monitor.session.invalidate(cancellingTasks: true) }
                 }
             }
             await self.finish(tasks, on: screen)

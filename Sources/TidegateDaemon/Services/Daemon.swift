@@ -88,7 +88,7 @@ package struct Daemon: Sendable {
             ReloadService(
                 file: self.settings.configurationFile, started: self.configuration, scheduler: scheduler,
                 runner: runner, bus: bus, logger: logger),
-            ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks),
+            ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
             StopService(bus: bus),
         ]
         var group = ServiceGroupConfiguration(
