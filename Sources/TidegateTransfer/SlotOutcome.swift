@@ -20,7 +20,10 @@ extension Slot {
 
     private func expected(from offset: Int64) -> Int64? {
         guard self.head.isComplete, self.request?.method != "HEAD" else { return nil }
-        return self.head.contentLength.map { offset + $0 }
+        return self.head.contentLength.map { length in
+            let (sum, isTooLong) = offset.addingReportingOverflow(length)
+            return isTooLong ? .max : sum
+        }
     }
 
     /// How the attempt ended; takes the body out of the slot.

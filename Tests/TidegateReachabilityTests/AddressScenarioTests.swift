@@ -12,11 +12,12 @@ struct AddressScenarioTests {
         try world.here.batch(
             """
             link set v0 up
-            addr add 10.0.0.2/24 dev v0 valid_lft 2 preferred_lft 1
+            addr add 10.0.0.2/24 dev v0 valid_lft 600 preferred_lft 600
             route add default via 10.0.0.1
             """)
         let watcher = Watcher(world.here)
         #expect(await watcher.first().verdict(.ipv4).level == .routed)
+        try world.here.ip("addr change 10.0.0.2/24 dev v0 valid_lft 1 preferred_lft 1")
         let status = await watcher.status { $0.verdict(.ipv4).level == .none }
         #expect(status.verdict(.ipv4) == Verdict(level: .none, reason: .noAddress))
     }

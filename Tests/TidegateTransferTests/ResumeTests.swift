@@ -118,6 +118,18 @@ struct ResumeTests {
         #expect(scene.folder.bytes(".f.tidegate") == LiveServerAnswer.bytes(count: ResumeTests.total))
     }
 
+    @Test("A continuation longer than any file is a cut one, not a crash")
+    func longestLength() throws {
+        let scene = try Scene { _ in
+            let last = Int64.max - 1
+            let fields = ["Content-Range: bytes \(ResumeTests.held)-\(last)/*", "Content-Length: \(Int64.max)"]
+            return LiveServerAnswer([.send(LiveServerAnswer.head(206, fields) + Array("rest".utf8)), .close])
+        }
+        var point = ResumeTests.point
+        point.total = nil
+        #expect(try scene.run(point).failure != nil)
+    }
+
     @Test(
         "Statuses that decide something else leave the file alone",
         arguments: [
