@@ -135,6 +135,7 @@ let package = Package(
                 "TidegateCLI", "TidegateDaemon", "Tidegate", "TidegateModel", "TidegateTestKit",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: house),
+        .testTarget(name: "TidegateTests", dependencies: ["Tidegate", "TidegateTestKit"], swiftSettings: house),
         .testTarget(name: "HouseRulesTests", swiftSettings: house),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: house),

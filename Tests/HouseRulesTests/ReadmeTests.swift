@@ -42,6 +42,19 @@ import Testing
         }
     }
 
+    @Test("The example of library use is one that compiles")
+    func example() throws {
+        let readme = try self.tree.read("README.md")
+        let block = try #require(readme.components(separatedBy: "```swift\n").dropFirst().first)
+        let lines = try #require(block.components(separatedBy: "```").first).split(separator: "\n")
+        let compiled = try self.tree.read("Tests/TidegateTests/MonitorTests.swift")
+        #expect(lines.count == 5)
+        for line in lines {
+            let text = line.components(separatedBy: "  //")[0].trimmingCharacters(in: .whitespaces)
+            #expect(compiled.contains(text), "\(line)")
+        }
+    }
+
     @Test("Runbook links of the alerts lead to headings of the runbook")
     func runbooks() throws {
         let headings = try self.tree.read("dashboards/README.md").split(separator: "\n").filter { $0.hasPrefix("#") }

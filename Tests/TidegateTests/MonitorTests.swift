@@ -1,0 +1,36 @@
+import Testing
+import Tidegate
+import TidegateTestKit
+
+/// The front door, as an app uses it.
+@Suite(.timeLimit(.minutes(1))) struct MonitorTests {
+    @Test("A monitor makes a request, tells of it on its bus, and ends in order")
+    func request() async throws {
+        let server = try LiveServer { _ in .respond(text: "tide") }
+        defer { server.stop() }
+        let bus = EventBus(time: SystemClocks())
+        let heard = RecordingSink()
+        bus.attach(heard)
+        let monitor = try Monitor(bus: bus)
+        let task = monitor.session.task(try TaskRequest(url: server.url()))
+        task.resume()
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(task.body() == Array("tide".utf8))
+        #expect(monitor.task(task.id)?.state == .completed(.success))
+        #expect(await eventually { monitor.isReady })
+        await monitor.stop()
+        let endings = heard.taskChanges(of: task.id).filter { if case .completed = $0 { true } else { false } }
+        #expect(endings.count == 1)
+        let isOver = heard.events.contains { if case .session(.invalidated) = $0.occurrence { true } else { false } }
+        #expect(isOver)
+    }
+
+    // The README shows these lines; that they compile is what is tested. Nobody calls them: they ask another host.
+    private func example() async throws {
+        let monitor = try Monitor()
+        let task = monitor.session.task(try TaskRequest(url: "https://example.com/data.json"))
+        task.resume()
+        print(await task.result().outcome, monitor.status().global.level)
+    }
+}
