@@ -98,6 +98,8 @@ struct RequestTests {
                 return error.field
             }
         }
+        #expect(field { () throws(PolicyError) in _ = try SessionConfiguration(proxy: "http://p") } == "proxy")
+        #expect(field { () throws(PolicyError) in _ = try SessionConfiguration(proxy: "http://p:80/") } == nil)
         #expect(field { () throws(PolicyError) in _ = try RetryPolicy(attempts: 0) } == "retry.attempts")
         #expect(field { () throws(PolicyError) in _ = try RetryPolicy(base: .zero) } == "retry.base")
         #expect(field { () throws(PolicyError) in _ = try RetryPolicy(cap: .milliseconds(1)) } == "retry.cap")

@@ -1,3 +1,5 @@
+internal import TidegateModel
+
 /// Everything a session is told once.
 public struct SessionConfiguration: Sendable, Hashable {
     /// How many attempts run to one origin at a time; 1 and up.
@@ -107,6 +109,10 @@ public struct SessionConfiguration: Sendable, Hashable {
         do {
             let url = try RequestURL(proxy)
             try PolicyError.check(url.scheme == .http, "proxy", "\"\(proxy)\" is not an http:// URL")
+            // Without one, 80 would be judged here and 1080 asked by libcurl.
+            let authority = proxy.dropFirst("http://".count).prefix { $0 != "/" }
+            try PolicyError.check(
+                authority.hasSuffix(":\(url.target.port ?? 0)"), "proxy", "\"\(proxy)\" names no port")
         } catch let error as RequestURL.Problem {
             throw PolicyError(field: "proxy", problem: error.description)
         } catch let error as PolicyError {
