@@ -72,5 +72,4 @@ struct Fixture {
 /// Files of the source tree that tests read.
 enum SourceFile {
     static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    static let root = Self.here.deletingLastPathComponent().deletingLastPathComponent()
 }

@@ -98,8 +98,6 @@ struct TaskClocks: Sendable {
 
     func lifetime(at now: MonotonicTime) -> Duration { self.life.reading(at: now) }
 
-    func gateTime(at now: MonotonicTime) -> Duration { self.gate.reading(at: now) }
-
     /// When a clock strikes; nil where it does not run or has no limit.
     func due(_ clock: Clock) -> MonotonicTime? {
         switch clock {
