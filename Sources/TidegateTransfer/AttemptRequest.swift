@@ -46,13 +46,22 @@ package struct AttemptRequest: Sendable {
     ///
     /// Where not, the second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
     package var isRepeatable: Bool
+    /// Whether a good answer's body waits for ``TransferEngine/proceed(_:into:)``.
+    package var asksBeforeBody = false
+    /// How far to go: anything less than `http` ends once the connection or the handshake stands, and sends nothing.
+    package var depth: WebQuestion.Depth
+    /// Whether the connection is made for this attempt alone: none is used again, and this one is closed at its end.
+    package var isAlone: Bool
+    /// Whether ``AttemptOutcome/certificate`` is wanted.
+    package var wantsCertificate: Bool
 
     package init(
         id: AttemptID, url: String, method: String = "GET", headers: [HTTPField] = [], body: AttemptBody = .none,
         addresses: [IPAddress] = [], sink: BodySink, resume: ResumePoint? = nil,
         connectTimeout: Duration = .seconds(10), allowsHTTP2: Bool = false, tls: TLSOptions = .init(),
         proxy: String? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
-        acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, isRepeatable: Bool = true
+        acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, isRepeatable: Bool = true,
+        depth: WebQuestion.Depth = .http, isAlone: Bool = false, wantsCertificate: Bool = false
     ) {
         self.id = id
         self.url = url
@@ -71,6 +80,9 @@ package struct AttemptRequest: Sendable {
         self.acceptsCompression = acceptsCompression
         self.bytesPerSecondLimit = bytesPerSecondLimit
         self.isRepeatable = isRepeatable
+        self.depth = depth
+        self.isAlone = isAlone
+        self.wantsCertificate = wantsCertificate
     }
 }
 
@@ -83,6 +95,10 @@ package enum AttemptBody: Sendable {
     ///
     /// A file that turns out shorter ends the attempt with `bodyChanged`.
     case file(path: String, length: Int64)
+    /// What a source gives, from its start, once; without a length in chunks (RFC 9112 section 7.1).
+    ///
+    /// A source that ends before its length ends the attempt with `bodyChanged`.
+    case stream(any ChunkSource, length: Int64?)
 }
 
 /// Where the body of a good answer (2xx, and the range asked for) goes.
@@ -95,6 +111,8 @@ package enum BodySink: Sendable {
     case file(DownloadFile)
     /// Into an open descriptor (stdout); a full pipe pauses the transfer and never blocks the thread.
     case descriptor(Int32)
+    /// To whoever takes chunks, in order; one without room pauses the transfer and never blocks the thread.
+    case chunks(any ChunkSink)
     /// Nowhere; the bytes are counted.
     case discard
 }

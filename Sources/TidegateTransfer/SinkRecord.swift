@@ -35,6 +35,7 @@ struct SinkRecord {
         case .memory(let limit): return self.remember(bytes, limit)
         case .file(let file): return self.write(bytes, to: file)
         case .descriptor(let descriptor): return self.write(bytes, toPipe: descriptor)
+        case .chunks(let chunks): return self.hand(bytes, to: chunks)
         case .discard:
             self.received += Int64(bytes.count)
             return .taken
@@ -57,7 +58,7 @@ struct SinkRecord {
             do throws(FileError) { try file.truncate(to: 0) } catch {
                 return .failed(error.failure, error.description)
             }
-        case .descriptor:
+        case .descriptor, .chunks:
             // What has gone into a pipe cannot be thrown away.
             guard head.range == .restartFromZero, let resume = request.resume, resume.offset > 0 else { break }
             return .failed(
@@ -113,6 +114,14 @@ struct SinkRecord {
             }
         }
         self.taken = 0
+        return .taken
+    }
+
+    private mutating func hand(_ bytes: UnsafeRawBufferPointer, to sink: any ChunkSink) -> Step {
+        guard !bytes.isEmpty else { return .taken }
+        guard sink.hasRoom() else { return .blocked }
+        sink.take(Array(bytes))
+        self.received += Int64(bytes.count)
         return .taken
     }
 

@@ -60,6 +60,17 @@ final class Slot {
         static let user = PauseState(rawValue: 1)
         static let sink = PauseState(rawValue: 2)
         static let rate = PauseState(rawValue: 4)
+        /// Somebody has to say where the body goes.
+        static let decision = PauseState(rawValue: 8)
+        /// The request's body is not there yet.
+        static let source = PauseState(rawValue: 16)
+
+        /// What stops reading.
+        static let receiving: PauseState = [.user, .sink, .rate, .decision]
+        /// What stops sending.
+        static let sending: PauseState = [.user, .source]
+        /// What keeps the server from doing its part.
+        static let ours: PauseState = [.sink, .rate, .decision, .source]
     }
 
     /// When things happened.

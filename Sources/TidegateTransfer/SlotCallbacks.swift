@@ -36,8 +36,9 @@ func giveBody(
 
 func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
-    Unmanaged<Slot>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.upload.seek(to: Int64(offset)) }
-    return CURL_SEEKFUNC_OK
+    return Unmanaged<Slot>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.upload.seek(to: Int64(offset), in: $0.request?.body) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    }
 }
 
 func aboutToSend(
@@ -88,6 +89,11 @@ extension Slot {
         case .append, .restartFromZero: break
         case .alreadyComplete, .reject: return true
         }
+        if request.asksBeforeBody {
+            self.pause.insert(.decision)
+            // Where it goes, and so how long it may be, is not known yet.
+            if case .memory = request.sink { return true }
+        }
         guard case .failed(let failure, let text)? = self.sink.start(self.head, of: request) else { return true }
         self.fail(failure, text)
         return false
@@ -95,6 +101,7 @@ extension Slot {
 
     fileprivate func body(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let sink = self.request?.sink, self.head.isComplete else { return 0 }
+        if self.pause.contains(.decision) { return Int(CURL_WRITEFUNC_PAUSE) }
         if self.request?.bytesPerSecondLimit != nil, self.throttle(at: self.time.monotonic()) != nil {
             self.pause.insert(.rate)
             self.note(.throttled)
@@ -115,9 +122,13 @@ extension Slot {
 
     fileprivate func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let body = self.request?.body else { return Int(CURL_READFUNC_ABORT) }
-        self.note(.moved)
         switch self.upload.read(into: buffer, from: body) {
-        case .bytes(let count): return count
+        case .bytes(let count):
+            self.note(.moved)
+            return count
+        case .wait:
+            self.pause.insert(.source)
+            return Int(CURL_READFUNC_PAUSE)
         case .failed(let failure, let text):
             self.fail(failure, text)
             return Int(CURL_READFUNC_ABORT)

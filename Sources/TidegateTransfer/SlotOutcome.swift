@@ -10,7 +10,7 @@ extension Slot {
         // Before it reaches the wire, libcurl's counts are those of the slot's last attempt.
         let isOnWire = self.wire.tries > 0
         // While we do not read, the server has no chance to send.
-        let isOurPause = !self.pause.isDisjoint(with: [.sink, .rate])
+        let isOurPause = !self.pause.isDisjoint(with: .ours)
         return AttemptProgress(
             offset: offset, receivedWire: isOnWire ? self.easy.offset(CURLINFO_SIZE_DOWNLOAD_T) : 0,
             received: self.sink.received, expected: self.expected(from: offset),

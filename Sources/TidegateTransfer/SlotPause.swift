@@ -5,14 +5,35 @@ extension Slot {
     /// Brings libcurl's pause in line with ours; may deliver bytes to the sink at once.
     func applyPause() -> Bool {
         var mask: Int32 = 0
-        if self.pause.contains(.user) { mask |= CURLPAUSE_RECV | CURLPAUSE_SEND }
-        if !self.pause.isDisjoint(with: [.sink, .rate]) { mask |= CURLPAUSE_RECV }
+        if !self.pause.isDisjoint(with: .receiving) { mask |= CURLPAUSE_RECV }
+        if !self.pause.isDisjoint(with: .sending) { mask |= CURLPAUSE_SEND }
         return curl_easy_pause(self.easy.raw, mask) == CURLE_OK
     }
 
     /// The sink takes bytes again.
     func unblock() {
         guard self.pause.remove(.sink) != nil else { return }
+        if !self.applyPause() { self.noteBroken() }
+    }
+
+    /// The request's body goes on.
+    func feed() {
+        guard self.pause.remove(.source) != nil else { return }
+        if !self.applyPause() { self.noteBroken() }
+    }
+
+    /// The body may come.
+    func proceed(into sink: BodySink?) {
+        guard self.pause.contains(.decision), var request = self.request else { return }
+        if let sink {
+            request.sink = sink
+            self.request = request
+        }
+        if case .failed(let failure, let text)? = self.sink.start(self.head, of: request) {
+            self.fail(failure, text)
+            return self.note(.broken)
+        }
+        self.pause.remove(.decision)
         if !self.applyPause() { self.noteBroken() }
     }
 

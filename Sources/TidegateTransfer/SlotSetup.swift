@@ -91,6 +91,8 @@ extension Slot {
         case (let method, .none): try self.easy.set(CURLOPT_CUSTOMREQUEST, method)
         case (let method, .bytes(let bytes)): try self.setUpload(method, Int64(bytes.count))
         case (let method, .file(_, let length)): try self.setUpload(method, length)
+        // -1 makes libcurl send chunks.
+        case (let method, .stream(_, let length)): try self.setUpload(method, length ?? -1)
         }
         if let credentials = request.credentials {
             try self.easy.set(CURLOPT_USERNAME, credentials.user)
@@ -144,6 +146,7 @@ extension AttemptBody {
         case .none: 0
         case .bytes(let bytes): Int64(bytes.count)
         case .file(_, let length): length
+        case .stream(_, let length): length ?? 0
         }
     }
 

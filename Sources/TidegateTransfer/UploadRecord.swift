@@ -13,12 +13,18 @@ struct UploadRecord {
         guard self.descriptor >= 0 else { throw FileError(operation: "open", path: path, code: errno) }
     }
 
-    /// Goes to a byte, for a repetition.
-    mutating func seek(to position: Int64) { self.position = position }
+    /// Goes to a byte, for a repetition; false where the body cannot.
+    mutating func seek(to position: Int64, in body: AttemptBody?) -> Bool {
+        if case .stream? = body { return position == self.position }
+        self.position = position
+        return true
+    }
 
     /// What a read gave.
     enum Step {
         case bytes(Int)
+        /// Nothing yet: stop sending.
+        case wait
         case failed(TaskFailure, String)
     }
 
@@ -34,6 +40,26 @@ struct UploadRecord {
             self.position += Int64(count)
             return .bytes(count)
         case .file(let path, let length): return self.read(into: buffer, path, length)
+        case .stream(let source, let length): return self.read(into: buffer, source, length)
+        }
+    }
+
+    private mutating func read(
+        into buffer: UnsafeMutableRawBufferPointer, _ source: any ChunkSource, _ length: Int64?
+    ) -> Step {
+        let wanted = length.map { Int(min(Int64(buffer.count), $0 - self.position)) } ?? buffer.count
+        guard wanted > 0 else { return .bytes(0) }
+        switch source.read(upTo: wanted) {
+        case .bytes(let bytes):
+            let count = min(bytes.count, wanted)
+            buffer.copyBytes(from: bytes.prefix(count))
+            self.position += Int64(count)
+            return .bytes(count)
+        case .wait: return .wait
+        case .end:
+            guard let length else { return .bytes(0) }
+            return .failed(.bodyChanged, "the body's stream ended after \(self.position) of \(length) bytes")
+        case .failed(let words): return .failed(.bodyChanged, words)
         }
     }
 
