@@ -18,10 +18,12 @@ package enum Catalogue {
         "tidegate_task_completions_total", by: ["kind", "outcome"], "Tasks that are over.")
     static let taskFailures = MetricDefinition.counter(
         "tidegate_task_failures_total", by: ["error_type", "party"],
-        "Tasks that failed, by cause and whose failure it was.")
+        "Tasks that failed, by cause and whose failure it was."
+    ).withExemplars()
     static let taskDuration = MetricDefinition.histogram(
         "tidegate_task_duration_seconds", in: .seconds, by: ["kind", "outcome"], bounds: Buckets.tasks,
-        "Time from a task's first resume to its end, waits included.")
+        "Time from a task's first resume to its end, waits included."
+    ).withExemplars()
     static let stalledTasks = MetricDefinition.gauge(
         "tidegate_stalled_tasks", "Running tasks without a byte for longer than the stall time.")
     static let oldestTaskStart = MetricDefinition.gauge(
@@ -31,10 +33,12 @@ package enum Catalogue {
     // MARK: Attempts
 
     static let requestAttempts = MetricDefinition.counter(
-        "tidegate_request_attempts_total", by: ["method", "code"], "Tries on the wire, by status or none.")
+        "tidegate_request_attempts_total", by: ["method", "code"], "Tries on the wire, by status or none."
+    ).withExemplars()
     static let requestDuration = MetricDefinition.histogram(
         "tidegate_request_duration_seconds", in: .seconds, by: ["method", "code_class"], bounds: Buckets.requests,
-        "Time of one try on the wire, to its last byte or its failure.")
+        "Time of one try on the wire, to its last byte or its failure."
+    ).withExemplars()
     static let requestPhaseDuration = MetricDefinition.histogram(
         "tidegate_request_phase_duration_seconds", in: .seconds, by: ["phase"], bounds: Buckets.phases,
         "Time of the phases that a try went through; a reused connection has no resolve, connect and tls.")

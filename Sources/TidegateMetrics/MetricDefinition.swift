@@ -33,6 +33,22 @@ package struct MetricDefinition: Sendable {
     package let labels: [String]
     /// Where the values come from.
     package let origin: Origin
+    /// Whether its series name a task to look at.
+    var hasExemplars = false
+    /// Where a histogram's observations are counted; one for all its series.
+    let layout: HistogramLayout
+
+    package init(
+        name: String, help: String, kind: Kind, unit: Unit, labels: [String], origin: Origin
+    ) {
+        self.name = name
+        self.help = help
+        self.kind = kind
+        self.unit = unit
+        self.labels = labels
+        self.origin = origin
+        self.layout = kind.layout
+    }
 
     /// The family's name, which OpenMetrics writes without `_total`.
     package var family: String {
@@ -47,10 +63,23 @@ package struct MetricDefinition: Sendable {
         }
     }
 
-    var bounds: [Double] {
-        switch self.kind {
-        case .counter, .gauge: []
-        case .histogram(let bounds): bounds
+    var bounds: [Double] { self.layout.bounds }
+
+    /// The same, with exemplars.
+    func withExemplars() -> MetricDefinition {
+        var copy = self
+        copy.hasExemplars = true
+        return copy
+    }
+}
+
+extension MetricDefinition.Kind {
+    private static let none = HistogramLayout(bounds: [])
+
+    fileprivate var layout: HistogramLayout {
+        switch self {
+        case .counter, .gauge: MetricDefinition.Kind.none
+        case .histogram(let bounds): HistogramLayout(bounds: bounds)
         }
     }
 }

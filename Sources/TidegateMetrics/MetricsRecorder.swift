@@ -14,9 +14,10 @@ package final class MetricsRecorder: Sendable {
     private let bus: BusRecorder
     private let daemon: DaemonRecorder
 
-    /// A recorder of a monitor that started at `start`; its level is unknown from then to the first verdict.
-    package init(build: BuildInfo, start: MonotonicTime) {
-        let registry = Registry()
+    /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
+    /// verdict.
+    package init(build: BuildInfo, start: MonotonicTime, wall: WallTime) {
+        let registry = Registry(start: wall)
         self.registry = registry
         self.tasks = TaskRecorder(registry)
         self.attempts = AttemptRecorder(registry)
@@ -44,7 +45,7 @@ package final class MetricsRecorder: Sendable {
             self.netlink.record(netlink)
         case .task(let task):
             self.bus.record(.task)
-            self.record(task)
+            self.record(task, at: event.time)
         case .session(let session):
             self.bus.record(.session)
             self.attempts.record(session)
@@ -54,12 +55,14 @@ package final class MetricsRecorder: Sendable {
         }
     }
 
-    /// The whole exposition.
-    package func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat) -> [UInt8] {
-        self.registry.exposition(of: inputs, in: format)
+    /// The exposition of all families, or of those in `choice`.
+    package func exposition(
+        of inputs: ScrapeInputs, in format: ExpositionFormat, choice: FamilyChoice = .all
+    ) -> [UInt8] {
+        self.registry.exposition(of: inputs, in: format, choice: choice)
     }
 
-    private func record(_ event: TaskEvent) {
+    private func record(_ event: TaskEvent, at time: WallTime) {
         switch event.change {
         case .created: self.tasks.created(event.kind)
         case .resumed: self.tasks.resumed()
@@ -68,19 +71,20 @@ package final class MetricsRecorder: Sendable {
         case .released(let reason, let duration): self.tasks.released(reason, after: duration)
         case .gate(let result, let waited): self.gate.record(result, waited: waited)
         case .progress(_, let delta): self.attempts.moved(delta, kind: event.kind)
-        case .attemptFailed(let summary, _, _, isCharged: _): self.attempts.ended(summary, isSuccess: false)
-        case .attemptSucceeded(let summary): self.attempts.ended(summary, isSuccess: true)
+        case .attemptFailed(let summary, _, _, isCharged: _):
+            self.attempts.ended(summary, of: event.id, at: time, isSuccess: false)
+        case .attemptSucceeded(let summary): self.attempts.ended(summary, of: event.id, at: time, isSuccess: true)
         case .retryScheduled(let reason, let delay): self.attempts.retried(reason, delay: delay)
         case .retriesExhausted(let reason): self.attempts.exhausted(reason)
         case .restarted: self.attempts.restarted()
         case .refetched(let bytes): self.attempts.refetched(bytes)
-        case .completed(let result): self.completed(result)
+        case .completed(let result): self.completed(result, of: event.id, at: time)
         case .attemptStarted, .responseHead, .moved, .moveFailed: break
         }
     }
 
-    private func completed(_ result: TaskResult) {
-        self.tasks.completed(result)
+    private func completed(_ result: TaskResult, of id: TaskID, at time: WallTime) {
+        self.tasks.completed(result, Exemplar.Source(task: id, time: time))
         self.attempts.completed(result)
     }
 }

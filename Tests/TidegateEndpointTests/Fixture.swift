@@ -39,7 +39,7 @@ struct Fixture {
     init() {
         self.bus = EventBus(time: self.time)
         let build = BuildInfo(version: "1.2.3", revision: "abc", swiftVersion: "6.3", architecture: "x86_64")
-        self.recorder = MetricsRecorder(build: build, start: self.time.monotonic())
+        self.recorder = MetricsRecorder(build: build, start: self.time.monotonic(), wall: self.time.wall())
         self.bus.attach(Passing(recorder: self.recorder))
         self.configuration.listen = [ListenAddress(host: "127.0.0.1", port: 0)]
         self.configuration.version = "1.2.3"

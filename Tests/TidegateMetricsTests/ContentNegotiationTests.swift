@@ -22,8 +22,8 @@ import Testing
     @Test(
         "Scrapers and people get the best format that they accept, and never a refusal",
         arguments: [
-            (Self.prometheus242, .openMetrics), (Self.nativeHistograms, .openMetrics),
-            (Self.prometheus314, .openMetrics), (Self.protobufFirst, .openMetrics), (Self.browser, .text),
+            (Self.prometheus242, .openMetrics), (Self.nativeHistograms, .protobuf),
+            (Self.prometheus314, .openMetrics), (Self.protobufFirst, .protobuf), (Self.browser, .text),
             (nil, .text), ("", .text), ("*/*", .text), ("text/*", .text), ("application/*", .openMetrics),
             ("application/json", .text), ("application/openmetrics-text", .openMetricsDraft),
             ("application/openmetrics-text; version=0.0.1", .openMetricsDraft),
@@ -43,6 +43,8 @@ import Testing
             ("application/openmetrics-text;version=1.0.0;q=nonsense,text/plain;q=0.1", .text),
             ("application/openmetrics-text;version=1.0.0;q=7,text/plain;q=0.1", .text),
             (" application/openmetrics-text ; version=1.0.0 ; q=0.3 , text/plain ; q=0.2 ", .openMetrics),
+            ("application/vnd.google.protobuf;proto=other.Message;encoding=delimited,text/plain;q=0.1", .text),
+            ("application/vnd.google.protobuf;encoding=text,application/openmetrics-text;q=0.1", .openMetricsDraft),
             (";;,,/;=,q=1", .text),
         ] as [(String?, ExpositionFormat)])
     func format(_ header: String?, _ expected: ExpositionFormat) {

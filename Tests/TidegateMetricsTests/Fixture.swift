@@ -14,7 +14,7 @@ struct Fixture {
 
     init() {
         let build = BuildInfo(version: "1.2.3", revision: "abcdef", swiftVersion: "6.3", architecture: "x86_64")
-        self.recorder = MetricsRecorder(build: build, start: self.time.monotonic())
+        self.recorder = MetricsRecorder(build: build, start: self.time.monotonic(), wall: self.time.wall())
         self.bus = EventBus(time: self.time)
         self.bus.attach(Passing(recorder: self.recorder))
     }
@@ -55,7 +55,9 @@ struct Fixture {
     /// The samples by series, as they stand in the exposition.
     func series(of inputs: ScrapeInputs? = nil) -> [String: Double] {
         var series: [String: Double] = [:]
-        for line in self.text(of: inputs).split(separator: "\n") where !line.hasPrefix("#") {
+        for whole in self.text(of: inputs).split(separator: "\n") where !whole.hasPrefix("#") {
+            // An exemplar is no part of the sample.
+            let line = whole.range(of: " # {").map { whole[..<$0.lowerBound] } ?? whole
             guard let space = line.lastIndex(of: " ") else { continue }
             series[String(line[..<space])] = Double(line[line.index(after: space)...])
         }

@@ -51,7 +51,7 @@ import TidegateTestKit
         }
         var output = Output(reusing: [], format: .text)
         histogram.write(to: &output)
-        let text = String(decoding: output.bytes, as: UTF8.self)
+        let text = String(decoding: output.finish(), as: UTF8.self)
         let total = Self.publishers * Self.rounds
         #expect(text.contains("tidegate_task_retry_backoff_seconds_bucket{le=\"+Inf\"} \(total)\n"))
         #expect(text.contains("tidegate_task_retry_backoff_seconds_count \(total)\n"))
@@ -64,7 +64,7 @@ import TidegateTestKit
         for value in [0.01, 0.02, 3600, 3601, .nan, .infinity] { histogram.observe(value) }
         var output = Output(reusing: [], format: .text)
         histogram.write(to: &output)
-        let text = String(decoding: output.bytes, as: UTF8.self)
+        let text = String(decoding: output.finish(), as: UTF8.self)
         #expect(text.contains("{le=\"0.01\"} 1\n"))
         #expect(text.contains("{le=\"0.1\"} 2\n"))
         #expect(text.contains("{le=\"3600.0\"} 3\n"))

@@ -35,14 +35,14 @@ import Testing
         ] as [(Double, String)])
     func sample(_ value: Double, _ expected: String) {
         var output = Output(reusing: [], format: .text)
-        output.sample(Array("a ".utf8), value)
-        #expect(String(decoding: output.bytes, as: UTF8.self) == "a \(expected)\n")
+        output.gauge(SeriesName(.gauge("a", ""), []), value)
+        #expect(String(decoding: output.finish(), as: UTF8.self) == "a \(expected)\n")
     }
 
     @Test("Counts are written to the last digit", arguments: [0, 9, 10, 12345, UInt64.max])
     func count(_ value: UInt64) {
         var output = Output(reusing: [], format: .text)
-        output.sample(Array("a ".utf8), value)
-        #expect(String(decoding: output.bytes, as: UTF8.self) == "a \(value)\n")
+        output.counter(SeriesName(.counter("a", ""), []), value)
+        #expect(String(decoding: output.finish(), as: UTF8.self) == "a \(value)\n")
     }
 }

@@ -14,6 +14,8 @@ package enum ContentNegotiation {
     private struct Clause {
         let type: String
         var version: String?
+        var isMetricFamilies = true
+        var isDelimited = true
         var quality = 1.0
 
         init?(_ text: Substring) {
@@ -25,6 +27,8 @@ package enum ContentNegotiation {
                 guard pair.count == 2 else { continue }
                 switch pair[0].lowercased() {
                 case "version": self.version = pair[1]
+                case "proto": self.isMetricFamilies = pair[1] == "io.prometheus.client.MetricFamily"
+                case "encoding": self.isDelimited = pair[1] == "delimited"
                 case "q":
                     guard let quality = Double(pair[1]), (0...1).contains(quality) else { return nil }
                     self.quality = quality
@@ -38,6 +42,7 @@ package enum ContentNegotiation {
             switch (self.type, self.version) {
             case ("application/openmetrics-text", "1.0.0"), ("application/*", nil): .openMetrics
             case ("application/openmetrics-text", "0.0.1"), ("application/openmetrics-text", nil): .openMetricsDraft
+            case ("application/vnd.google.protobuf", nil) where self.isMetricFamilies && self.isDelimited: .protobuf
             case ("text/plain", "0.0.4"), ("text/plain", nil), ("text/*", nil), ("*/*", nil): .text
             default: nil
             }

@@ -6,6 +6,9 @@ package enum ExpositionFormat: Sendable, CaseIterable {
     case openMetricsDraft
     /// The Prometheus text format 0.0.4.
     case text
+    /// Prometheus's protobuf messages, each with its length before it: the only way for native histograms and start
+    /// times.
+    case protobuf
 
     /// The `Content-Type` that goes with the body.
     package var contentType: String {
@@ -13,8 +16,18 @@ package enum ExpositionFormat: Sendable, CaseIterable {
         case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
         case .openMetricsDraft: "application/openmetrics-text; version=0.0.1; charset=utf-8"
         case .text: "text/plain; version=0.0.4; charset=utf-8"
+        case .protobuf:
+            "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
         }
     }
 
-    var isOpenMetrics: Bool { self != .text }
+    var isOpenMetrics: Bool {
+        switch self {
+        case .openMetrics, .openMetricsDraft: true
+        case .text, .protobuf: false
+        }
+    }
+
+    /// Whether exemplars have a place in it.
+    var hasExemplars: Bool { self != .text }
 }

@@ -1,42 +1,136 @@
-/// The exposition while it is being written.
+internal import TidegateModel
+
+/// The exposition while it is being written, in any format.
 struct Output {
+    private var writer: ProtobufWriter
+    /// The text so far, or the messages.
     private(set) var bytes: [UInt8]
     private(set) var series = 0
     let format: ExpositionFormat
+    /// Since when counters count, for the formats that tell.
+    let start: WallTime
+    private var family: ProtobufWriter.Mark?
+    private var familyStart = 0
 
     /// Writes into `buffer`'s storage.
-    init(reusing buffer: consuming [UInt8], format: ExpositionFormat) {
-        self.bytes = buffer
-        self.bytes.removeAll(keepingCapacity: true)
+    init(reusing buffer: consuming [UInt8], format: ExpositionFormat, start: WallTime = WallTime(microseconds: 0)) {
+        buffer.removeAll(keepingCapacity: true)
+        self.bytes = format == .protobuf ? [] : buffer
+        self.writer = ProtobufWriter(format == .protobuf ? buffer : [])
         self.format = format
+        self.start = start
     }
 
-    mutating func write(_ header: Header) {
-        self.bytes += self.format.isOpenMetrics ? header.openMetrics : header.text
+    /// Everything written, ending the exposition.
+    consuming func finish() -> [UInt8] {
+        guard self.format != .protobuf else { return self.writer.bytes }
+        if self.format.isOpenMetrics { self.bytes += "# EOF\n".utf8 }
+        return self.bytes
     }
 
-    mutating func sample(_ prefix: some Collection<UInt8>, _ value: UInt64) {
-        self.bytes += prefix
-        self.digits(of: value)
+    // MARK: Families
+
+    mutating func open(_ header: Header) {
+        switch self.format {
+        case .openMetrics, .openMetricsDraft: self.bytes += header.openMetrics
+        case .text: self.bytes += header.text
+        case .protobuf:
+            self.family = self.writer.openDelimited()
+            self.writer.raw(header.protobuf)
+            self.familyStart = self.series
+        }
+    }
+
+    /// Ends the family; a protobuf family without a sample is left out.
+    mutating func close() {
+        guard let family = self.family else { return }
+        if self.series == self.familyStart { self.writer.discard(family) } else { self.writer.close(family) }
+        self.family = nil
+    }
+
+    // MARK: Samples
+
+    mutating func counter(_ name: borrowing SeriesName, _ whole: UInt64, exemplar: Exemplar? = nil) {
+        guard self.format != .protobuf else { return self.counterMessage(name, Double(whole), exemplar) }
+        self.bytes += name.text
+        self.digits(of: whole)
+        self.endLine(exemplar)
+    }
+
+    mutating func counter(_ name: borrowing SeriesName, _ value: Double, exemplar: Exemplar? = nil) {
+        guard self.format != .protobuf else { return self.counterMessage(name, value, exemplar) }
+        self.bytes += name.text
+        self.number(value)
+        self.endLine(exemplar)
+    }
+
+    mutating func gauge(_ name: borrowing SeriesName, _ value: Double) {
+        guard self.format != .protobuf else {
+            let mark = self.writer.open(4)
+            self.writer.raw(name.pairs)
+            let gauge = self.writer.open(2)
+            self.writer.double(1, value)
+            self.writer.close(gauge)
+            self.writer.close(mark)
+            self.series += 1
+            return
+        }
+        self.bytes += name.text
+        self.number(value)
         self.endLine()
     }
 
-    mutating func sample(_ prefix: some Collection<UInt8>, _ value: Double) {
-        self.bytes += prefix
+    mutating func histogram(_ name: borrowing HistogramName, _ reading: borrowing HistogramReading) {
+        guard self.format != .protobuf else {
+            self.series += reading.counts.count + 2
+            return reading.write(to: &self.writer, pairs: name.pairs, start: self.start)
+        }
+        var total: UInt64 = 0
+        for (position, count) in reading.counts.enumerated() {
+            total += count
+            self.bytes += name.bucket(position)
+            self.digits(of: total)
+            self.endLine(reading.exemplars.isEmpty ? nil : reading.exemplars[position])
+        }
+        self.bytes += name.sum
+        self.number(reading.sum)
+        self.endLine()
+        self.bytes += name.count
+        self.digits(of: total)
+        self.endLine()
+    }
+
+    private mutating func counterMessage(_ name: borrowing SeriesName, _ value: Double, _ exemplar: Exemplar?) {
+        let mark = self.writer.open(4)
+        self.writer.raw(name.pairs)
+        let counter = self.writer.open(3)
+        self.writer.double(1, value)
+        if let exemplar {
+            let place = self.writer.open(2)
+            exemplar.write(to: &self.writer)
+            self.writer.close(place)
+        }
+        let time = self.writer.open(3)
+        self.writer.timestamp(self.start)
+        self.writer.close(time)
+        self.writer.close(counter)
+        self.writer.close(mark)
+        self.series += 1
+    }
+
+    // MARK: Text
+
+    private mutating func number(_ value: Double) {
         // Counts are exact and quick to write; a whole negative number and minus zero are rare enough for the long way.
         if value > 0 || value.bitPattern == 0, value < 9e15, value == value.rounded() {
             self.digits(of: UInt64(value))
         } else {
             self.bytes += NumberText.float(value).utf8
         }
-        self.endLine()
     }
 
-    mutating func end() {
-        if self.format.isOpenMetrics { self.bytes += "# EOF\n".utf8 }
-    }
-
-    private mutating func endLine() {
+    private mutating func endLine(_ exemplar: Exemplar? = nil) {
+        if let exemplar, self.format.isOpenMetrics { self.bytes += exemplar.text }
         self.bytes.append(UInt8(ascii: "\n"))
         self.series += 1
     }
@@ -51,22 +145,5 @@ struct Output {
             rest /= 10
         } while rest > 0
         for position in first..<20 { self.bytes.append(digits[position]) }
-    }
-}
-
-/// A family's metadata lines, once for each kind of format.
-struct Header: Sendable {
-    let openMetrics: [UInt8]
-    let text: [UInt8]
-
-    init(_ definition: MetricDefinition) {
-        var lines = Array("# TYPE \(definition.family) \(definition.typeName)\n".utf8)
-        if definition.unit != .none { lines += "# UNIT \(definition.family) \(definition.unit.rawValue)\n".utf8 }
-        lines += "# HELP \(definition.family) ".utf8
-        lines += Escaping.help(definition.help, for: .openMetrics)
-        self.openMetrics = lines + "\n".utf8
-        var classic = Array("# HELP \(definition.name) ".utf8)
-        classic += Escaping.help(definition.help, for: .text)
-        self.text = classic + "\n# TYPE \(definition.name) \(definition.typeName)\n".utf8
     }
 }

@@ -26,10 +26,11 @@ struct AttemptRecorder: Sendable {
         self.epochs = registry.counter(Catalogue.networkEpochs)
     }
 
-    func ended(_ summary: AttemptSummary, isSuccess: Bool) {
+    func ended(_ summary: AttemptSummary, of task: TaskID, at time: WallTime, isSuccess: Bool) {
         let method = RequestMethod(summary.method)
-        self.attempts[AttemptKey(method: method, status: summary.status)].add()
-        self.durations[Two(method, CodeClass(status: summary.status))].observe(summary.duration)
+        let source = Exemplar.Source(task: task, attempt: summary.number, time: time)
+        self.attempts[AttemptKey(method: method, status: summary.status)].add(from: source)
+        self.durations[Two(method, CodeClass(status: summary.status))].observe(summary.duration, from: source)
         for phase in PhaseDurations.Phase.allCases {
             if let duration = summary.phases[phase] { self.phases[phase].observe(duration) }
         }

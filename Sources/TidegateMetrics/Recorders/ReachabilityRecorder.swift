@@ -36,14 +36,12 @@ struct ReachabilityRecorder: Sendable {
 final class LevelSecondsFamily: Family {
     let definition: MetricDefinition
     private let clock: Mutex<LevelClock>
-    private let prefixes: [(level: Level, prefix: [UInt8])]
+    private let names: [(level: Level, name: SeriesName)]
 
     init(_ definition: MetricDefinition, start: MonotonicTime) {
         self.definition = definition
         self.clock = Mutex(LevelClock(level: .unknown, since: start))
-        self.prefixes = Level.allCases.map {
-            ($0, Escaping.samplePrefix(definition.name, definition.labels, [$0.label]))
-        }
+        self.names = Level.allCases.map { ($0, SeriesName(definition, [$0.label])) }
     }
 
     func change(to level: Level, at moment: MonotonicTime) {
@@ -52,8 +50,8 @@ final class LevelSecondsFamily: Family {
 
     func write(to output: inout Output, from inputs: ScrapeInputs) {
         let clock = self.clock.withLock { $0 }
-        for (level, prefix) in self.prefixes {
-            output.sample(prefix, clock.total(level, until: inputs.now).metricSeconds)
+        for (level, name) in self.names {
+            output.counter(name, clock.total(level, until: inputs.now).metricSeconds)
         }
     }
 }

@@ -48,11 +48,11 @@ struct TaskRecorder: Sendable {
 
     func released(_ reason: HoldReason, after duration: Duration) { self.heldSeconds[reason].add(duration) }
 
-    func completed(_ result: TaskResult) {
+    func completed(_ result: TaskResult, _ source: Exemplar.Source) {
         let key = Two(result.kind, result.outcome)
         self.completions[key].add()
-        self.durations[key].observe(result.duration)
+        self.durations[key].observe(result.duration, from: source)
         guard result.outcome == .failure else { return }
-        self.failures[Two(result.failure ?? .internal, result.attribution?.party ?? .unknown)].add()
+        self.failures[Two(result.failure ?? .internal, result.attribution?.party ?? .unknown)].add(from: source)
     }
 }

@@ -2,17 +2,25 @@ internal import Synchronization
 
 /// One series of a counter: whole steps take the fast way, parts of a second the other.
 final class Counter: MetricChild {
-    private let prefix: [UInt8]
+    private let name: SeriesName
     private let whole = Atomic<UInt64>(0)
     private let fractional = AtomicDouble(0)
+    private let exemplars: ExemplarSlots?
 
     init(_ definition: MetricDefinition, values: [String]) {
-        self.prefix = Escaping.samplePrefix(definition.name, definition.labels, values)
+        self.name = SeriesName(definition, values)
+        self.exemplars = definition.hasExemplars ? ExemplarSlots(count: 1) : nil
     }
 
     /// Counts `steps` more.
     func add(_ steps: UInt64 = 1) {
         self.whole.wrappingAdd(steps, ordering: .relaxed)
+    }
+
+    /// Counts one more, and where it comes from.
+    func add(from source: @autoclosure () -> Exemplar.Source) {
+        self.add()
+        self.exemplars?.offer(source(), 1, at: 0)
     }
 
     /// Counts `steps` more; a negative number counts nothing.
@@ -21,18 +29,21 @@ final class Counter: MetricChild {
     }
 
     /// Counts a duration in seconds; a negative one counts nothing.
-    func add(_ duration: Duration) {
-        let seconds = duration.metricSeconds
-        if seconds > 0 { self.fractional.add(seconds) }
+    func add(_ duration: Duration) { self.add(fraction: duration.metricSeconds) }
+
+    /// Counts a part or a multiple of one; what is not a positive number counts nothing.
+    func add(fraction: Double) {
+        if fraction > 0, fraction.isFinite { self.fractional.add(fraction) }
     }
 
     func write(to output: inout Output) {
         let whole = self.whole.load(ordering: .relaxed)
         let fraction = self.fractional.value
+        let exemplar = output.format.hasExemplars ? self.exemplars?.take().first ?? nil : nil
         if fraction == 0 {
-            output.sample(self.prefix, whole)
+            output.counter(self.name, whole, exemplar: exemplar)
         } else {
-            output.sample(self.prefix, Double(whole) + fraction)
+            output.counter(self.name, Double(whole) + fraction, exemplar: exemplar)
         }
     }
 }

@@ -98,14 +98,17 @@ final class CollectedFamily: Family {
     func write(to output: inout Output, from inputs: ScrapeInputs) {
         var samples = Samples(definition: self.definition)
         self.collect(inputs, &samples)
-        for (prefix, value) in samples.lines { output.sample(prefix, value) }
+        let isCounter = self.definition.kind == .counter
+        for (name, value) in samples.lines {
+            if isCounter { output.counter(name, value) } else { output.gauge(name, value) }
+        }
     }
 }
 
 /// What one collected metric has to say in one scrape.
 struct Samples {
     let definition: MetricDefinition
-    fileprivate private(set) var lines: [(prefix: [UInt8], value: Double)] = []
+    fileprivate private(set) var lines: [(name: SeriesName, value: Double)] = []
     private var seen: Set<[String]> = []
 
     init(definition: MetricDefinition) {
@@ -115,11 +118,11 @@ struct Samples {
     /// Adds a sample; of two with the same labels the first one counts.
     mutating func add(_ values: String..., value: Double) {
         guard values.count == self.definition.labels.count, self.seen.insert(values).inserted else { return }
-        self.lines.append((Escaping.samplePrefix(self.definition.name, self.definition.labels, values), value))
+        self.lines.append((SeriesName(self.definition, values), value))
     }
 
     mutating func add(_ values: String..., value: some BinaryInteger) {
         guard values.count == self.definition.labels.count, self.seen.insert(values).inserted else { return }
-        self.lines.append((Escaping.samplePrefix(self.definition.name, self.definition.labels, values), Double(value)))
+        self.lines.append((SeriesName(self.definition, values), Double(value)))
     }
 }

@@ -1,10 +1,10 @@
 /// One series of a gauge that events set; not written before the first value.
 final class Gauge: MetricChild {
-    private let prefix: [UInt8]
+    private let name: SeriesName
     private let current = AtomicDouble(.nan)
 
     init(_ definition: MetricDefinition, values: [String]) {
-        self.prefix = Escaping.samplePrefix(definition.name, definition.labels, values)
+        self.name = SeriesName(definition, values)
     }
 
     func set(_ value: Double) {
@@ -13,6 +13,6 @@ final class Gauge: MetricChild {
 
     func write(to output: inout Output) {
         let value = self.current.value
-        if !value.isNaN { output.sample(self.prefix, value) }
+        if !value.isNaN { output.gauge(self.name, value) }
     }
 }

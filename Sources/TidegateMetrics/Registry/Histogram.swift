@@ -1,69 +1,87 @@
 internal import Synchronization
 
-/// One series set of a histogram.
+/// One series set of a histogram, classic and native at once.
 ///
-/// Buckets count only their own observations and are summed up while being written; `_count` is that sum, so that it
+/// Cells count only their own observations and are summed up while being written; `_count` is that sum, so that it
 /// always equals the `+Inf` bucket.
 final class Histogram: MetricChild {
-    private static let capacity = 20
-
-    private let bounds: [Double]
-    // A fixed number of cells keeps them in the object itself; the bounds say how many are in use.
-    private let cells: InlineArray<20, Atomic<UInt64>>
+    private let layout: HistogramLayout
+    // A fixed number of cells keeps them in the object itself.
+    private let cells: InlineArray<272, Atomic<UInt64>>
     private let sum = AtomicDouble(0)
-    private let lines: Lines
+    private let name: HistogramName
+    private let exemplars: ExemplarSlots?
 
     init(_ definition: MetricDefinition, values: [String]) {
-        self.bounds = Array(definition.bounds.prefix(Histogram.capacity - 1))
+        let layout = definition.layout
+        self.layout = layout
         self.cells = InlineArray { _ in Atomic(0) }
-        self.lines = Lines(definition, values: values, bounds: self.bounds)
+        self.name = HistogramName(definition, values: values, bounds: layout.bounds)
+        self.exemplars = definition.hasExemplars ? ExemplarSlots(count: layout.bounds.count + 1) : nil
     }
 
     /// Counts an observation in seconds or bytes; what is not a number is no observation.
-    func observe(_ value: Double) {
+    func observe(_ value: Double, from source: @autoclosure () -> Exemplar.Source? = nil) {
         guard !value.isNaN else { return }
-        var position = 0
-        while position < self.bounds.count, value > self.bounds[position] { position += 1 }
-        self.cells[position].wrappingAdd(1, ordering: .relaxed)
+        let cell = self.layout.cell(of: value)
+        self.cells[cell].wrappingAdd(1, ordering: .relaxed)
         self.sum.add(value)
+        guard let exemplars = self.exemplars, value.isFinite, let source = source() else { return }
+        exemplars.offer(source, value, at: Int(self.layout.classic[cell]))
     }
 
-    func observe(_ duration: Duration) {
-        self.observe(max(0, duration.metricSeconds))
+    func observe(_ duration: Duration, from source: @autoclosure () -> Exemplar.Source? = nil) {
+        self.observe(max(0, duration.metricSeconds), from: source())
     }
 
     func write(to output: inout Output) {
-        var total: UInt64 = 0
-        for position in 0...self.bounds.count {
-            total += self.cells[position].load(ordering: .relaxed)
-            output.sample(self.lines.bucket(position), total)
-        }
-        output.sample(self.lines.sum, self.sum.value)
-        output.sample(self.lines.count, total)
+        output.histogram(self.name, self.reading(withExemplars: output.format.hasExemplars))
     }
 
-    /// Everything but the numbers, written once; the buckets' beginnings stand in one array behind each other.
-    private struct Lines: Sendable {
-        private let buckets: [UInt8]
-        private let ends: [Int]
-        let sum: [UInt8]
-        let count: [UInt8]
-
-        init(_ definition: MetricDefinition, values: [String], bounds: [Double]) {
-            var (buckets, ends): ([UInt8], [Int]) = ([], [0])
-            for bound in bounds + [.infinity] {
-                buckets += Escaping.samplePrefix(
-                    definition.name + "_bucket", definition.labels + ["le"], values + [NumberText.float(bound)])
-                ends.append(buckets.count)
+    private func reading(withExemplars: Bool) -> HistogramReading {
+        var counts = [UInt64](repeating: 0, count: self.layout.bounds.count + 1)
+        var native: [(bucket: Int, count: UInt64)] = []
+        for cell in 0..<self.layout.ends.count {
+            let count = self.cells[cell].load(ordering: .relaxed)
+            guard count > 0 else { continue }
+            counts[Int(self.layout.classic[cell])] += count
+            let bucket = Int(self.layout.native[cell])
+            if native.last?.bucket == bucket {
+                native[native.count - 1].count += count
+            } else {
+                native.append((bucket, count))
             }
-            self.buckets = buckets
-            self.ends = ends
-            self.sum = Escaping.samplePrefix(definition.name + "_sum", definition.labels, values)
-            self.count = Escaping.samplePrefix(definition.name + "_count", definition.labels, values)
         }
+        return HistogramReading(
+            layout: self.layout, counts: counts, native: native, sum: self.sum.value,
+            exemplars: withExemplars ? self.exemplars?.take() ?? [] : [])
+    }
+}
 
-        func bucket(_ position: Int) -> ArraySlice<UInt8> {
-            self.buckets[self.ends[position]..<self.ends[position + 1]]
+/// Everything of a histogram's lines but the numbers, written once; the buckets' beginnings stand in one array behind
+/// each other.
+struct HistogramName: Sendable {
+    private let buckets: [UInt8]
+    private let ends: [Int]
+    let sum: [UInt8]
+    let count: [UInt8]
+    let pairs: [UInt8]
+
+    init(_ definition: MetricDefinition, values: [String], bounds: [Double]) {
+        var (buckets, ends): ([UInt8], [Int]) = ([], [0])
+        for bound in bounds + [.infinity] {
+            buckets += Escaping.samplePrefix(
+                definition.name + "_bucket", definition.labels + ["le"], values + [NumberText.float(bound)])
+            ends.append(buckets.count)
         }
+        self.buckets = buckets
+        self.ends = ends
+        self.sum = Escaping.samplePrefix(definition.name + "_sum", definition.labels, values)
+        self.count = Escaping.samplePrefix(definition.name + "_count", definition.labels, values)
+        self.pairs = SeriesName.pairs(definition.labels, values)
+    }
+
+    func bucket(_ position: Int) -> ArraySlice<UInt8> {
+        self.buckets[self.ends[position]..<self.ends[position + 1]]
     }
 }

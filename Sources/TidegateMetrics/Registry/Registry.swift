@@ -1,13 +1,20 @@
 internal import Synchronization
+internal import TidegateModel
 
 /// The families in the order of the exposition; who makes a family keeps it and its children.
 final class Registry: Sendable {
+    // Every counter was 0 then, also one whose series came later.
+    private let start: WallTime
     private let state = Mutex(State())
 
     private struct State {
         var families: [(header: Header, family: any Family)] = []
         // Kept between scrapes, so that a scrape allocates its answer only.
         var buffer: [UInt8] = []
+    }
+
+    init(start: WallTime) {
+        self.start = start
     }
 
     var definitions: [MetricDefinition] {
@@ -39,19 +46,23 @@ final class Registry: Sendable {
         _ = self.adding(CollectedFamily(definition, collect: collect))
     }
 
-    /// The whole exposition; the last family is the number of samples before it.
-    func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat) -> [UInt8] {
+    /// The exposition of the families in `choice`; the last family is the number of samples before it.
+    func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat, choice: FamilyChoice) -> [UInt8] {
         self.state.withLock { state in
-            var output = Output(reusing: state.buffer.taken(), format: format)
-            for (header, family) in state.families {
-                output.write(header)
+            var output = Output(reusing: state.buffer.taken(), format: format, start: self.start)
+            for (header, family) in state.families where choice.includes(family.definition) {
+                output.open(header)
                 family.write(to: &output, from: inputs)
+                output.close()
             }
             let own = Catalogue.metricSeries
-            output.write(Header(own))
-            output.sample(Escaping.samplePrefix(own.name, [], []), UInt64(output.series))
-            output.end()
-            state.buffer = output.bytes
+            if choice.includes(own) {
+                let count = output.series
+                output.open(Header(own))
+                output.gauge(SeriesName(own, []), Double(count))
+                output.close()
+            }
+            state.buffer = output.finish()
             return state.buffer.copied()
         }
     }

@@ -45,7 +45,7 @@ import TidegateTestKit
 
     @Test(
         "No sample stands twice, no family is interrupted, and buckets never shrink",
-        arguments: ExpositionFormat.allCases)
+        arguments: ExpositionFormat.allCases.filter { $0 != .protobuf })
     func shape(_ format: ExpositionFormat) throws {
         let file = try self.exposition(format)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -95,6 +95,7 @@ enum Shape {
         var lastBucket: (series: String, value: Double)?
         for line in text.split(separator: "\n") {
             if line.hasPrefix("# TYPE ") { families.append(String(line.split(separator: " ")[2])) }
+            let line = line.range(of: " # {").map { line[..<$0.lowerBound] } ?? line
             guard !line.hasPrefix("#"), let space = line.lastIndex(of: " ") else { continue }
             let (key, value) = (line[..<space], Double(line[space...].dropFirst()) ?? .nan)
             if !seen.insert(key).inserted { faults.append("\(key) stands twice") }

@@ -1,0 +1,106 @@
+/// Writes protobuf's wire format: tags, varints, and messages whose length is known only at their end.
+struct ProtobufWriter: Sendable {
+    private(set) var bytes: [UInt8]
+
+    /// Writes behind what is in `buffer`.
+    init(_ buffer: consuming [UInt8] = []) {
+        self.bytes = buffer
+    }
+
+    mutating func varint(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            self.bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        self.bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// An unsigned number or an enumeration's case.
+    mutating func number(_ field: Int, _ value: UInt64) {
+        self.tag(field, 0)
+        self.varint(value)
+    }
+
+    /// A signed number (sint32, sint64).
+    mutating func signed(_ field: Int, _ value: Int64) {
+        self.number(field, ProtobufWriter.zigzag(value))
+    }
+
+    /// A signed number as int64 and Timestamp have it: negative ones are long.
+    mutating func plain(_ field: Int, _ value: Int64) {
+        self.number(field, UInt64(bitPattern: value))
+    }
+
+    mutating func double(_ field: Int, _ value: Double) {
+        self.tag(field, 1)
+        for shift in stride(from: 0, to: 64, by: 8) {
+            self.bytes.append(UInt8(truncatingIfNeeded: value.bitPattern >> UInt64(shift)))
+        }
+    }
+
+    mutating func string(_ field: Int, _ text: String) {
+        self.tag(field, 2)
+        self.varint(UInt64(text.utf8.count))
+        self.bytes += text.utf8
+    }
+
+    /// Signed numbers behind each other in one field.
+    mutating func packedSigned(_ field: Int, _ values: some Collection<Int64>) {
+        let mark = self.open(field)
+        for value in values { self.varint(ProtobufWriter.zigzag(value)) }
+        self.close(mark)
+    }
+
+    /// Bytes that were written in this format before.
+    mutating func raw(_ bytes: [UInt8]) { self.bytes += bytes }
+
+    /// Begins a message; its length is written by ``close(_:)``.
+    mutating func open(_ field: Int) -> Mark {
+        self.tag(field, 2)
+        return self.openDelimited()
+    }
+
+    /// Begins a message of a stream: its length and no tag.
+    mutating func openDelimited() -> Mark {
+        // Most messages are shorter than 128 bytes, and then nothing has to move.
+        self.bytes.append(0)
+        return Mark(start: self.bytes.count)
+    }
+
+    /// Ends the message that began at `mark`.
+    mutating func close(_ mark: Mark) {
+        var rest = UInt64(self.bytes.count - mark.start)
+        guard rest >= 0x80 else {
+            self.bytes[mark.start - 1] = UInt8(truncatingIfNeeded: rest)
+            return
+        }
+        self.bytes[mark.start - 1] = UInt8(truncatingIfNeeded: rest) | 0x80
+        rest >>= 7
+        var more: [UInt8] = []
+        while rest >= 0x80 {
+            more.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        more.append(UInt8(truncatingIfNeeded: rest))
+        self.bytes.insert(contentsOf: more, at: mark.start)
+    }
+
+    /// Takes the message that began at `mark` back, its length included; only for messages of a stream.
+    mutating func discard(_ mark: Mark) {
+        self.bytes.removeLast(self.bytes.count - mark.start + 1)
+    }
+
+    /// Where a message's content begins.
+    struct Mark {
+        fileprivate let start: Int
+    }
+
+    private mutating func tag(_ field: Int, _ wire: UInt64) {
+        self.varint(UInt64(field) << 3 | wire)
+    }
+
+    private static func zigzag(_ value: Int64) -> UInt64 {
+        UInt64(bitPattern: (value << 1) ^ (value >> 63))
+    }
+}
