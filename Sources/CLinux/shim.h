@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <asm/unistd.h>
 #include <time.h>
 
@@ -49,4 +50,24 @@ long syscall(long number, ...);
 static inline long tg_thread_become(uint32_t id) {
     if (syscall(__NR_setresgid, id, id, id) != 0) return -1;
     return syscall(__NR_setresuid, id, id, id);
+}
+
+/// Asks for ICMP errors in a socket's error queue, or no more (IP_RECVERR in ip(7), IPV6_RECVERR in ipv6(7)); 0 or the
+/// error number.
+///
+/// The numbers of <netinet/in.h>, whose types belong to the Glibc module.
+static inline int tg_receive_errors(int descriptor, int family, int is_on) {
+    int level = family == AF_INET ? 0 : 41;
+    int option = family == AF_INET ? 11 : 25;
+    return setsockopt(descriptor, level, option, &is_on, sizeof is_on) == 0 ? 0 : errno;
+}
+
+/// Takes the oldest message out of a socket's error queue (MSG_ERRQUEUE in recvmsg(2)); the bytes of its control
+/// messages, or -1 where the queue is empty or the kernel keeps none.
+static inline long tg_take_error(int descriptor, void *control, size_t capacity) {
+    char packet[64];
+    struct iovec part = {.iov_base = packet, .iov_len = sizeof packet};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = capacity};
+    if (recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return -1;
+    return (long)message.msg_controllen;
 }

@@ -5,8 +5,8 @@ package import TidegateModel
 package enum ConnectOutcome: Sendable, Hashable {
     /// The other side accepted, after this long.
     case connected(Duration)
-    /// It did not come to a connection; why.
-    case failed(Unreachable)
+    /// It did not come to a connection: why, and who refused with an ICMP error where somebody did.
+    case failed(Unreachable, refusal: NetworkRefusal?)
 }
 
 extension Unreachable {

@@ -20,7 +20,7 @@ package final class Connector: Sendable {
         completion: @escaping @Sendable (ConnectOutcome) -> Void
     ) {
         let order = ConnectorBody.Order(address: address, port: port, limit: limit, completion: completion)
-        if !self.thread.send(order) { completion(.failed(.monitorDown)) }
+        if !self.thread.send(order) { completion(.failed(.monitorDown, refusal: nil)) }
     }
 
     /// Gives up whatever is under way and ends the thread.
@@ -50,17 +50,18 @@ private final class ConnectorBody: LoopBody {
         let domain = order.address.family == .ipv4 ? AF_INET : AF_INET6
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(domain, kind, 0)
-        guard descriptor >= 0 else { return order.completion(.failed(Unreachable(connectErrno: errno))) }
+        guard descriptor >= 0 else { return order.completion(.failed(Unreachable(connectErrno: errno), refusal: nil)) }
+        ErrorQueue.open(descriptor, order.address.family)
         let code = SocketAddress.connect(descriptor, to: order.address, port: order.port)
         guard code == 0 || code == EINPROGRESS else {
             close(descriptor)
-            return order.completion(.failed(Unreachable(connectErrno: code)))
+            return order.completion(.failed(Unreachable(connectErrno: code), refusal: nil))
         }
         do throws(LoopError) {
             try self.loop.watch(descriptor, for: .write)
         } catch {
             close(descriptor)
-            return order.completion(.failed(.monitorDown))
+            return order.completion(.failed(.monitorDown, refusal: nil))
         }
         let timer = self.loop.schedule(after: order.limit, token: UInt64(UInt32(bitPattern: descriptor)))
         self.attempts[descriptor] = Attempt(order: order, start: self.loop.now, timer: timer)
@@ -71,18 +72,19 @@ private final class ConnectorBody: LoopBody {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         let isAsked = getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0
-        let isConnected = isAsked && code == 0
-        self.finish(
-            descriptor,
-            isConnected ? .connected(self.loop.now - attempt.start) : .failed(Unreachable(connectErrno: code)))
+        guard isAsked, code == 0 else {
+            let refusal = ErrorQueue.drain(descriptor)?.refusal
+            return self.finish(descriptor, .failed(Unreachable(connectErrno: code), refusal: refusal))
+        }
+        self.finish(descriptor, .connected(self.loop.now - attempt.start))
     }
 
     func timerFired(_ token: UInt64) {
-        self.finish(Int32(truncatingIfNeeded: token), .failed(.timeout))
+        self.finish(Int32(truncatingIfNeeded: token), .failed(.timeout, refusal: nil))
     }
 
     func stopping() {
-        for descriptor in Array(self.attempts.keys) { self.finish(descriptor, .failed(.timeout)) }
+        for descriptor in Array(self.attempts.keys) { self.finish(descriptor, .failed(.timeout, refusal: nil)) }
     }
 
     private func finish(_ descriptor: Int32, _ outcome: ConnectOutcome) {

@@ -22,6 +22,18 @@ enum SocketAddress {
         }
     }
 
+    /// The address on our side of a socket (getsockname(2)); nil where it has none.
+    static func local(of descriptor: Int32) -> IPAddress? {
+        var name = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_in6>.size)
+        var length = socklen_t(name.count)
+        let result = name.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { getsockname(descriptor, $0.baseAddress, &length) }
+        }
+        guard result == 0, Int(length) <= name.count else { return nil }
+        // Four octets after family and port, or sixteen after the flow label as well.
+        return IPAddress(octets: Int(length) < name.count ? name[4..<8] : name[8..<24])
+    }
+
     private static func connect<Address>(_ descriptor: Int32, _ address: inout Address) -> Int32 {
         let size = socklen_t(MemoryLayout<Address>.size)
         return withUnsafePointer(to: &address) { pointer in

@@ -14,6 +14,15 @@ package struct AttemptOutcome: Sendable {
     package var osError: Int32 = 0
     /// What the socket error tells; nil where there is none.
     package var socketError: FailureEvidence.SocketError?
+    /// Who refused the connection with an ICMP error, where somebody did and no connection came about.
+    package var refusal: NetworkRefusal?
+    /// The address whose answer counts: the connected one, or that of the try that came furthest; nil where none was
+    /// tried.
+    package var peer: IPAddress?
+    /// Whether a TCP connection stood.
+    package var isConnected = false
+    /// The server's certificate, where the request wanted it and one was shown.
+    package var certificate: CertificateSummary?
     /// What went wrong, in libcurl's or the file system's words; empty on success.
     package var text: String = ""
     /// Whether the request, or a part of it, may have been sent.

@@ -13,4 +13,10 @@ public struct NetworkRefusal: Sendable, Hashable {
         self.type = type
         self.code = code
     }
+
+    /// True where `address` sent it, whatever its zone.
+    public func isFrom(_ address: IPAddress?) -> Bool {
+        guard let address, let offender = self.offender else { return false }
+        return offender.withoutZone == address.withoutZone
+    }
 }

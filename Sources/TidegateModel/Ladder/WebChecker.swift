@@ -104,14 +104,20 @@ public struct CertificateSummary: Sendable, Hashable {
     public var subject: String
     /// Who signed it.
     public var issuer: String
-    /// The end of its validity, in the certificate's own words (`Nov 21 12:00:00 2026 GMT`).
+    /// The beginning of its validity, in the certificate's own words (`Nov 21 12:00:00 2026 GMT`); empty where unknown.
+    public var notBefore: String
+    /// The end of its validity, in the same words.
     public var notAfter: String
+    /// The names and addresses it is for (subjectAltName, RFC 5280), as many as are kept.
+    public var names: [String]
 
     /// A summary from its parts.
-    public init(subject: String, issuer: String, notAfter: String) {
+    public init(subject: String, issuer: String, notBefore: String = "", notAfter: String, names: [String] = []) {
         self.subject = subject
         self.issuer = issuer
+        self.notBefore = notBefore
         self.notAfter = notAfter
+        self.names = names
     }
 }
 

@@ -53,7 +53,7 @@ private final class ConnectRace: Sendable {
             case .connected:
                 state.isOver = true
                 return .passed
-            case .failed(let reason):
+            case .failed(let reason, refusal: _):
                 if position <= state.firstReason?.position ?? .max { state.firstReason = (position, reason) }
                 guard state.missing == 0, let first = state.firstReason else { return nil }
                 state.isOver = true
