@@ -1,0 +1,25 @@
+/// A question and its answer on a stream, each behind its length in two octets (RFC 1035 4.2.2).
+struct DNSStream {
+    // A list of addresses is short; who sends more wants something else.
+    private static let longest = 16_384
+
+    /// What is still to be written.
+    private(set) var unsent: ArraySlice<UInt8>
+    private var received: [UInt8] = []
+
+    init(_ query: DNSQuery) {
+        let length = UInt16(clamping: query.bytes.count)
+        self.unsent = ([UInt8(length >> 8), UInt8(truncatingIfNeeded: length)] + query.bytes)[...]
+    }
+
+    mutating func sent(_ count: Int) { self.unsent = self.unsent.dropFirst(count) }
+
+    /// Takes in what was read; the answer once it is complete, an empty one where its length is out of bounds.
+    mutating func receive(_ bytes: some Sequence<UInt8>) -> [UInt8]? {
+        self.received += bytes
+        guard self.received.count >= 2 else { return nil }
+        let length = Int(self.received[0]) << 8 | Int(self.received[1])
+        guard length <= DNSStream.longest else { return [] }
+        return self.received.count >= length + 2 ? Array(self.received[2..<(length + 2)]) : nil
+    }
+}
