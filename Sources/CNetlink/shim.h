@@ -1,8 +1,13 @@
 #pragma once
 // libnl's sockets and attribute parsing, with the rtnetlink constants and what Swift cannot read from macros.
+#include <linux/fib_rules.h>
+#include <linux/filter.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/netconf.h>
 #include <linux/netlink.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/errno.h>

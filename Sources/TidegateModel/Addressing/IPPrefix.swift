@@ -12,6 +12,18 @@ public struct IPPrefix: Sendable, Hashable, CustomStringConvertible {
         self.length = length
     }
 
+    /// True for addresses whose first ``length`` bits are those of the prefix; false for those of the other family.
+    public func contains(_ other: IPAddress) -> Bool {
+        guard other.family == self.address.family else { return false }
+        let spare = 128 - self.address.family.bits
+        let (one, two) = (self.address.words, other.words)
+        // IPv4 addresses are in the low word, behind 96 bits that are alike.
+        let bits = spare + self.length
+        let high = bits >= 64 ? UInt64.max : ~(UInt64.max >> UInt64(bits))
+        let low = bits <= 64 ? 0 : ~(bits == 128 ? 0 : UInt64.max >> UInt64(bits - 64))
+        return (one.high ^ two.high) & high == 0 && (one.low ^ two.low) & low == 0
+    }
+
     /// `ADDRESS/LENGTH`.
     public var description: String { "\(self.address)/\(self.length)" }
 }

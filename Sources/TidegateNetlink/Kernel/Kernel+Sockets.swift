@@ -19,6 +19,7 @@ extension Kernel {
         case .poll: self.poll(&news)
         case .storm: self.weather(.tick, &news)
         case .namespace: self.visitNamespace(&news)
+        case .neighbours: self.startNeighbours(&news)
         }
         return news
     }
@@ -103,6 +104,7 @@ extension Kernel {
             self.resync(&news, reason: reason)
             guard case .seeing = self.sight else { return }
             self.failures = 0
+            self.startNeighbours(&news)
             if reason == .startup { news.events.append(.modeChanged(mode)) }
             if mode == .poll { self.arm(.poll, after: Kernel.pollInterval) }
         } catch {
@@ -141,7 +143,7 @@ extension Kernel {
         do throws(NetlinkError) {
             if let error = self.options.refusal(.monitor) { throw error }
             let monitor = try MonitorChannel(self.options)
-            try self.watch(monitor)
+            try self.watch(monitor.descriptor)
             self.monitor = monitor
             self.storm = StormMachine()
             self.noteReceiveBuffer(&news)
@@ -151,9 +153,9 @@ extension Kernel {
         }
     }
 
-    private func watch(_ monitor: MonitorChannel) throws(NetlinkError) {
+    func watch(_ descriptor: Int32) throws(NetlinkError) {
         do throws(LoopError) {
-            try self.loop.watch(monitor.descriptor, for: .read)
+            try self.loop.watch(descriptor, for: .read)
         } catch {
             throw NetlinkError(operation: "watching a netlink socket", text: error.description)
         }

@@ -16,7 +16,7 @@ package final class Kernel {
     }
 
     enum Timer: UInt64 {
-        case reconnect, resync, poll, storm, namespace
+        case reconnect, resync, poll, storm, namespace, neighbours
     }
 
     // Timers below belong to the observer.
@@ -36,6 +36,7 @@ package final class Kernel {
     var interruptions = 0
     var polls = 0
     var stay: NamespaceStay?
+    var neighbours = NeighbourWatch()
     package internal(set) var tables = KernelTables()
     package internal(set) var sight = Sight.starting
     package internal(set) var health = ReachabilityStatus.Health()
@@ -91,6 +92,7 @@ package final class Kernel {
         if let monitor = self.monitor { try? self.loop.unwatch(monitor.descriptor) }
         self.monitor = nil
         self.query = nil
+        self.stopNeighbours()
         self.health.receiveBufferBytes = 0
         for timer in self.timers.values { self.loop.cancel(timer) }
         self.timers = [:]
@@ -99,6 +101,10 @@ package final class Kernel {
     func arm(_ timer: Timer, after delay: Duration) {
         if let old = self.timers[timer] { self.loop.cancel(old) }
         self.timers[timer] = self.loop.schedule(after: delay, token: Kernel.firstTimer + timer.rawValue)
+    }
+
+    func disarm(_ timer: Timer) {
+        if let old = self.timers.removeValue(forKey: timer) { self.loop.cancel(old) }
     }
 
     static func backoff(_ count: Int, from first: Duration, limit: Duration) -> Duration {

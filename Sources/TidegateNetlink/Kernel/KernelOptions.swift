@@ -2,12 +2,14 @@ package import TidegateModel
 
 /// How the kernel is watched.
 package struct KernelOptions: Sendable {
-    /// The two sockets.
+    /// The sockets.
     package enum Purpose: Sendable, Hashable {
         /// Hears multicast, never asks.
         case monitor
         /// Asks, never hears multicast.
         case query
+        /// Hears about neighbours, while somebody watches any.
+        case neighbours
     }
 
     /// Stands between the kernel and the decoder.
@@ -49,6 +51,8 @@ package struct KernelNews: Sendable {
     package var isDirty = false
     /// A link or an address was lost: look at once.
     package var isLoss = false
+    /// Watched neighbours whose entries have changed, as they are now; those that are gone are `none`.
+    package var neighbours: [KernelNeighbour] = []
     /// The sight changed: blind, or seeing again, or in another mode.
     package var isSightChanged = false
 

@@ -77,7 +77,7 @@ private final class KernelBody<Observer: KernelObserver>: LoopBody {
 
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
         // Told in the same breath: between a link's end and a shut gate there is no hop.
-        self.observer.kernelChanged(self.kernel.readMonitor())
+        self.observer.kernelChanged(self.kernel.ready(descriptor))
     }
 
     func timerFired(_ token: UInt64) {

@@ -42,7 +42,15 @@ struct Attributes {
         _ message: UnsafeMutablePointer<nlmsghdr>, fixedBytes: Int, _ body: (Int, UnsafeRawBufferPointer) -> Void
     ) -> Bool {
         let bytes = UnsafeRawBufferPointer(start: message, count: Int(message.pointee.nlmsg_len))
-        var offset = MemoryLayout<nlmsghdr>.size + (fixedBytes + 3) / 4 * 4
+        let start = MemoryLayout<nlmsghdr>.size + (fixedBytes + 3) / 4 * 4
+        guard start <= bytes.count else { return true }
+        return self.each(UnsafeRawBufferPointer(rebasing: bytes[start...]), body)
+    }
+
+    /// Hands over the attributes inside an attribute in their order; false where lengths lie.
+    @inline(__always)
+    static func each(_ bytes: UnsafeRawBufferPointer, _ body: (Int, UnsafeRawBufferPointer) -> Void) -> Bool {
+        var offset = 0
         while offset + 4 <= bytes.count {
             let length = Int(bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
             guard length >= 4, offset + length <= bytes.count else { return false }

@@ -30,8 +30,7 @@ struct RequestWriter {
         let destination = question.destination
         // With strict checking IPv6 refuses a request that asks for the table; it names the table in any case.
         let flags = destination.family == .ipv4 ? UInt32(RTM_F_LOOKUP_TABLE) : 0
-        let family = destination.family == .ipv4 ? AF_INET : AF_INET6
-        self.bytes.append(UInt8(family))
+        self.bytes.append(RequestWriter.number(of: destination.family))
         self.bytes.append(UInt8(destination.family.bits))
         self.half(0)
         self.word(0)
@@ -41,17 +40,65 @@ struct RequestWriter {
         if let link = question.link ?? (destination.zone == 0 ? nil : destination.zone) {
             self.attribute(Int(RTA_OIF.rawValue), word: link)
         }
-        if let port = question.port {
-            self.attributeHeader(Int(RTA_IP_PROTO.rawValue), count: 1)
-            self.bytes.append(UInt8(IPPROTO_TCP))
-            self.bytes.append(0)
-            self.half(0)
-            self.attributeHeader(Int(RTA_DPORT.rawValue), count: 2)
-            self.half(port.bigEndian)
-            self.half(0)
-        }
+        if let port = question.port { self.port(port, of: question.ipProtocol) }
+        if let mark = question.mark { self.attribute(Int(RTA_MARK.rawValue), word: mark) }
+        if let uid = question.uid { self.attribute(Int(RTA_UID.rawValue), word: uid) }
         self.end()
         self.repeatLast(flags: flags, sequence: sequence &+ 1)
+    }
+
+    private mutating func port(_ port: UInt16, of ipProtocol: UInt8) {
+        self.attributeHeader(Int(RTA_IP_PROTO.rawValue), count: 1)
+        self.bytes.append(ipProtocol)
+        self.bytes.append(0)
+        self.half(0)
+        self.attributeHeader(Int(RTA_DPORT.rawValue), count: 2)
+        self.half(port.bigEndian)
+        self.half(0)
+    }
+
+    /// Every rule of a family, in the kernel's order.
+    mutating func ruleDump(_ family: AddressFamily, sequence: UInt32) {
+        self.begin(RTM_GETRULE, flags: NLM_F_DUMP, sequence)
+        self.body([RequestWriter.number(of: family)])
+        self.body([UInt8](repeating: 0, count: MemoryLayout<fib_rule_hdr>.size - 1))
+        self.end()
+    }
+
+    /// The routes of one table; the kernel filters (NETLINK_GET_STRICT_CHK in netlink(7)).
+    mutating func routeDump(_ family: AddressFamily, _ filter: RouteFilter, sequence: UInt32) {
+        self.begin(RTM_GETROUTE, flags: NLM_F_DUMP, sequence)
+        self.body([RequestWriter.number(of: family), 0, 0, 0])
+        self.body([filter.table < 256 ? UInt8(filter.table) : 0, filter.routeProtocol, 0, filter.type])
+        self.word(0)
+        self.attribute(Int(RTA_TABLE.rawValue), word: filter.table)
+        self.end()
+    }
+
+    /// One entry of the neighbour table.
+    mutating func neighbour(_ address: IPAddress, on link: UInt32, sequence: UInt32) {
+        self.begin(RTM_GETNEIGH, flags: 0, sequence)
+        self.body([RequestWriter.number(of: address.family), 0, 0, 0])
+        self.word(link)
+        self.word(0)
+        self.attributeHeader(Int(NDA_DST), count: address.family.bits / 8)
+        self.address(address)
+        self.end()
+    }
+
+    /// The settings of a link, or of all links together (NETCONFA_IFINDEX_ALL).
+    mutating func settings(_ family: AddressFamily, of link: Int32, sequence: UInt32) {
+        self.begin(RTM_GETNETCONF, flags: 0, sequence)
+        self.body([RequestWriter.number(of: family), 0, 0, 0])
+        self.attribute(Int(NETCONFA_IFINDEX), word: UInt32(bitPattern: link))
+        self.end()
+    }
+
+    private static func number(of family: AddressFamily) -> UInt8 {
+        switch family {
+        case .ipv4: UInt8(AF_INET)
+        case .ipv6: UInt8(AF_INET6)
+        }
     }
 
     // The second request differs from the first in two words.

@@ -8,11 +8,14 @@ enum RouteDecoder {
     static func decode(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelRoute? {
         guard let header = MessageDecoder.body(message, as: rtmsg.self) else { return nil }
         var route = KernelRoute(
-            kind: self.kind(header.rtm_type), table: UInt32(header.rtm_table), flags: header.rtm_flags)
+            kind: self.kind(header.rtm_type), table: UInt32(header.rtm_table), prefixLength: header.rtm_dst_len,
+            routeProtocol: header.rtm_protocol, flags: header.rtm_flags)
         // Thousands of answers come in a row: no table of attributes, one look at each.
         let isWhole = Attributes.each(message, fixedBytes: MemoryLayout<rtmsg>.size) { type, bytes in
             switch UInt32(type) {
             case RTA_TABLE.rawValue: route.table = Attributes.word(bytes) ?? route.table
+            case RTA_PRIORITY.rawValue: route.metric = Attributes.word(bytes) ?? 0
+            case RTA_NH_ID.rawValue: route.nexthopObject = Attributes.word(bytes)
             case RTA_OIF.rawValue: route.link = Attributes.word(bytes)
             case RTA_GATEWAY.rawValue: route.gateway = Attributes.address(bytes)
             case RTA_VIA.rawValue: route.gateway = Attributes.via(bytes)
@@ -23,6 +26,22 @@ enum RouteDecoder {
             }
         }
         return isWhole ? route : nil
+    }
+
+    /// A route of a dump, where its prefix is no longer than `longest`; nil for any other.
+    static func listed(
+        _ message: UnsafeMutablePointer<nlmsghdr>, longest: UInt8, in family: AddressFamily
+    ) -> KernelDefault? {
+        guard let header = MessageDecoder.body(message, as: rtmsg.self), header.rtm_dst_len <= longest,
+            header.rtm_flags & UInt32(RTM_F_CLONED) == 0, let route = self.decode(message)
+        else { return nil }
+        var destination: IPAddress? = family == .ipv4 ? IPAddress(ipv4: 0) : IPAddress(ipv6: 0, 0)
+        // The zero prefix goes without an address.
+        _ = Attributes.each(message, fixedBytes: MemoryLayout<rtmsg>.size) { type, bytes in
+            if type == Int(RTA_DST.rawValue) { destination = Attributes.address(bytes) }
+        }
+        guard let prefix = destination.flatMap({ IPPrefix($0, length: Int(header.rtm_dst_len)) }) else { return nil }
+        return KernelDefault(prefix: prefix, route: route)
     }
 
     private static func kind(_ type: UInt8) -> KernelRoute.Kind {

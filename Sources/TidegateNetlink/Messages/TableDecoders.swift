@@ -23,11 +23,35 @@ enum LinkDecoder {
         let states: [Link.OperState] = [.unknown, .notPresent, .down, .lowerLayerDown, .testing, .dormant, .up]
         let state = Int(attributes.byte(Int(IFLA_OPERSTATE)) ?? 0)
         let kind = attributes.nested(Int(IFLA_LINKINFO), highest: 8) { $0.text(Int(IFLA_INFO_KIND)) }
-        return KernelLink(
+        var link = KernelLink(
             index: index, name: name, flags: header.ifi_flags,
             operState: states.indices.contains(state) ? states[state] : .unknown, hardwareType: header.ifi_type,
             infoKind: kind, master: attributes.word(Int(IFLA_MASTER)),
             carrierLosses: attributes.word(Int(TG_IFLA_CARRIER_DOWN_COUNT)))
+        // An index of another namespace says nothing here.
+        if attributes.bytes(Int(IFLA_LINK_NETNSID)) == nil, let lower = attributes.word(Int(IFLA_LINK)), lower != index
+        {
+            link.lower = lower == 0 ? nil : lower
+        }
+        if kind == "vrf" { link.vrfTable = self.vrfTable(attributes) }
+        if let list = attributes.bytes(Int(IFLA_PROP_LIST)) { link.alternativeNames = self.names(list) }
+        return link
+    }
+
+    private static func vrfTable(_ attributes: Attributes) -> UInt32? {
+        attributes.nested(Int(IFLA_LINKINFO), highest: 8) { info in
+            info.nested(Int(IFLA_INFO_DATA), highest: 1) { $0.word(Int(IFLA_VRF_TABLE)) }
+        }
+    }
+
+    // One attribute of the same type for each name.
+    private static func names(_ list: UnsafeRawBufferPointer) -> [String] {
+        var names: [String] = []
+        _ = Attributes.each(list) { type, bytes in
+            guard type == Int(IFLA_ALT_IFNAME) else { return }
+            names.append(String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
+        }
+        return names
     }
 }
 

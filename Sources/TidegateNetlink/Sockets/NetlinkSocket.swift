@@ -85,6 +85,22 @@ struct NetlinkSocket: ~Copyable {
         _ = self.set(SOL_SOCKET, SO_RCVBUF, size)
     }
 
+    /// Attaches a classic BPF program (SO_ATTACH_FILTER in socket(7)); an empty one takes away what is attached.
+    ///
+    /// Without one everything is read, so that a refusal costs only time.
+    func setFilter(_ program: [sock_filter]) {
+        guard !program.isEmpty else {
+            _ = self.set(SOL_SOCKET, SO_DETACH_FILTER, 0)
+            return
+        }
+        var program = program
+        program.withUnsafeMutableBufferPointer { instructions in
+            var whole = sock_fprog(len: UInt16(instructions.count), filter: instructions.baseAddress)
+            _ = setsockopt(
+                self.descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &whole, socklen_t(MemoryLayout<sock_fprog>.size))
+        }
+    }
+
     /// The receive buffer's effective size: what the kernel doubled and perhaps capped.
     var receiveBufferBytes: Int {
         var size: Int32 = 0

@@ -1,6 +1,13 @@
 internal import CNetlink
 internal import TidegateModel
 
+/// Why a question went without its whole answer.
+enum QueryFailure: Error {
+    /// A part of the answer was lost; the socket may hold the rest, so that it can be asked nothing more.
+    case broken
+    case failed(NetlinkError)
+}
+
 /// The socket that asks: dumps and lookups, each answered before the next is sent.
 final class QueryChannel {
     /// How a dump ended.
@@ -11,17 +18,12 @@ final class QueryChannel {
         case failed(NetlinkError)
     }
 
-    private enum DumpFailure: Error {
-        case broken
-        case failed(NetlinkError)
-    }
-
     // Even the smallest buffer of a stock kernel holds the answers to this many requests.
     private static let questionsPerSend = 24
     private static let timeoutSeconds = 2
     private static let noAnswer = RouteLookup(matched: .none, chosen: .none)
 
-    private let socket: NetlinkSocket
+    let socket: NetlinkSocket
     private var sequence: UInt32 = 0
     private var writer = RequestWriter()
 
@@ -36,7 +38,7 @@ final class QueryChannel {
     func dump() -> DumpOutcome {
         var (links, addresses): ([KernelLink], [KernelAddress]) = ([], [])
         var isInterrupted = false
-        do throws(DumpFailure) {
+        do throws(QueryFailure) {
             try self.dump({ $0.linkDump(sequence: $1) }, interrupted: &isInterrupted) { message in
                 if case .link(let link) = message { links.append(link) }
             }
@@ -54,12 +56,8 @@ final class QueryChannel {
 
     private func dump(
         _ write: (inout RequestWriter, UInt32) -> Void, interrupted: inout Bool, _ body: (KernelMessage) -> Void
-    ) throws(DumpFailure) {
-        self.sequence &+= 1
-        let sequence = self.sequence
-        self.writer.clear()
-        write(&self.writer, sequence)
-        do throws(NetlinkError) { try self.socket.send(self.writer.bytes) } catch { throw .failed(error) }
+    ) throws(QueryFailure) {
+        let sequence = try self.send(write)
         var end: NetlinkError?
         var isOver = false
         while !isOver {
@@ -83,10 +81,19 @@ final class QueryChannel {
         if let end { throw .failed(end) }
     }
 
-    private static func check(_ received: NetlinkSocket.Received) throws(DumpFailure) {
+    /// Sends one request; the sequence number of its answer.
+    func send(_ write: (inout RequestWriter, UInt32) -> Void) throws(QueryFailure) -> UInt32 {
+        self.sequence &+= 1
+        self.writer.clear()
+        write(&self.writer, self.sequence)
+        do throws(NetlinkError) { try self.socket.send(self.writer.bytes) } catch { throw .failed(error) }
+        return self.sequence
+    }
+
+    static func check(_ received: NetlinkSocket.Received) throws(QueryFailure) {
         switch received {
         case .datagram, .foreign: return
-        case .nothing: throw .failed(NetlinkError(operation: "dumping links and addresses", text: "no answer in time"))
+        case .nothing: throw .failed(NetlinkError(operation: "asking the kernel", text: "no answer in time"))
         case .overrun, .truncated: throw .broken
         case .failed(let error): throw .failed(error)
         }

@@ -16,6 +16,12 @@ package struct KernelLink: Sendable, Hashable {
     package var kind: Link.Kind = .other
     package var master: UInt32?
     package var carrierLosses: UInt32?
+    /// Other names that administrators gave it (IFLA_ALT_IFNAME).
+    package var alternativeNames: [String] = []
+    /// The link that this one runs on, in the same namespace: a VLAN's parent, a tunnel's `dev` (IFLA_LINK).
+    package var lower: UInt32?
+    /// The table of a VRF's routes (IFLA_VRF_TABLE).
+    package var vrfTable: UInt32?
 
     package init(
         index: UInt32, name: String, flags: UInt32, operState: Link.OperState = .unknown, hardwareType: UInt16 = 1,
@@ -34,11 +40,17 @@ package struct KernelLink: Sendable, Hashable {
 
     package static let flagUp: UInt32 = 1 << 0
     package static let flagLoopback: UInt32 = 1 << 3
+    package static let flagPointToPoint: UInt32 = 1 << 4
+    package static let flagNoNeighbours: UInt32 = 1 << 7
     package static let flagRunning: UInt32 = 1 << 6
     package static let flagLowerUp: UInt32 = 1 << 16
 
     package var isAdminUp: Bool { self.flags & KernelLink.flagUp != 0 }
     package var hasCarrier: Bool { self.flags & KernelLink.flagLowerUp != 0 }
+    /// True where hosts on the link have to be found by their addresses (ARP, neighbour discovery).
+    package var hasNeighbours: Bool {
+        self.flags & (KernelLink.flagNoNeighbours | KernelLink.flagPointToPoint | KernelLink.flagLoopback) == 0
+    }
     package var isLoopback: Bool { self.flags & KernelLink.flagLoopback != 0 }
 }
 
