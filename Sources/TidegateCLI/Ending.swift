@@ -18,6 +18,8 @@ struct Ending: Error, Hashable {
         case notFound
         /// A signal ended it.
         case signal(Int32)
+        /// The code of the command that was run.
+        case command(Int32)
 
         /// The number for exit(3).
         var number: Int32 {
@@ -29,6 +31,7 @@ struct Ending: Error, Hashable {
             case .notRunnable: 126
             case .notFound: 127
             case .signal(let number): 128 + number
+            case .command(let number): number
             }
         }
     }

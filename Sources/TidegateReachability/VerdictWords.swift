@@ -39,6 +39,19 @@ public enum VerdictWords {
         }
     }
 
+    /// Whose failure it was, as a noun with what that means: `this host: its links, addresses and routes`.
+    public static func words(of party: Party) -> String {
+        switch party {
+        case .mine: "mine: this host, its links, addresses and routes"
+        case .gateway: "the gateway: the router on this host's link"
+        case .upstream: "upstream: the network behind the gateway"
+        case .resolver: "the resolver: who turns names into addresses"
+        case .path: "the path: somewhere on the way to the target"
+        case .theirs: "theirs: the target answers for it"
+        case .unknown: "unknown: nothing tells"
+        }
+    }
+
     /// The phrase for a verdict below routed, about the link that it is about; nil where nothing is wrong.
     public static func phrase(_ verdict: Verdict, among links: [Link]) -> String? {
         guard verdict.level < .routed, let reason = verdict.reason else { return nil }

@@ -27,14 +27,14 @@ import TidegateModel
         #expect(
             self.farewell("status", "--target", "a:b")?.complaint
                 == "tidegate: --target: \"b\" in \"a:b\" is not a port from 1 to 65535")
-        #expect(self.farewell("explain", "x")?.code == 2)
+        #expect(self.farewell("explian", "x")?.code == 2)
     }
 
     @Test("The version and help are answers, not complaints")
     func answers() {
         #expect(self.farewell("--version")?.answer == "tidegate 0.1.0")
         #expect(self.farewell("--version")?.code == 0)
-        for command in ["status", "watch", "wait", "fetch", "serve"] {
+        for command in ["status", "watch", "explain", "wait", "run", "fetch", "serve"] {
             let help = self.farewell(command, "--help")
             #expect(help?.code == 0 && help?.complaint == nil)
             #expect(help?.answer?.contains("USAGE: tidegate \(command)") == true, "\(command)")

@@ -7,7 +7,8 @@ struct WaitConditionTests {
     @Test(
         "Every condition reads as it is written",
         arguments: [
-            "carrier", "carrier:eth0", "address", "address:eth0", "address:v4", "address:eth0:v6", "route", "route:v4",
+            "carrier", "carrier:eth0", "address", "address:eth0", "address:v4", "address:eth0:v6", "route", "route:v4", "gateway", "dns",
+            "internet",
             "host:api.example.com", "host:api.example.com:443/tls", "host:[::1]:443/tls", "host:10.0.0.1:80/http",
         ])
     func roundTrip(text: String) throws {
@@ -25,9 +26,11 @@ struct WaitConditionTests {
         "What is wrong is quoted",
         arguments: [
             ("online", "\"online\" is not a condition"),
-            ("dns", "the condition \"dns\" is not available yet"),
-            ("gateway", "\"gateway\" is not available yet"),
-            ("internet", "\"internet\" is not available yet"),
+            ("gateway:v4", "\"v4\" in \"gateway:v4\" is too much: -4 and -6 choose the family"),
+            ("dns:", "\"\" in \"dns:\" is too much"),
+            ("host:fe80::1%eth9", "the zone \"eth9\" in \"fe80::1%eth9\" names no interface"),
+            ("host:[fe80::1%0]:22", "the zone \"0\" in \"[fe80::1%0]:22\" names no interface"),
+            ("host:b\u{FC}cher.de", "\"b\u{FC}cher.de\" has letters beyond ASCII: write the name in its encoded form"),
             ("route:v5", "\"v5\" in \"route:v5\" is neither v4 nor v6"),
             ("address:eth0:v5", "\"v5\" in \"address:eth0:v5\""),
             ("carrier:", "\"\" in \"carrier:\" is not an interface name"),
@@ -67,9 +70,9 @@ struct WaitConditionTests {
 
     private func outcome(
         _ text: String, _ status: ReachabilityStatus, _ family: AddressFamily? = nil,
-        _ check: HostCheckResult = .pending
+        _ evidence: ConditionEvidence = .pending
     ) throws -> WaitOutcome {
-        try WaitCondition(text).evaluate(status, family: family, check: check)
+        try WaitCondition(text).evaluate(status, family: family, evidence: evidence)
     }
 
     @Test("Routes, carriers and addresses are judged by family and by link")
@@ -111,12 +114,12 @@ struct WaitConditionTests {
         let up = TargetVerdict(
             target: target, verdict: self.routed, addresses: [AddressVerdict(address: address, verdict: self.routed)])
         let good = self.status(self.routed, links: [self.eth0], targets: [up])
-        #expect(try self.outcome("host:db:5432", good, nil, .passed) == .satisfied)
+        #expect(try self.outcome("host:db:5432", good, nil, .host(.passed)) == .satisfied)
         #expect(
             try self.outcome("host:db:5432", good)
                 == .unsatisfied(.tcp, nil, sentence: "db:5432 has not answered yet"))
         #expect(
-            try self.outcome("host:db:5432", good, nil, .failed(.refused))
+            try self.outcome("host:db:5432", good, nil, .host(.failed(.refused)))
                 == .unsatisfied(.tcp, .refused, sentence: "db:5432: the connection was refused"))
         #expect(
             try self.outcome("host:db:5432", good, .ipv6)

@@ -14,6 +14,7 @@ struct TidegateCommand: AsyncParsableCommand {
             """,
         version: "tidegate \(Release.version)",
         subcommands: [
-            StatusCommand.self, WatchCommand.self, WaitCommand.self, FetchCommand.self, ServeCommand.self,
+            StatusCommand.self, WatchCommand.self, ExplainCommand.self, WaitCommand.self, RunCommand.self,
+            FetchCommand.self, ServeCommand.self,
         ])
 }

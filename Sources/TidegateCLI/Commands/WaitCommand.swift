@@ -6,10 +6,8 @@ struct WaitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait", abstract: "Wait until the network is as it should be.",
         discussion: """
-            Conditions: carrier[:IF], address[:IF][:v4|v6], route[:v4|v6], host:NAME[:PORT[/tcp|tls|http]]. A host \
-            without a port has to be routed, with one it has to answer. With -- COMMAND, the command takes this \
-            one's place once they hold. Ends with 1 when they did not hold in time; the last line on the standard \
-            error says what is missing.
+            \(ConditionText.help) With -- COMMAND, the command takes this one's place once they hold. Ends with 1 \
+            when they did not hold in time; the last line on the standard error says what is missing.
             """)
 
     @OptionGroup var options: WaitOptions
@@ -17,8 +15,10 @@ struct WaitCommand: AsyncParsableCommand {
     func run() async throws {
         let terminal = Terminal()
         let values = try self.options.values()
-        let outcome = await WaitRun(values) { if !values.isQuiet { terminal.note($0) } }.run()
-        switch outcome {
+        let look = Look(at: values.targets)
+        let asker = ConditionAsker(look, family: values.family)
+        let wait = WaitRun(values, look: look, asker: asker.ask) { if !values.isQuiet { terminal.note($0) } }
+        switch await wait.run() {
         case .holds:
             guard !self.options.command.isEmpty else { return }
             throw CommandStart.replaceProcess(self.options.command)

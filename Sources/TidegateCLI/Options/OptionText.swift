@@ -17,11 +17,7 @@ enum OptionText {
     }
 
     static func target(_ text: String, of option: String) throws -> Target {
-        do {
-            return try Target(text)
-        } catch {
-            throw ValidationError("\(option): \(error)")
-        }
+        try TargetText.parse(text, of: option)
     }
 
     static func naming<Value>(_ option: String, _ parse: () throws(TextError) -> Value) throws -> Value {

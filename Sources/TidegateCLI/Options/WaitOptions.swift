@@ -45,17 +45,16 @@ struct WaitOptions: ParsableArguments {
             throw ValidationError("--stable \(self.stable) does not fit into --timeout \(self.timeout)")
         }
         return Values(
-            conditions: try self.conditions.map(WaitOptions.condition), isAnyEnough: self.any, stable: stable,
+            conditions: try self.conditions.map(ConditionText.parse), isAnyEnough: self.any, stable: stable,
             timeout: timeout, family: self.family.family, isQuiet: self.quiet)
     }
 
     func validate() throws { _ = try self.values() }
+}
 
-    private static func condition(_ text: String) throws -> WaitCondition {
-        do {
-            return try WaitCondition(text)
-        } catch {
-            throw ValidationError("--for: \(error)")
-        }
+extension WaitOptions.Values {
+    /// The targets that the conditions name, each once.
+    var targets: [Target] {
+        self.conditions.compactMap(\.target).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 }

@@ -2,7 +2,7 @@ internal import Tidegate
 internal import TidegateDaemon
 
 /// Waits until conditions hold: looks again at every change, and four times a second besides.
-struct WaitRun {
+struct WaitRun: Sendable {
     /// How it ended.
     enum Outcome: Sendable, Hashable {
         case holds
@@ -19,52 +19,55 @@ struct WaitRun {
     }
 
     private let values: WaitOptions.Values
+    private let look: Look
+    private let ask: AskDesk.Asker
     private let note: @Sendable (String) -> Void
 
     /// A wait; `note` hears what is missing, whenever that changes.
-    init(_ values: WaitOptions.Values, note: @escaping @Sendable (String) -> Void) {
+    init(
+        _ values: WaitOptions.Values, look: Look, asker: @escaping AskDesk.Asker,
+        note: @escaping @Sendable (String) -> Void
+    ) {
         self.values = values
+        self.look = look
+        self.ask = asker
         self.note = note
     }
 
     func run() async -> Outcome {
-        let look = Look(at: WaitRun.targets(of: self.values.conditions))
-        let checks = HostChecks(look, family: self.values.family)
-        let start = look.time.monotonic()
+        let start = self.look.time.monotonic()
         var wait = StableWait(required: self.values.timeout == .zero ? .zero : self.values.stable)
         var lastMissing: Missing?
-        let wakes = WaitRun.wakes(of: look.bus)
+        let wakes = Wakes(of: self.look.bus)
         defer { wakes.end() }
-        _ = await look.monitor.firstStatus(within: min(Look.patience, self.values.timeout ?? Look.patience))
+        let desk = AskDesk(self.values.conditions, asker: self.ask, onAnswer: wakes.wake)
+        // Nobody is kept waiting for a name longer than there is time; a test needs an answer nevertheless.
+        let patience = self.values.timeout.map { $0 == .zero ? Look.patience : min(Look.patience, $0) }
+        _ = await self.look.monitor.firstStatus(within: patience ?? Look.patience)
         for await _ in wakes.stream {
-            let missing = await self.missing(look, checks)
-            let now = look.time.monotonic()
+            let status = self.look.monitor.status()
+            let now = self.look.time.monotonic()
+            let isOver = self.values.timeout.map { now - start >= $0 } ?? false
+            if !isOver || (self.values.timeout == .zero && lastMissing == nil) { desk.askAround(status, at: now) }
+            let missing = self.missing(in: status, desk)
             if wait.observe(missing == nil, at: now) == .done { return .holds }
-            if let limit = self.values.timeout, now - start >= limit {
-                return .timedOut(self.complaint(missing, after: limit))
-            }
+            if isOver, self.values.timeout != .zero || !desk.isAsking { return .timedOut(self.complaint(missing)) }
             // While a change settles its words may waver; the rung does not.
-            if let missing, missing.rung != lastMissing?.rung { self.note("waiting: \(missing)") }
+            if let missing, missing.rung != lastMissing?.rung, !isOver { self.note("waiting: \(missing)") }
             lastMissing = missing
         }
         return .timedOut(lastMissing?.description ?? "interrupted")
     }
 
-    /// The targets that conditions name, each once.
-    private static func targets(of conditions: [WaitCondition]) -> [Target] {
-        conditions.compactMap(\.target).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    }
-
     // What the first unsatisfied condition lacks; nil where enough of them hold.
-    private func missing(_ look: Look, _ checks: HostChecks) async -> Missing? {
-        if let why = look.monitor.blindness {
+    private func missing(in status: ReachabilityStatus, _ desk: AskDesk) -> Missing? {
+        if let why = self.look.monitor.blindness {
             return Missing(rung: "monitor", sentence: "\(VerdictWords.phrase(.monitorDown)): \(why)")
         }
-        let status = look.monitor.status()
         var first: Missing?
         for condition in self.values.conditions {
-            let check = await checks.result(for: condition, in: status)
-            switch condition.evaluate(status, family: self.values.family, check: check) {
+            let evidence = desk.evidence(for: condition, in: status)
+            switch condition.evaluate(status, family: self.values.family, evidence: evidence) {
             case .satisfied:
                 if self.values.isAnyEnough { return nil }
             case .unsatisfied(let rung, _, let sentence):
@@ -75,18 +78,21 @@ struct WaitRun {
         return first
     }
 
-    private func complaint(_ missing: Missing?, after limit: Duration) -> String {
+    private func complaint(_ missing: Missing?) -> String {
         guard let missing else { return "the conditions did not hold for \(DurationText(self.values.stable)) in time" }
-        return limit == .zero ? missing.description : "gave up after \(DurationText(limit)): \(missing)"
+        guard let limit = self.values.timeout, limit > .zero else { return missing.description }
+        return "gave up after \(DurationText(limit)): \(missing)"
     }
+}
 
-    private struct Wakes {
-        let stream: AsyncStream<Void>
-        let end: @Sendable () -> Void
-    }
+/// Says when to look again; one wake may stand for many, for the status is looked at as a whole.
+struct Wakes: Sendable {
+    let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+    private let tasks: [Task<Void, Never>]
 
-    // One wake may stand for many: the status is looked at as a whole.
-    private static func wakes(of bus: EventBus) -> Wakes {
+    /// The first wake comes at once, then one for every event, and four a second besides.
+    init(of bus: EventBus) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         continuation.yield()
         let listener = Task {
@@ -95,10 +101,15 @@ struct WaitRun {
         let ticker = Task {
             while (try? await Task.sleep(for: .milliseconds(250))) != nil { continuation.yield() }
         }
-        return Wakes(stream: stream) {
-            listener.cancel()
-            ticker.cancel()
-            continuation.finish()
-        }
+        self.stream = stream
+        self.continuation = continuation
+        self.tasks = [listener, ticker]
+    }
+
+    var wake: @Sendable () -> Void { { self.continuation.yield() } }
+
+    func end() {
+        for task in self.tasks { task.cancel() }
+        self.continuation.finish()
     }
 }

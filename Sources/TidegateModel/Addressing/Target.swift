@@ -16,8 +16,11 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
 
     /// Parses `HOST`, `HOST:PORT`, `ADDRESS`, `[IPV6]` or `[IPV6]:PORT`.
     ///
+    /// - Parameter zone: The index of the interface that an IPv6 zone names; nil where it names none. Without it, a
+    ///   zone has to be a number.
     /// - Throws: ``TargetError``, which quotes the part that is wrong.
-    public init(_ text: String) throws(TargetError) {
+    public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
+        let text = try Target.numberingZone(of: text, by: zone)
         let (host, port) = try Target.split(text)
         let address = IPAddress(host)
         self.port = if let port { try Target.parsePort(port, of: text) } else { nil }
@@ -29,6 +32,18 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         guard let port = self.port else { return self.host }
         return self.address?.family == .ipv6 ? "[\(self.host)]:\(port)" : "\(self.host):\(port)"
+    }
+
+    // RFC 4007 11: ADDRESS%ZONE; the zone ends with the text or with the bracket around the address.
+    private static func numberingZone(
+        of text: String, by zone: (String) -> UInt32?
+    ) throws(TargetError) -> String {
+        guard let percent = text.firstIndex(of: "%") else { return text }
+        let start = text.hasPrefix("[") ? text.index(after: text.startIndex) : text.startIndex
+        guard start <= percent, IPAddress(String(text[start..<percent]))?.family == .ipv6 else { return text }
+        let name = text[text.index(after: percent)...].prefix { $0 != "]" }
+        guard let index = zone(String(name)), index > 0 else { throw .badZone(String(name), of: text) }
+        return "\(text[...percent])\(index)\(text[name.endIndex...])"
     }
 
     private static func split(_ text: String) throws(TargetError) -> (host: String, port: Substring?) {
@@ -56,6 +71,7 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
     private static func normalise(_ host: String, of text: String) throws(TargetError) -> String {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         guard !name.isEmpty else { throw .noHost(text) }
+        guard name.utf8.allSatisfy({ $0 < 0x80 }) else { throw .notASCII(host) }
         guard name.utf8.count <= 253 else { throw .badName(host) }
         for label in name.split(separator: ".", omittingEmptySubsequences: false) {
             guard (1...63).contains(label.utf8.count), label.first != "-", label.last != "-",
@@ -87,8 +103,12 @@ public enum TargetError: Error, Sendable, Hashable, CustomStringConvertible {
     case trailing(String, of: String)
     /// The port is not a number from 1 to 65535.
     case badPort(String, of: String)
+    /// The zone of an IPv6 address names no interface.
+    case badZone(String, of: String)
     /// The name is not a host name.
     case badName(String)
+    /// The name has letters that the DNS has no form for but the encoded one (RFC 5890).
+    case notASCII(String)
     /// The host consists of numbers only and yet is no address.
     case badAddress(String)
 
@@ -100,7 +120,10 @@ public enum TargetError: Error, Sendable, Hashable, CustomStringConvertible {
         case .notAnIPv6Address(let text): "\"\(text)\" is not an IPv6 address"
         case .trailing(let rest, let text): "\"\(rest)\" after the bracket in \"\(text)\" is not a port"
         case .badPort(let port, let text): "\"\(port)\" in \"\(text)\" is not a port from 1 to 65535"
+        case .badZone(let zone, let text): "the zone \"\(zone)\" in \"\(text)\" names no interface"
         case .badName(let name): "\"\(name)\" is not a host name"
+        case .notASCII(let name):
+            "\"\(name)\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
         case .badAddress(let text): "\"\(text)\" is not an IPv4 address"
         }
     }

@@ -13,13 +13,21 @@ public enum WaitCondition: Sendable, Hashable {
     case address(interface: String?, family: AddressFamily?)
     /// There is a default path.
     case route(family: AddressFamily?)
+    /// The gateway of a default path answers on its link; a way without one has nothing to ask.
+    case gateway
+    /// A resolver answers.
+    case dns
+    /// Internet checks succeed.
+    case internet
     /// Some address of a host is routed and, with a check, answers.
     case host(Target, HostCheck?)
 
-    /// Parses `carrier[:IF]`, `address[:IF][:v4|v6]`, `route[:v4|v6]`, `host:NAME[:PORT[/tcp|tls|http]]`.
+    /// Parses `carrier[:IF]`, `address[:IF][:v4|v6]`, `route[:v4|v6]`, `gateway`, `dns`, `internet` or
+    /// `host:NAME[:PORT[/tcp|tls|http]]`.
     ///
+    /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
     /// - Throws: ``WaitConditionError``, which quotes the part that is wrong.
-    public init(_ text: String) throws(WaitConditionError) {
+    public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(WaitConditionError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let rest = parts.count == 2 ? parts[1] : nil
         switch parts[0] {
@@ -31,8 +39,10 @@ public enum WaitCondition: Sendable, Hashable {
         case "route":
             self = .route(
                 family: try rest.map { part throws(WaitConditionError) in try WaitCondition.family(part, of: text) })
-        case "host": self = try WaitCondition.host(rest, of: text)
-        case "gateway", "dns", "internet": throw .notAvailableYet(parts[0])
+        case "gateway": self = try WaitCondition.alone(.gateway, rest, of: text)
+        case "dns": self = try WaitCondition.alone(.dns, rest, of: text)
+        case "internet": self = try WaitCondition.alone(.internet, rest, of: text)
+        case "host": self = try WaitCondition.host(rest, of: text, zone: zone)
         default: throw .unknownCondition(parts[0])
         }
     }
@@ -62,12 +72,21 @@ public enum WaitCondition: Sendable, Hashable {
         return .address(interface: try self.interface(parts[0], of: text), family: try self.family(parts[1], of: text))
     }
 
-    private static func host(_ rest: String?, of text: String) throws(WaitConditionError) -> WaitCondition {
+    private static func alone(
+        _ condition: WaitCondition, _ rest: String?, of text: String
+    ) throws(WaitConditionError) -> WaitCondition {
+        guard let rest else { return condition }
+        throw .takesNothing(rest, of: text)
+    }
+
+    private static func host(
+        _ rest: String?, of text: String, zone: (String) -> UInt32?
+    ) throws(WaitConditionError) -> WaitCondition {
         guard let rest, !rest.isEmpty else { throw .noHost(text) }
         let parts = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let target: Target
         do throws(TargetError) {
-            target = try Target(parts[0])
+            target = try Target(parts[0], zone: zone)
         } catch {
             throw .badTarget(error)
         }
@@ -81,7 +100,7 @@ public enum WaitCondition: Sendable, Hashable {
     public var target: Target? {
         switch self {
         case .host(let target, _): target
-        case .carrier, .address, .route: nil
+        case .carrier, .address, .route, .gateway, .dns, .internet: nil
         }
     }
 }
@@ -94,6 +113,9 @@ extension WaitCondition: CustomStringConvertible {
         case .address(let interface, let family):
             ["address", interface, family.map(VerdictWords.short)].compactMap { $0 }.joined(separator: ":")
         case .route(let family): ["route", family.map(VerdictWords.short)].compactMap { $0 }.joined(separator: ":")
+        case .gateway: "gateway"
+        case .dns: "dns"
+        case .internet: "internet"
         case .host(let target, let check): "host:\(target)\(check.map { "/\($0.rawValue)" } ?? "")"
         }
     }
@@ -103,8 +125,8 @@ extension WaitCondition: CustomStringConvertible {
 public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The first word is no condition.
     case unknownCondition(String)
-    /// The condition is known and cannot be tested yet.
-    case notAvailableYet(String)
+    /// Nothing may follow this condition.
+    case takesNothing(String, of: String)
     /// This is no interface name.
     case badInterface(String, of: String)
     /// This is neither v4 nor v6.
@@ -123,7 +145,8 @@ public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertib
         switch self {
         case .unknownCondition(let word):
             "\"\(word)\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
-        case .notAvailableYet(let word): "the condition \"\(word)\" is not available yet"
+        case .takesNothing(let part, let text):
+            "\"\(part)\" in \"\(text)\" is too much: -4 and -6 choose the family"
         case .badInterface(let part, let text): "\"\(part)\" in \"\(text)\" is not an interface name"
         case .badFamily(let part, let text): "\"\(part)\" in \"\(text)\" is neither v4 nor v6"
         case .noHost(let text): "\"\(text)\" names no host"

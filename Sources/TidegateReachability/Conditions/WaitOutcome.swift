@@ -21,14 +21,24 @@ public enum HostCheckResult: Sendable, Hashable {
     case failed(Unreachable)
 }
 
+/// What asking came to, for conditions that the kernel's state alone does not answer.
+public enum ConditionEvidence: Sendable, Hashable {
+    /// Nobody was asked yet.
+    case pending
+    /// A host's check.
+    case host(HostCheckResult)
+    /// What was found on the condition's rung, a report for every family asked about.
+    case rungs([RungReport])
+}
+
 extension WaitCondition {
     /// Judges the condition by a status.
     ///
     /// - Parameters:
     ///   - family: Only this family counts (`-4`, `-6`).
-    ///   - check: The result of the host's check, for conditions that have one.
+    ///   - evidence: What asking came to, for conditions that have to be asked about.
     public func evaluate(
-        _ status: ReachabilityStatus, family: AddressFamily? = nil, check: HostCheckResult = .pending
+        _ status: ReachabilityStatus, family: AddressFamily? = nil, evidence: ConditionEvidence = .pending
     ) -> WaitOutcome {
         guard status.families.contains(where: { $0.verdict.level != .unknown }) else {
             return .failing(.monitorDown, VerdictWords.phrase(.monitorDown))
@@ -37,8 +47,28 @@ extension WaitCondition {
         case .carrier(let interface): WaitCondition.carrier(interface, status)
         case .address(let interface, let own): WaitCondition.address(interface, own ?? family, status)
         case .route(let own): WaitCondition.route(own ?? family, status)
-        case .host(let target, let kind): WaitCondition.host(target, kind, family, status, check)
+        case .gateway: WaitCondition.rung(.gateway, evidence, below: WaitCondition.route(family, status))
+        case .dns: WaitCondition.rung(.dns, evidence, below: WaitCondition.route(family, status))
+        case .internet: WaitCondition.rung(.internet, evidence, below: WaitCondition.route(family, status))
+        case .host(let target, let kind): WaitCondition.host(target, kind, family, status, evidence)
         }
+    }
+
+    // A resolver on this host or its link needs no default path, so what was found counts before what is below it.
+    private static func rung(_ rung: Rung, _ evidence: ConditionEvidence, below: WaitOutcome) -> WaitOutcome {
+        guard case .rungs(let reports) = evidence, !reports.isEmpty else {
+            return below.isSatisfied ? .unsatisfied(rung, nil, sentence: "no answer yet") : below
+        }
+        let holds = reports.contains { $0.status == .ok || $0.status == .notApplicable }
+        if holds, below.isSatisfied || rung == .dns { return .satisfied }
+        guard below.isSatisfied else { return below }
+        let worst = reports.first { $0.status == .bad } ?? reports[0]
+        let phrase = worst.reason.map { VerdictWords.phrase($0) }
+        let clause = worst.evidence.first
+        let isSaid = phrase.map { clause?.hasPrefix($0) ?? false } ?? true
+        let words = isSaid ? [clause] : [phrase, clause]
+        let sentence = words.compactMap { $0 }.joined(separator: ": ")
+        return .unsatisfied(rung, worst.reason, sentence: sentence.isEmpty ? "nothing tells" : sentence)
     }
 
     private static func carrier(_ name: String?, _ status: ReachabilityStatus) -> WaitOutcome {
@@ -84,10 +114,11 @@ extension WaitCondition {
 
     private static func host(
         _ target: Target, _ kind: HostCheck?, _ family: AddressFamily?, _ status: ReachabilityStatus,
-        _ check: HostCheckResult
+        _ evidence: ConditionEvidence
     ) -> WaitOutcome {
         let path = self.path(to: target, family, status)
         guard path.isSatisfied, let kind else { return path }
+        let check: HostCheckResult = if case .host(let result) = evidence { result } else { .pending }
         return switch check {
         case .passed: .satisfied
         case .pending: .unsatisfied(Rung(kind), nil, sentence: "\(target) has not answered yet")

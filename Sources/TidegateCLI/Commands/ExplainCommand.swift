@@ -1,0 +1,52 @@
+internal import ArgumentParser
+internal import Tidegate
+
+/// `tidegate explain`: why a target answers or does not.
+struct ExplainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain", abstract: "Say why a host or URL can be reached or not, and whose fault it is.",
+        discussion: """
+            Climbs from the interface to the answer, for IPv4 and IPv6, and shows what it saw on every rung. Reads the \
+            kernel itself: needs no daemon and no privilege. Ends with 0 when the target was reached, 1 when a rung \
+            is bad, 3 when nothing could be told.
+            """)
+
+    @Argument(help: ArgumentHelp("A host, a host with a port, or a URL.", valueName: "host[:port]|url"))
+    var subject: String
+
+    @OptionGroup var family: FamilyOptions
+
+    @Option(help: ArgumentHelp("Take at most this time.", valueName: "duration"))
+    var timeout = "20s"
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func validate() throws {
+        _ = try ExplainSubject(self.subject)
+        _ = try OptionText.positive(self.timeout, of: "--timeout")
+    }
+
+    func run() async throws {
+        throw Ending(.unknown, "the ladder cannot be climbed yet")
+    }
+
+    static func show(_ explanation: Explanation, asJSON: Bool, on terminal: Terminal) {
+        guard !asJSON else { return terminal.answer(explanation.json.description) }
+        for line in ExplanationText.lines(explanation, terminal.answers) { terminal.answer(line) }
+    }
+}
+
+extension Ending {
+    /// How `explain` ends; nil where the target was reached.
+    init?(judging explanation: Explanation) {
+        if let failure = explanation.firstFailure {
+            // A monitor that sees nothing says nothing about the network.
+            self.init(failure.rung == .monitor ? .unknown : .no)
+        } else if explanation.party != nil {
+            self.init(.unknown)
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,127 @@
+internal import Tidegate
+
+/// Lays an explanation out for people: what was asked, both ladders, and what follows from them.
+enum ExplanationText {
+    /// No line is longer, however wide the terminal is.
+    static let widest = 100
+
+    /// The lines of an explanation, without line ends.
+    static func lines(_ explanation: Explanation, _ style: TextStyle) -> [String] {
+        let page = Page(style)
+        var lines = page.row("target", explanation.target, .strong)
+        let addresses = explanation.addresses.map(\.description)
+        if addresses != [explanation.target] {
+            lines += page.row("addresses", addresses.isEmpty ? "none known" : addresses.joined(separator: ", "))
+        }
+        for ladder in explanation.ladders { lines += [""] + self.ladder(ladder, page) }
+        return lines + [""] + self.conclusion(explanation, page)
+    }
+
+    private static func ladder(_ ladder: Explanation.Ladder, _ page: Page) -> [String] {
+        let title = page.style.paint(ladder.family.words, .strong)
+        return [title] + ladder.rungs.flatMap { self.rung($0, page) }
+    }
+
+    private static func rung(_ report: RungReport, _ page: Page) -> [String] {
+        let reason = report.reason.map { VerdictWords.phrase($0) }
+        // What failed is said first, unless the evidence says it already.
+        let isSaid = report.evidence.contains { clause in reason.map { clause.hasPrefix($0) } ?? true }
+        var clauses = (isSaid ? [] : [reason].compactMap(\.self)) + report.evidence
+        if clauses.isEmpty, report.status == .notApplicable { clauses = ["does not apply"] }
+        return page.rung(
+            mark: report.status.mark, tone: report.status.tone, name: report.rung.rawValue, clauses: clauses)
+    }
+
+    private static func conclusion(_ explanation: Explanation, _ page: Page) -> [String] {
+        var lines: [String]
+        if let failure = explanation.firstFailure {
+            let family = explanation.ladders.count > 1 ? self.family(of: failure, in: explanation) : nil
+            let place = [failure.rung.rawValue, family.map { "over \($0.words)" }].compactMap(\.self)
+            let reason = failure.reason.map { ": \(VerdictWords.phrase($0))" } ?? ""
+            lines = page.row("fails at", place.joined(separator: " ") + reason, .bad)
+        } else if explanation.party == nil {
+            lines = page.row("fails at", "nothing", .good)
+        } else {
+            lines = page.row("fails at", "nothing that could be seen", .doubtful)
+        }
+        if let party = explanation.party { lines += page.row("whose", VerdictWords.words(of: party)) }
+        if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
+        return lines
+    }
+
+    private static func family(of failure: RungReport, in explanation: Explanation) -> AddressFamily? {
+        explanation.ladders.first { $0.firstFailure == failure }?.family
+    }
+
+    /// The columns of the page.
+    private struct Page {
+        let style: TextStyle
+        let width: Int
+        private static let labelWidth = 9
+        private static let markWidth = 3
+        // The longest name of a rung.
+        private static let nameWidth = 9
+
+        init(_ style: TextStyle) {
+            self.style = style
+            self.width = min(max(style.width, 40), ExplanationText.widest)
+        }
+
+        func row(_ label: String, _ text: String, _ tone: TextStyle.Tone? = nil) -> [String] {
+            let indent = Page.labelWidth + 2
+            let folded = Fold.lines(text, to: self.width - indent)
+            return folded.enumerated().map { position, line in
+                let start = position == 0 ? Page.padded(label, to: indent) : String(repeating: " ", count: indent)
+                return self.style.paint(start, position == 0 ? .faint : nil) + self.style.paint(line, tone)
+            }
+        }
+
+        func rung(mark: String, tone: TextStyle.Tone, name: String, clauses: [String]) -> [String] {
+            let indent = 2 + Page.markWidth + 2 + Page.nameWidth + 2
+            let painted = self.style.paint(mark, tone) + Page.padded("", to: Page.markWidth + 2 - mark.count)
+            guard !clauses.isEmpty else { return ["  \(painted)\(name)"] }
+            let start = "  \(painted)\(Page.padded(name, to: Page.nameWidth + 2))"
+            let blank = String(repeating: " ", count: indent)
+            let folded = clauses.flatMap { clause in
+                // What belongs to a clause stands a little further in than the next clause.
+                Fold.lines(clause, to: self.width - indent - 2).enumerated().map { $0 == 0 ? $1 : "  \($1)" }
+            }
+            return folded.enumerated().map { ($0 == 0 ? start : blank) + $1 }
+        }
+
+        private static func padded(_ text: String, to width: Int) -> String {
+            text + String(repeating: " ", count: max(0, width - text.count))
+        }
+    }
+}
+
+extension RungReport.Status {
+    /// The word before a rung.
+    fileprivate var mark: String {
+        switch self {
+        case .ok: "ok"
+        case .bad: "bad"
+        case .unknown: "?"
+        case .notApplicable: "-"
+        }
+    }
+
+    fileprivate var tone: TextStyle.Tone {
+        switch self {
+        case .ok: .good
+        case .bad: .bad
+        case .unknown: .doubtful
+        case .notApplicable: .faint
+        }
+    }
+}
+
+extension AddressFamily {
+    /// The family as people write it.
+    fileprivate var words: String {
+        switch self {
+        case .ipv4: "IPv4"
+        case .ipv6: "IPv6"
+        }
+    }
+}

@@ -1,0 +1,34 @@
+internal import Glibc
+
+/// How a command starts (posix_spawn(3)): with no signal blocked, and none ignored that nobody asked to be.
+struct SpawnAttributes: ~Copyable {
+    private var raw = posix_spawnattr_t()
+
+    init(hasOwnGroup: Bool, ignored: Set<Int32>) {
+        posix_spawnattr_init(&self.raw)
+        var (none, usual) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&usual)
+        for number in ignored { sigdelset(&usual, number) }
+        posix_spawnattr_setsigmask(&self.raw, &none)
+        posix_spawnattr_setsigdefault(&self.raw, &usual)
+        posix_spawnattr_setpgroup(&self.raw, 0)
+        let group = hasOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
+        posix_spawnattr_setflags(&self.raw, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
+    }
+
+    deinit {
+        var raw = self.raw
+        posix_spawnattr_destroy(&raw)
+    }
+
+    /// Starts `words`, found on PATH; an error number, or 0 and the new process's id.
+    borrowing func spawn(_ words: [String]) -> (code: Int32, id: pid_t) {
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var id = pid_t()
+        var raw = self.raw
+        let code = posix_spawnp(&id, words.first ?? "", nil, &raw, &arguments, environ)
+        return (code, id)
+    }
+}
