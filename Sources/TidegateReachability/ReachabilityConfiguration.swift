@@ -18,6 +18,12 @@ public struct ReachabilityConfiguration: Sendable {
     public private(set) var excludedInterfaces: [String]
     /// Anchored regular expressions: links whose traffic costs money.
     public private(set) var meteredInterfaces: [String]
+    /// The mark of the sockets to judge for (SO_MARK in socket(7)), which policy rules may look at; nil for none.
+    public var mark: UInt32?
+    /// The user of the sockets to judge for, whom policy rules may look at (uidrange in ip-rule(8)).
+    ///
+    /// Nil for the user that this process runs as.
+    public var uid: UInt32?
 
     /// The links excluded by default: loopback and what containers come and go with.
     public static let defaultExcludedInterfaces = ["lo", "veth.*", "docker.*", "br-.*", "cni.*"]

@@ -23,13 +23,15 @@ struct TargetBook {
         }
     }
 
+    private let asker: Asker
     private(set) var entries: [Entry] = []
     private(set) var names = NameBook()
     private var positions: [Target: Int] = [:]
     private var targetsByWatch: [UInt64: Target] = [:]
     private var plan: [RouteQuestion]?
 
-    init(configured: [Target]) {
+    init(configured: [Target], asker: Asker = Asker()) {
+        self.asker = asker
         for target in configured where self.positions[target] == nil {
             self.append(Entry(target: target, isConfigured: true), known: nil)
         }
@@ -99,8 +101,8 @@ struct TargetBook {
 
     /// What one target asks of the kernel; nothing while its name has no address.
     func questions(of target: Target) -> [RouteQuestion] {
-        if let address = target.address { return [RouteQuestion(address, port: target.port)] }
-        return self.names[target.host]?.addresses.map { RouteQuestion($0, port: target.port) } ?? []
+        if let address = target.address { return [self.asker.question(address, port: target.port)] }
+        return self.names[target.host]?.addresses.map { self.asker.question($0, port: target.port) } ?? []
     }
 
     /// How many questions the last ``questions()`` had.

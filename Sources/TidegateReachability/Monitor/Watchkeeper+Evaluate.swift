@@ -117,7 +117,9 @@ extension Watchkeeper {
     // The resolvers are asked about along with the sentinels, in case a name is not resolved yet.
     private func sentinelQuestions() -> [RouteQuestion] {
         if self.resolverAddresses.isEmpty { self.readResolvers() }
-        return self.sentinels.flatMap { $1 }.map { RouteQuestion($0) }
+        let asker = self.parts.configuration.asker
+        // Names are resolved by this process, whoever the sockets belong to.
+        return self.sentinels.flatMap { $1 }.map { asker.question($0) }
             + self.resolverAddresses.map { RouteQuestion($0) }
     }
 
@@ -153,7 +155,7 @@ extension Watchkeeper {
     private func hidesLiveDefault(_ reducer: VerdictReducer, _ own: [Judgement], _ sentinels: [IPAddress]) -> Bool {
         guard case .failed(_, let dead?) = own.first, let sentinel = sentinels.first else { return false }
         let others = reducer.surroundings.usableLinks(besides: dead).prefix(8)
-        let questions = others.map { RouteQuestion(sentinel, link: $0) }
+        let questions = others.map { self.parts.configuration.asker.question(sentinel, link: $0) }
         var isLive = false
         _ = self.kernel.lookUp(questions[...]) { _, lookup in
             if case .routed = reducer.judge(lookup, of: sentinel) { isLive = true }

@@ -18,6 +18,8 @@ enum WatchkeeperCommand: Sendable {
     case resolved(String, Result<[IPAddress], ResolveFailure>)
     case tellFirst(within: Duration, CheckedContinuation<Void, Never>)
     case look(CheckedContinuation<Duration, Never>)
+    case survey(SurveyQuestion, CheckedContinuation<Survey, Never>)
+    case remind(after: Duration, @Sendable () -> Void)
 }
 
 /// Keeps the watch on the netlink thread: hears the kernel, has it judged, and tells gates and people.
@@ -49,6 +51,11 @@ final class Watchkeeper: KernelObserver {
     var links: [UInt32: Link] = [:]
     var timers: [Timer: KernelTimer] = [:]
     var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    private var reminders: [UInt64: @Sendable () -> Void] = [:]
+    /// Gateways that somebody asked about lately.
+    var watchedGateways: Set<NeighbourKey> = []
+    var gatewaysWatchedUntil: MonotonicTime?
+    var memory = NeighbourMemory()
     private var lastWaiter = Watchkeeper.firstWaiter
     var isReady = false
     var soonestExpiry: Duration?
@@ -60,7 +67,7 @@ final class Watchkeeper: KernelObserver {
         self.kernel = kernel
         self.parts = parts
         self.board = board
-        self.book = TargetBook(configured: parts.configuration.targets)
+        self.book = TargetBook(configured: parts.configuration.targets, asker: parts.configuration.asker)
         self.excluded = NamePatterns(parts.configuration.excludedInterfaces)
         self.metered = NamePatterns(parts.configuration.meteredInterfaces)
     }
@@ -73,6 +80,7 @@ final class Watchkeeper: KernelObserver {
 
     func kernelChanged(_ news: KernelNews) {
         if news.isDirty { self.isDirty = true }
+        for neighbour in news.neighbours { self.memory.heard(neighbour) }
         if news.isSightChanged || !self.isReady {
             self.evaluate(heardAt: nil)
         } else if news.isDirty {
@@ -109,12 +117,15 @@ final class Watchkeeper: KernelObserver {
             let start = self.kernel.moment
             self.lookAround()
             waiter.resume(returning: self.kernel.moment - start)
+        case .survey(let question, let waiter): waiter.resume(returning: self.survey(question))
+        case .remind(let delay, let body): self.remind(after: delay, body)
         }
     }
 
     func timerFired(_ token: UInt64) {
         guard token < Watchkeeper.firstWaiter, let timer = Timer(rawValue: token) else {
             self.waiters.removeValue(forKey: token)?.resume()
+            self.reminders.removeValue(forKey: token)?()
             return
         }
         self.timers[timer] = nil
@@ -131,6 +142,7 @@ final class Watchkeeper: KernelObserver {
     private func lookAround() {
         let news = self.kernel.readMonitor()
         if !news.events.isEmpty { self.kernelChanged(news) }
+        self.forgetGateways()
         self.readResolvers()
         self.evaluate(heardAt: nil)
     }
@@ -138,6 +150,8 @@ final class Watchkeeper: KernelObserver {
     func stopping() {
         for waiter in self.waiters.values { waiter.resume() }
         self.waiters = [:]
+        for body in self.reminders.values { body() }
+        self.reminders = [:]
     }
 
     // MARK: Timers
@@ -167,6 +181,12 @@ final class Watchkeeper: KernelObserver {
         self.lastWaiter += 1
         self.waiters[self.lastWaiter] = waiter
         _ = self.kernel.schedule(at: self.kernel.now + limit, token: self.lastWaiter)
+    }
+
+    private func remind(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        self.lastWaiter += 1
+        self.reminders[self.lastWaiter] = body
+        _ = self.kernel.schedule(at: self.kernel.now + delay, token: self.lastWaiter)
     }
 
     func releaseWaiters() {
