@@ -1,0 +1,138 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+internal import TidegateLoop
+internal import TidegateModel
+
+/// A name server on 127.0.0.1 that says what a test wants said, right or wrong, until it is released.
+public final class ScriptedNameServer: Sendable {
+    /// What it sends back by UDP for a question, one datagram each.
+    public typealias Datagrams = @Sendable (_ question: [UInt8]) -> [[UInt8]]
+    /// What it writes over TCP before it hangs up, for a question without its length.
+    public typealias Stream = @Sendable (_ question: [UInt8]) -> [UInt8]
+
+    /// The port it listens on, by UDP and, where it has anything to say there, over TCP.
+    public let port: UInt16
+    private let thread: LoopThread<NameServerBody>
+    private let count: NameServerCount
+
+    /// Starts listening on a port of its own; an impostor answers from another.
+    public init(isImpostor: Bool = false, stream: Stream? = nil, datagrams: @escaping Datagrams) throws {
+        let (datagram, port) = try NameServerSocket.open(SOCK_DGRAM, port: 0)
+        let listener = try stream.map { _ in try NameServerSocket.open(SOCK_STREAM, port: port).descriptor }
+        let answering = isImpostor ? try NameServerSocket.open(SOCK_DGRAM, port: 0).descriptor : datagram
+        let count = NameServerCount()
+        self.port = port
+        self.count = count
+        self.thread = try LoopThread(name: "tg-test-dns") { loop in
+            NameServerBody(
+                loop, .init(asked: datagram, answering: answering, listener: listener), datagrams, stream, count)
+        }
+    }
+
+    deinit { self.thread.stop() }
+
+    /// How many questions came by UDP.
+    public var datagramCount: Int { self.count.datagrams.load(ordering: .acquiring) }
+
+    /// How many questions came over TCP.
+    public var streamCount: Int { self.count.streams.load(ordering: .acquiring) }
+}
+
+private final class NameServerCount: Sendable {
+    let datagrams = Atomic<Int>(0)
+    let streams = Atomic<Int>(0)
+}
+
+private enum NameServerSocket {
+    static func open(_ type: __socket_type, port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
+            }
+        }
+        guard isOpen, type == SOCK_DGRAM || listen(descriptor, 16) == 0 else {
+            close(descriptor)
+            throw CommandFailure(description: "a name server's port \(port) cannot be opened")
+        }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+}
+
+private final class NameServerBody: LoopBody {
+    struct Sockets {
+        let asked: Int32
+        let answering: Int32
+        let listener: Int32?
+    }
+
+    private let sockets: Sockets
+    private let datagrams: ScriptedNameServer.Datagrams
+    private let stream: ScriptedNameServer.Stream?
+    private let count: NameServerCount
+
+    init(
+        _ loop: Loop, _ sockets: Sockets, _ datagrams: @escaping ScriptedNameServer.Datagrams,
+        _ stream: ScriptedNameServer.Stream?, _ count: NameServerCount
+    ) {
+        self.sockets = sockets
+        self.datagrams = datagrams
+        self.stream = stream
+        self.count = count
+        for descriptor in [sockets.asked, sockets.listener].compactMap({ $0 }) {
+            try? loop.watch(descriptor, for: .read)
+        }
+    }
+
+    func receive(_ command: Never) {}
+
+    func ready(_ descriptor: Int32, for events: Loop.Interest) {
+        if descriptor == self.sockets.asked { self.answerDatagram() } else { self.answerStream(descriptor) }
+    }
+
+    func stopping() {
+        for descriptor in Set([self.sockets.asked, self.sockets.answering, self.sockets.listener ?? -1]) {
+            close(descriptor)
+        }
+    }
+
+    private func answerDatagram() {
+        var question = [UInt8](repeating: 0, count: 65_536)
+        var peer = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &peer) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { peer in
+                let length = recvfrom(self.sockets.asked, &question, question.count, 0, peer, &size)
+                guard length >= 0 else { return }
+                self.count.datagrams.add(1, ordering: .acquiringAndReleasing)
+                for answer in self.datagrams(Array(question[..<length])) {
+                    _ = sendto(self.sockets.answering, answer, answer.count, 0, peer, size)
+                }
+            }
+        }
+    }
+
+    private func answerStream(_ listener: Int32) {
+        let connection = accept(listener, nil, nil)
+        guard connection >= 0, let stream = self.stream else { return }
+        defer { close(connection) }
+        var limit = timeval(tv_sec: 2, tv_usec: 0)
+        setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var question = [UInt8](repeating: 0, count: 4096)
+        let length = recv(connection, &question, question.count, 0)
+        guard length > 2 else { return }
+        self.count.streams.add(1, ordering: .acquiringAndReleasing)
+        let answer = stream(Array(question[2..<length]))
+        // In two pieces, as the network may deliver it.
+        let half = answer.count / 2
+        _ = send(connection, Array(answer[..<half]), half, Int32(MSG_NOSIGNAL))
+        usleep(2000)
+        _ = send(connection, Array(answer[half...]), answer.count - half, Int32(MSG_NOSIGNAL))
+    }
+}
