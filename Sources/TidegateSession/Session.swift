@@ -12,7 +12,7 @@ public final class Session: Sendable {
     /// What the session was told.
     public let configuration: SessionConfiguration
 
-    private let surroundings: SessionCore.Surroundings
+    let surroundings: SessionCore.Surroundings
     private let bus: EventBus
     private let time: any TimeSource
 
@@ -21,11 +21,12 @@ public final class Session: Sendable {
 
     /// A session; events go to `bus`.
     ///
-    /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays.
+    /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays; with a
+    /// `journal` tasks can be submitted that survive their process.
     /// - Throws: ``TaskError`` with the reason `internal` where the machine gives no thread.
     public init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
-        time: any TimeSource, generator: some RandomNumberGenerator & Sendable
+        time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)? = nil
     ) throws(TaskError) {
         self.configuration = configuration
         self.bus = bus
@@ -34,7 +35,7 @@ public final class Session: Sendable {
             let surroundings = SessionCore.Surroundings(
                 configuration: configuration, bus: bus, paths: paths, resolver: resolver, time: time,
                 dice: Dice(generator), disk: try DiskThread(), line: SessionLine(),
-                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept))
+                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: journal)
             self.surroundings = surroundings
             surroundings.line.connect(
                 try TransferThread { SessionCore(engine: $0, surroundings: surroundings) })
@@ -152,7 +153,7 @@ public final class Session: Sendable {
         }
     }
 
-    private static func firstEntry(_ id: TaskID, _ request: TaskRequest, at wall: WallTime) -> TaskInfo {
+    static func firstEntry(_ id: TaskID, _ request: TaskRequest, at wall: WallTime) -> TaskInfo {
         var file: String?
         if case .file(let path, _, _) = request.destination { file = path }
         return TaskInfo(

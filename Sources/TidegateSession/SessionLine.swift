@@ -8,6 +8,10 @@ enum SessionCommand: Sendable {
     case resume(UInt64)
     case suspend(UInt64)
     case cancel(UInt64)
+    /// Changes how many suspensions an accepted task has; `done` hears when that is durable, and applied.
+    case order(UInt64, @Sendable (Int) -> Int, done: @Sendable (JournalError?) -> Void)
+    /// What came of an entry of the journal's.
+    case journaled(UInt64, JournalStep, JournalError?)
     /// A watch has something to say.
     indirect case verdict(desk: UInt64, TargetVerdict)
     /// A name was resolved, or was not.

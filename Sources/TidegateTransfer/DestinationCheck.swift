@@ -55,9 +55,12 @@ extension DownloadFile {
 package struct FileIdentity: Sendable, Hashable {
     /// The file's size in bytes.
     package let size: Int64
-    private let inode: UInt64
-    private let seconds: Int
-    private let nanoseconds: Int
+    /// The inode's number.
+    package let inode: UInt64
+    /// When the contents changed last: seconds since 1970.
+    package let seconds: Int
+    /// And the nanoseconds of that.
+    package let nanoseconds: Int
 
     /// Looks at a file that is to be read.
     package static func of(_ path: String) throws(FileError) -> FileIdentity {

@@ -4,9 +4,12 @@ internal import TidegateTransfer
 /// Files to their places, and tasks to their ends.
 extension SessionCore {
     func commit(_ record: TaskRecord) {
-        guard let file = record.file, case .file(_, let permissions, _) = record.request.destination else {
-            return self.feed(.committed(isGood: true), to: record)
-        }
+        guard record.file != nil else { return self.feed(.committed(isGood: true), to: record) }
+        if !self.asksBeforePlacing(record) { self.move(record) }
+    }
+
+    func move(_ record: TaskRecord) {
+        guard let file = record.file, case .file(_, let permissions, _) = record.request.destination else { return }
         let (line, number, placement) = (self.surroundings.line, record.number, Placement())
         record.placement = placement
         let isTaken = self.surroundings.disk.perform {
@@ -52,6 +55,7 @@ extension SessionCore {
 
     /// Writes down, every other second, how far a download is that another process may continue.
     func noteContinuation(_ record: TaskRecord) {
+        if record.journal != nil { return self.noteOffset(record) }
         guard record.continues, let file = record.file, let live = record.attempt, record.hold.validator != nil,
             self.now >= live.nextRecord
         else { return }
@@ -79,10 +83,13 @@ extension SessionCore {
         self.queue.forget(record.number, record.hop.url.origin)
         self.standUp(record)
         guard record.hasTemporary, let paths = record.paths else { return self.publishEnd(of: record) }
-        let keep = record.continues && record.hold.resumePoint != nil
+        let isLeft = record.journal?.isLeft ?? false
+        let keep = (record.continues || isLeft) && record.hold.resumePoint != nil
         let note = keep ? self.continuation(of: record, offset: record.hold.offset) : nil
         let (file, placement) = (record.file, record.placement)
         let (line, number, offset) = (self.surroundings.line, record.number, record.hold.offset)
+        let promise = isLeft && keep ? self.held(offset, record) : nil
+        let journal = self.surroundings.journal
         let isTaken = self.surroundings.disk.perform {
             () throws(FileError) -> Bool in
             // Asked for while the file was on its way: what has that name now is another one's.
@@ -93,7 +100,7 @@ extension SessionCore {
                 return true
             }
             try left.synchronize()
-            try note.write(paths)
+            if let promise { journal?.record(promise) { _ in } } else { try note.write(paths) }
             return true
         } completion: { _ in
             // What could not be tidied up stays beside the destination; the task's end does not depend on it.
@@ -104,11 +111,16 @@ extension SessionCore {
 
     /// Tells everybody; nothing follows.
     func publishEnd(of record: TaskRecord) {
-        guard !record.isPublished, case .ended(let outcome) = record.machine.phase else { return }
+        guard !record.isPublished, case .ended(let outcome) = record.machine.phase,
+            self.isEndWritten(record, outcome)
+        else { return }
         record.isPublished = true
         record.file = nil
         self.records[record.number] = nil
-        defer { self.finishDraining() }
+        defer {
+            self.letFollowersGo(record)
+            self.finishDraining()
+        }
         // The session's end did not wait for this thread and has told it already.
         guard let entry = self.surroundings.registry.end(record.task, holding: record.body.count) else { return }
         let result = self.result(of: record, outcome)
@@ -123,7 +135,7 @@ extension SessionCore {
         record.task.board.finish(result)
     }
 
-    private func result(of record: TaskRecord, _ outcome: TaskOutcome) -> TaskResult {
+    func result(of record: TaskRecord, _ outcome: TaskOutcome) -> TaskResult {
         let tally = record.tally
         let failure: TaskFailure? =
             switch outcome {

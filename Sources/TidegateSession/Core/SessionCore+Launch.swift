@@ -22,10 +22,18 @@ extension SessionCore {
     }
 
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
-        guard record.continues, record.keepsBytes, let paths = record.paths else { return }
+        guard record.keepsBytes, let paths = record.paths else { return }
+        if let point = self.journaledPoint(record) { return try self.adopt(point, at: paths, record) }
+        guard record.continues else { return }
         guard let note = try ContinuationRecord.read(paths), note.url == record.request.address.text,
             let point = note.resumePoint
         else { return }
+        try self.adopt(point, at: paths, record)
+    }
+
+    private func adopt(
+        _ point: ResumePoint, at paths: DownloadPaths, _ record: TaskRecord
+    ) throws(FileError) {
         // Kept open, and so locked, from now on: nobody else may change it while the task waits.
         let file = try self.openFile(paths, keeping: point.offset, record)
         record.file = file
@@ -104,8 +112,8 @@ extension SessionCore {
         self.conclude(record, end)
     }
 
-    private func launch(_ record: TaskRecord, on addresses: [IPAddress]) {
-        guard let live = record.attempt else { return }
+    func launch(_ record: TaskRecord, on addresses: [IPAddress]) {
+        guard let live = record.attempt, self.mayReachWire(record, on: addresses) else { return }
         do {
             try self.checkBody(record)
             let sink = try self.sink(of: record)

@@ -94,6 +94,7 @@ extension SessionCore {
         record.tally.status = end.outcome.head?.status ?? record.tally.status
         if end.failure == nil { record.finalProgress = record.progress }
         record.attempt = nil
+        self.noteReach(record, reachedWire: end.reachedWire)
         self.giveSlotBack(record)
     }
 

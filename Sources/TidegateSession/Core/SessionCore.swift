@@ -28,6 +28,8 @@ final class SessionCore: TransferClient {
     var isAdmitting = false
     /// Tasks whose answer's head came in this batch.
     var started: [UInt64] = []
+    /// The accepted tasks among the records.
+    var journaled: [TaskID: UInt64] = [:]
     var drained: [@Sendable () -> Void] = []
     var isDraining = false
 
@@ -42,6 +44,7 @@ final class SessionCore: TransferClient {
         let disk: DiskThread
         let line: SessionLine
         let registry: TaskRegistry
+        let journal: (any TaskJournal)?
     }
 
     init(engine: TransferEngine, surroundings: Surroundings) {
@@ -62,6 +65,9 @@ final class SessionCore: TransferClient {
         case .resume(let number): self.resume(number)
         case .suspend(let number): self.suspend(number)
         case .cancel(let number): if let record = self.records[number] { self.cancel(record) }
+        case .order(let number, let change, let done): self.order(number, change, done)
+        case .journaled(let number, let step, let error):
+            if let record = self.records[number] { self.journaled(step, record, error) }
         case .verdict(let desk, let verdict):
             if let desk = self.desksByNumber[desk] { self.verdictArrived(verdict, at: desk) }
         case .resolved(let desk, let question, let result):
@@ -88,7 +94,10 @@ final class SessionCore: TransferClient {
     func timerFired(_ token: UInt64) {
         if token == 1 {
             if !self.records.isEmpty { self.surroundings.registry.noteStuckDisk() }
-            for record in self.records.values.sorted(by: { $0.number < $1.number }) { self.publishEnd(of: record) }
+            for record in self.records.values.sorted(by: { $0.number < $1.number }) {
+                record.journal?.isLeft = true
+                self.publishEnd(of: record)
+            }
         } else if token & 1 == 0 {
             if let record = self.records[token >> 1] { self.alarmRang(record) }
         } else if let desk = self.desksByNumber[token >> 3], let alarm = GateDesk.Alarm(rawValue: token >> 1 & 3) {
@@ -105,7 +114,9 @@ final class SessionCore: TransferClient {
     // Whoever waits for a task must not wait for ever because its session was dropped.
     func stopping() {
         for record in self.inOrderOfCancelling {
+            self.leave(record)
             self.cancel(record)
+            record.journal?.isLeft = true
             self.publishEnd(of: record)
         }
         for desk in self.desksByNumber.values { desk.watch?.cancel() }
@@ -118,17 +129,42 @@ final class SessionCore: TransferClient {
         self.records[task.number] = record
         self.publish(.created(method: record.request.method, url: record.request.address.textWithoutQuery), record)
         // The session's end and a new task may pass each other on the way here.
-        if self.isDraining { self.cancel(record) }
+        if self.isDraining {
+            self.leave(record)
+            return self.cancel(record)
+        }
+        self.takeOver(record)
     }
 
     private func resume(_ number: UInt64) {
         guard let record = self.records[number] else { return }
+        guard record.journal == nil else { return self.order(record, suspensions: { $0 - 1 }) }
+        self.resumeNow(record)
+    }
+
+    func resumeNow(_ record: TaskRecord) {
         if record.tally.firstResumed == nil { record.tally.firstResumed = self.now }
         self.feed(.resume, to: record)
     }
 
     private func suspend(_ number: UInt64) {
         guard let record = self.records[number] else { return }
+        guard record.journal == nil else { return self.order(record, suspensions: { $0 + 1 }) }
+        self.suspendNow(record)
+    }
+
+    private func order(
+        _ number: UInt64, _ change: @Sendable (Int) -> Int, _ done: @escaping @Sendable (JournalError?) -> Void
+    ) {
+        guard let record = self.records[number] else { return done(nil) }
+        guard record.journal == nil else { return self.order(record, suspensions: change, done: done) }
+        let (from, to) = (record.machine.suspendCount, change(record.machine.suspendCount))
+        for _ in from..<max(from, to) { self.suspendNow(record) }
+        for _ in to..<max(from, to) { self.resumeNow(record) }
+        done(nil)
+    }
+
+    func suspendNow(_ record: TaskRecord) {
         self.feed(.suspend(.user), to: record)
         // A suspended task takes nobody's turn.
         if record.machine.isHeld(for: .concurrency) {
@@ -147,7 +183,10 @@ final class SessionCore: TransferClient {
         self.isDraining = true
         self.drained.append(done)
         if cancellingTasks {
-            for record in self.inOrderOfCancelling { self.cancel(record) }
+            for record in self.inOrderOfCancelling {
+                self.leave(record)
+                self.cancel(record)
+            }
         }
         // Where the disk does not answer, nobody waits for it for ever. Token 1 is an alarm of no desk.
         if cancellingTasks { _ = self.engine.schedule(after: .seconds(5), token: 1) }

@@ -34,6 +34,9 @@ final class TaskRecord {
     var shut: GateJudge.Shut?
     var linkFailures = 0
 
+    /// The journal's side of it; nil for a task that dies with its process.
+    let journal: JournalMark?
+
     var tally = Tally()
     var alarm: TransferTimer?
     var alarmDue: MonotonicTime?
@@ -65,6 +68,7 @@ final class TaskRecord {
         self.firstHop = RedirectRule.Hop(
             method: task.request.method, url: task.request.address, keepsBody: true, keepsCredentials: true)
         self.hop = self.firstHop
+        self.journal = task.journaled.map { JournalMark($0.task) }
         self.clocks = TaskClocks(
             limits: TaskClocks.Limits(
                 idle: task.request.idleTimeout, attempt: task.request.attemptTimeout, deadline: task.request.deadline,

@@ -7,6 +7,9 @@ struct Stopwatch: Sendable, Hashable {
 
     init() {}
 
+    /// Goes on from a reading of an earlier process; for a watch that does not run yet.
+    mutating func goOn(after elapsed: Duration) { self.elapsed = elapsed }
+
     mutating func run(_ isRunning: Bool, at now: MonotonicTime) {
         if isRunning {
             if self.since == nil { self.since = now }
@@ -64,6 +67,9 @@ struct TaskClocks: Sendable {
     private var appointments: [(clock: Clock, at: MonotonicTime)] = []
 
     init(limits: Limits) { self.limits = limits }
+
+    /// The task lived in an earlier process for so long.
+    mutating func goOn(after lived: Duration) { self.life.goOn(after: lived) }
 
     /// Lets the clocks run or stand still.
     mutating func follow(_ situation: Situation, at now: MonotonicTime) {

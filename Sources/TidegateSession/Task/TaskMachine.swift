@@ -43,6 +43,8 @@ struct TaskMachine: Sendable {
         case committed(isGood: Bool)
         /// The task cannot go on.
         case fail
+        /// An earlier process had done it already.
+        case foundDone
     }
 
     /// What is told to everybody.
@@ -124,6 +126,7 @@ struct TaskMachine: Sendable {
         case .attemptCompletes(let needsCommit): self.complete(needsCommit: needsCommit, at: now)
         case .committed(let isGood): self.committed(isGood: isGood, at: now)
         case .fail: self.fail(at: now)
+        case .foundDone: self.end(.success, at: now)
         }
     }
 

@@ -14,14 +14,20 @@ public final class TransferTask: Sendable {
     /// The task's place in its session, in the order made.
     let number: UInt64
     let board: TaskBoard
+    /// What the journal has of it; nil for a task that dies with its process.
+    let journaled: JournalSlip?
     private let line: SessionLine
 
-    init(id: TaskID, number: UInt64, request: TaskRequest, board: TaskBoard, line: SessionLine) {
+    init(
+        id: TaskID, number: UInt64, request: TaskRequest, board: TaskBoard, line: SessionLine,
+        journaled: JournalSlip? = nil
+    ) {
         self.id = id
         self.number = number
         self.request = request
         self.board = board
         self.line = line
+        self.journaled = journaled
     }
 
     /// Takes one suspension back; a task starts with one.

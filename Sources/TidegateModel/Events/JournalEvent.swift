@@ -1,0 +1,19 @@
+/// Something that happened to the journal of accepted tasks.
+public enum JournalEvent: Sendable {
+    /// It was opened, with so many tasks that are not over.
+    case opened(unfinished: Int)
+    /// So many entries became durable together, in this time.
+    case committed(entries: Int, duration: Duration)
+    /// So many entries could not be written.
+    case failed(JournalTrouble, entries: Int)
+}
+
+/// Why a journal cannot write.
+public enum JournalTrouble: String, Sendable, MetricLabel {
+    /// The disk, or a quota, is full: waiting may help.
+    case diskFull
+    /// The disk failed.
+    case disk
+    /// The journal is closed.
+    case closed
+}

@@ -1,0 +1,141 @@
+public import TidegateModel
+
+/// An accepted task as the journal has it: what was asked for, and how far it has come.
+public struct JournaledTask: Sendable, Hashable {
+    /// The task's id.
+    public let id: TaskID
+    /// When it was accepted.
+    public let accepted: WallTime
+    /// What was asked for.
+    public let description: TaskDescription
+    /// How many suspensions there are; 0 lets the task go.
+    public var suspensions: Int
+    /// The task that has to be over before this one begins; nil where there is none.
+    public var predecessor: TaskID?
+    /// True where a request that may not be sent twice may have been sent.
+    public var isInDoubt = false
+    /// What is held of the body; nil where nothing is.
+    public var hold: JournaledHold?
+    /// The finished file on its way to its place; nil before.
+    public var placing: JournaledFile?
+    /// How long the task had lived, and when that was written down.
+    public var life: JournalLife
+    /// How it ended; nil where it is not over.
+    public var end: JournaledEnd?
+
+    /// A task that was just accepted.
+    public init(
+        id: TaskID, accepted: WallTime, description: TaskDescription, suspensions: Int, life: JournalLife
+    ) {
+        self.id = id
+        self.accepted = accepted
+        self.description = description
+        self.suspensions = suspensions
+        self.life = life
+    }
+}
+
+/// How long a task had lived at a moment that later processes can place.
+public struct JournalLife: Sendable, Hashable, Codable {
+    /// Waiting included, suspensions not.
+    public var lived: Duration
+    /// The moment on the wall clock, in microseconds since 1970.
+    public var wall: Int64
+    /// The same moment on the monotonic clock, in nanoseconds.
+    public var monotonic: UInt64
+    /// The boot that the monotonic clock counts from.
+    public var boot: String
+
+    /// A life of so much at a moment.
+    public init(lived: Duration, wall: WallTime, monotonic: MonotonicTime, boot: String) {
+        self.lived = lived
+        self.wall = wall.microseconds
+        self.monotonic = monotonic.nanoseconds
+        self.boot = boot
+    }
+
+    /// How long a task has lived now that was not suspended meanwhile; never less than was written down.
+    ///
+    /// Within one boot the clock that never jumps decides; across boots only the wall clock is left.
+    func lived(at now: JournalLife) -> Duration {
+        let passed: Duration =
+            if now.boot == self.boot, !self.boot.isEmpty {
+                MonotonicTime(nanoseconds: now.monotonic) - MonotonicTime(nanoseconds: self.monotonic)
+            } else {
+                .microseconds(now.wall.subtractingReportingOverflow(self.wall).partialValue)
+            }
+        return self.lived + max(.zero, passed)
+    }
+}
+
+/// What is held of a body, and how the server recognises that the rest belongs to it.
+public struct JournaledHold: Sendable, Hashable, Codable {
+    /// Durable bytes from the body's start.
+    public var offset: Int64
+    /// The whole body; nil while unknown.
+    public var total: Int64?
+    /// The strong entity tag, quotes included.
+    public var etag: String?
+    /// The Last-Modified date, where it is good enough to continue by.
+    public var lastModified: String?
+
+    /// What is held, from its parts.
+    public init(offset: Int64, total: Int64? = nil, etag: String? = nil, lastModified: String? = nil) {
+        self.offset = offset
+        self.total = total
+        self.etag = etag
+        self.lastModified = lastModified
+    }
+}
+
+/// What tells a file from others at the same path (stat(2)).
+public struct JournaledFile: Sendable, Hashable, Codable {
+    /// The size in bytes.
+    public var size: Int64
+    /// The inode's number.
+    public var inode: UInt64
+    /// When it was modified: seconds since 1970.
+    public var modifiedSeconds: Int64
+    /// And the nanoseconds of that.
+    public var modifiedNanoseconds: Int64
+
+    /// A file from its parts.
+    public init(size: Int64, inode: UInt64, modifiedSeconds: Int64, modifiedNanoseconds: Int64) {
+        self.size = size
+        self.inode = inode
+        self.modifiedSeconds = modifiedSeconds
+        self.modifiedNanoseconds = modifiedNanoseconds
+    }
+}
+
+/// How an accepted task ended.
+public struct JournaledEnd: Sendable, Hashable {
+    /// How.
+    public var outcome: TaskOutcome
+    /// Why it failed; nil on success.
+    public var failure: TaskFailure?
+    /// What went wrong in one sentence; nil on success.
+    public var explanation: String?
+    /// The last response status; nil where none came.
+    public var status: Int?
+    /// Body bytes delivered.
+    public var bytes: Int64
+    /// How many attempts were charged.
+    public var attempts: Int
+    /// When.
+    public var at: WallTime
+
+    /// An end from its parts.
+    public init(
+        outcome: TaskOutcome, failure: TaskFailure? = nil, explanation: String? = nil, status: Int? = nil,
+        bytes: Int64 = 0, attempts: Int = 0, at: WallTime
+    ) {
+        self.outcome = outcome
+        self.failure = failure
+        self.explanation = explanation
+        self.status = status
+        self.bytes = bytes
+        self.attempts = attempts
+        self.at = at
+    }
+}

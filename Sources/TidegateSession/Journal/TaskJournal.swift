@@ -1,0 +1,105 @@
+public import TidegateModel
+
+/// Keeps what a session must not forget when its process dies or its machine loses power.
+///
+/// Entries take effect in the order given. Every completion is called exactly once, on the journal's own thread, and
+/// must not block; nothing here waits for a disk.
+public protocol TaskJournal: Sendable {
+    /// Names this boot of the machine: moments on the monotonic clock compare only within one.
+    var boot: String { get }
+
+    /// Takes a task in, or gives the one that has its key already; the answer comes once it is durable.
+    func accept(
+        _ task: JournaledTask, onDuplicate: DuplicatePolicy,
+        completion: @escaping @Sendable (Result<Acceptance, JournalError>) -> Void)
+
+    /// Writes an entry down; the answer comes once it is durable.
+    ///
+    /// Entries that are not ``JournalEntry/isUrgent`` wait a moment for others to share their transaction.
+    func record(_ entry: JournalEntry, completion: @escaping @Sendable (Result<Void, JournalError>) -> Void)
+
+    /// Finds tasks.
+    func find(
+        _ question: JournalQuestion,
+        completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void)
+
+    /// Calls back once entries can be written again, after one could not.
+    func whenWritable(_ completion: @escaping @Sendable () -> Void)
+}
+
+/// What is done with a submitted task whose key another one has already.
+public enum DuplicatePolicy: String, Sendable, Hashable, CaseIterable {
+    /// The known task stays, whether it is over or not, and nothing is added.
+    case keep
+    /// Known tasks that are not over are cancelled, and the new one takes their place.
+    case replace
+    /// The new task begins when the newest of the known ones is over.
+    case append
+}
+
+/// What became of a task that was to be accepted.
+public enum Acceptance: Sendable {
+    /// It is in the journal, as this.
+    ///
+    /// The tasks that it replaces are cancelled there already.
+    case accepted(JournaledTask, replacing: [TaskID])
+    /// Another one has its key, and stays.
+    case kept(JournaledTask)
+}
+
+/// What a journal is asked for.
+public enum JournalQuestion: Sendable, Hashable {
+    /// Every task that is not over; oldest first.
+    case unfinished
+    /// One task.
+    case task(TaskID)
+    /// The tasks that ended last, at most so many; the latest first.
+    case ended(atMost: Int)
+}
+
+/// A change of a task that must not be forgotten.
+public enum JournalEntry: Sendable, Hashable {
+    /// The user suspended or resumed the task: how many suspensions there are now.
+    case suspensions(TaskID, Int, JournalLife)
+    /// A request that may not be sent twice may reach the wire from now on.
+    case sending(TaskID)
+    /// It did not reach the wire after all.
+    case notSent(TaskID)
+    /// So much of the body is durable.
+    case held(TaskID, JournaledHold, JournalLife)
+    /// The file is whole, and about to be moved to its place.
+    case placing(TaskID, JournaledFile)
+    /// The task is over.
+    case ended(TaskID, JournaledEnd)
+
+    /// True where something waits for the entry; false where it only saves work later.
+    public var isUrgent: Bool {
+        switch self {
+        case .suspensions, .sending, .placing, .ended: true
+        case .notSent, .held: false
+        }
+    }
+
+    /// The task.
+    public var id: TaskID {
+        switch self {
+        case .suspensions(let id, _, _), .sending(let id), .notSent(let id), .held(let id, _, _), .placing(let id, _),
+            .ended(let id, _):
+            id
+        }
+    }
+}
+
+/// Why a journal cannot do what it was asked for.
+public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kind of trouble.
+    public let reason: JournalTrouble
+    /// One sentence naming the file, without a final full stop.
+    public let description: String
+
+    /// An error from its parts.
+    public init(_ reason: JournalTrouble, _ sentence: String) {
+        self.reason = reason
+        self.description = sentence
+    }
+}
