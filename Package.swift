@@ -21,6 +21,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -32,6 +33,7 @@ let package = Package(
         .systemLibrary(
             name: "CNetlink", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "TidegateModel", swiftSettings: room),
 
         // Walls.
@@ -49,7 +51,10 @@ let package = Package(
         .target(
             name: "TidegateTransfer", dependencies: ["TidegateModel", "TidegateLoop", "CCurl", "CLinux"],
             swiftSettings: house),
-        .target(name: "TidegateMetrics", dependencies: ["TidegateModel"], swiftSettings: room),
+        .target(
+            name: "TidegateMetrics",
+            dependencies: ["TidegateModel", .product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: room),
 
         // Rooms.
         .target(
@@ -66,13 +71,14 @@ let package = Package(
             dependencies: [
                 "TidegateModel", "TidegateBus", "TidegateLoop", "TidegateMetrics", "TidegateReachability",
                 "TidegateResolver", "TidegateSession",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
             ], swiftSettings: room),
 
         // Porch.
         .target(
             name: "TidegateEndpoint",
             dependencies: [
-                "TidegateModel", "TidegateBus", "TidegateMetrics",
+                "TidegateModel", "TidegateBus", "TidegateMetrics", "CZlib",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -117,7 +123,10 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "TidegateMetricsTests",
-            dependencies: ["TidegateMetrics", "TidegateBus", "TidegateModel", "TidegateTestKit"],
+            dependencies: [
+                "TidegateMetrics", "TidegateBus", "TidegateModel", "TidegateTestKit",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+            ],
             exclude: ["Golden", "Oracles/openmetrics.py"], swiftSettings: house),
         .testTarget(
             name: "TidegateEndpointTests",

@@ -153,6 +153,11 @@ package enum Catalogue {
         "tidegate_bus_queue_length", by: ["subscriber"], "Events waiting for their subscriber.")
     static let busQueueCapacity = MetricDefinition.gauge(
         "tidegate_bus_queue_capacity", by: ["subscriber"], "Events that could wait for their subscriber.")
+    static let metricConflicts = MetricDefinition.counter(
+        "tidegate_metric_conflicts_total", "Metrics of the embedding program refused because of a clash.")
+    static let labelOverflow = MetricDefinition.counter(
+        "tidegate_label_overflow_total", by: ["metric", "label"],
+        "Times a label had more values than allowed, so that _other stood for a new one.")
     static let httpRequests = MetricDefinition.counter(
         "tidegate_http_requests_total", by: ["handler", "code"], "Requests that the endpoint answered.")
     static let httpRequestsInFlight = MetricDefinition.gauge(

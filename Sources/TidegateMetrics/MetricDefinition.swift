@@ -30,7 +30,7 @@ package struct MetricDefinition: Sendable {
     /// The unit of its values.
     package let unit: Unit
     /// The label names, in the order in which they are written.
-    package let labels: [String]
+    package private(set) var labels: [String]
     /// Where the values come from.
     package let origin: Origin
     /// Whether its series name a task to look at.
@@ -64,6 +64,19 @@ package struct MetricDefinition: Sendable {
     }
 
     var bounds: [Double] { self.layout.bounds }
+
+    /// Every name that a sample of it, or of its OpenMetrics twin, may have.
+    var sampleNames: Set<String> {
+        let suffixes = ["", "_total", "_created", "_count", "_sum", "_bucket", "_info"]
+        return Set(suffixes.map { self.family + $0 } + [self.name])
+    }
+
+    /// The same metric with other labels.
+    func labelled(by labels: [String]) -> MetricDefinition {
+        var copy = self
+        copy.labels = labels
+        return copy
+    }
 
     /// The same, with exemplars.
     func withExemplars() -> MetricDefinition {

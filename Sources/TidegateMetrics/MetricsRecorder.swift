@@ -13,6 +13,8 @@ package final class MetricsRecorder: Sendable {
     private let netlink: NetlinkRecorder
     private let bus: BusRecorder
     private let daemon: DaemonRecorder
+    private let conflicts: Counter
+    private let overflows: TableFamily<OverflowKey, Counter>
 
     /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
     /// verdict.
@@ -25,12 +27,19 @@ package final class MetricsRecorder: Sendable {
         self.reachability = ReachabilityRecorder(registry, start: start)
         self.netlink = NetlinkRecorder(registry)
         self.bus = BusRecorder(registry)
+        self.conflicts = registry.counter(Catalogue.metricConflicts)
+        self.overflows = registry.adding(TableFamily(Catalogue.labelOverflow))
         self.daemon = DaemonRecorder(registry, build: build)
         ProcessCollector.register(in: registry)
     }
 
     /// Every metric of the exposition, in its order.
     package var definitions: [MetricDefinition] { self.registry.definitions + [Catalogue.metricSeries] }
+
+    /// Takes in what a program measures through swift-metrics; `onConflict` hears of each refused name once.
+    package func adapter(onConflict: @escaping @Sendable (String) -> Void = { _ in }) -> MetricsAdapter {
+        MetricsAdapter(self.registry, conflicts: self.conflicts, overflows: self.overflows, onConflict: onConflict)
+    }
 
     /// Takes an event; never blocks.
     package func record(_ event: Event) {

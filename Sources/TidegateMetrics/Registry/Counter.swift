@@ -36,6 +36,12 @@ final class Counter: MetricChild {
         if fraction > 0, fraction.isFinite { self.fractional.add(fraction) }
     }
 
+    /// Begins at 0 again, which every reader takes for a restart.
+    func reset() {
+        self.whole.store(0, ordering: .relaxed)
+        self.fractional.set(0)
+    }
+
     func write(to output: inout Output) {
         let whole = self.whole.load(ordering: .relaxed)
         let fraction = self.fractional.value
@@ -60,6 +66,12 @@ struct AtomicDouble: ~Copyable, Sendable {
 
     func set(_ value: Double) {
         self.bits.store(value.bitPattern, ordering: .relaxed)
+    }
+
+    /// Sets `value` where nobody has set another than `expected` meanwhile.
+    func replace(_ expected: Double, by value: Double) {
+        _ = self.bits.compareExchange(
+            expected: expected.bitPattern, desired: value.bitPattern, ordering: .relaxed)
     }
 
     func add(_ step: Double) {

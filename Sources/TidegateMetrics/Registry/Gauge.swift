@@ -11,6 +11,12 @@ final class Gauge: MetricChild {
         self.current.set(value)
     }
 
+    /// Moves the value; a gauge that was never set begins at 0.
+    func add(_ step: Double) {
+        if self.current.value.isNaN { self.current.replace(Double.nan, by: 0) }
+        self.current.add(step)
+    }
+
     func write(to output: inout Output) {
         let value = self.current.value
         if !value.isNaN { output.gauge(self.name, value) }

@@ -11,6 +11,13 @@ final class Registry: Sendable {
         var families: [(header: Header, family: any Family)] = []
         // Kept between scrapes, so that a scrape allocates its answer only.
         var buffer: [UInt8] = []
+        // What samples may be called already.
+        var names = Catalogue.metricSeries.sampleNames
+
+        mutating func add(_ family: any Family) {
+            self.families.append((Header(family.definition), family))
+            self.names.formUnion(family.definition.sampleNames)
+        }
     }
 
     init(start: WallTime) {
@@ -35,8 +42,17 @@ final class Registry: Sendable {
 
     /// Adds a family and gives it back.
     func adding<Added: Family>(_ family: Added) -> Added {
-        self.state.withLock { $0.families.append((Header(family.definition), family)) }
+        self.state.withLock { $0.add(family) }
         return family
+    }
+
+    /// Adds a family, unless one of its samples could be taken for another family's.
+    func addingIfFree<Added: Family>(_ family: Added) -> Added? {
+        self.state.withLock { state in
+            guard state.names.isDisjoint(with: family.definition.sampleNames) else { return nil }
+            state.add(family)
+            return family
+        }
     }
 
     /// Adds a metric that `collect` reads at each scrape.

@@ -1,0 +1,134 @@
+package import CoreMetrics
+internal import Synchronization
+
+/// Puts what a program measures through swift-metrics into the same exposition.
+///
+/// It never traps: a metric whose name or kind clashes with another's gets a handler that does nothing, the clash is
+/// counted in `tidegate_metric_conflicts_total`, and told once for each name.
+package final class MetricsAdapter: MetricsFactory {
+    /// How many series one metric may have; what comes after them is counted together under `_other`.
+    static let maxSeries = 10_000
+
+    private let registry: Registry
+    private let conflicts: Counter
+    private let overflows: TableFamily<OverflowKey, Counter>
+    private let onConflict: @Sendable (String) -> Void
+    private let state = Mutex(State())
+
+    private struct State {
+        var families: [String: any OpenFamilyKind] = [:]
+        var told: Set<String> = []
+    }
+
+    init(
+        _ registry: Registry, conflicts: Counter, overflows: TableFamily<OverflowKey, Counter>,
+        onConflict: @escaping @Sendable (String) -> Void
+    ) {
+        self.registry = registry
+        self.conflicts = conflicts
+        self.overflows = overflows
+        self.onConflict = onConflict
+    }
+
+    /// A counter under `label` with `_total`; negative steps count nothing.
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        guard let child = self.counter(label, dimensions) else { return NoHandler() }
+        return CounterAdapter(child)
+    }
+
+    /// A counter of fractions under `label` with `_total`.
+    package func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        guard let child = self.counter(label, dimensions) else { return NoHandler() }
+        return CounterAdapter(child)
+    }
+
+    /// A gauge.
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        guard let child = self.gauge(label, dimensions) else { return NoHandler() }
+        return GaugeAdapter(child)
+    }
+
+    /// A histogram, or the gauge of the last value where nothing is to be aggregated.
+    package func makeRecorder(
+        label: String, dimensions: [(String, String)], aggregate: Bool
+    ) -> any RecorderHandler {
+        if aggregate {
+            let definition = MetricDefinition.adapted(AdaptedName.plain(label), .histogram(Buckets.counts), .none)
+            guard let child: Histogram = self.child(definition, dimensions) else { return NoHandler() }
+            return HistogramAdapter(child)
+        }
+        guard let child = self.gauge(label, dimensions) else { return NoHandler() }
+        return GaugeAdapter(child)
+    }
+
+    /// A histogram of seconds under `label` with `_seconds`.
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        let definition = MetricDefinition.adapted(AdaptedName.seconds(label), .histogram(Buckets.requests), .seconds)
+        guard let child: Histogram = self.child(definition, dimensions) else { return NoHandler() }
+        return HistogramAdapter(child)
+    }
+
+    // Series stay for ever: one that goes and comes back would look like a restart.
+
+    /// Keeps the series.
+    package func destroyCounter(_ handler: any CounterHandler) {}
+
+    /// Keeps the series.
+    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
+
+    /// Keeps the series.
+    package func destroyMeter(_ handler: any MeterHandler) {}
+
+    /// Keeps the series.
+    package func destroyRecorder(_ handler: any RecorderHandler) {}
+
+    /// Keeps the series.
+    package func destroyTimer(_ handler: any TimerHandler) {}
+
+    // MARK: Families
+
+    private func counter(_ label: String, _ dimensions: [(String, String)]) -> Counter? {
+        self.child(.adapted(AdaptedName.total(label), .counter, .none), dimensions)
+    }
+
+    private func gauge(_ label: String, _ dimensions: [(String, String)]) -> Gauge? {
+        self.child(.adapted(AdaptedName.plain(label), .gauge, .none), dimensions)
+    }
+
+    private func child<Child: MetricChild>(
+        _ definition: MetricDefinition, _ dimensions: [(String, String)]
+    ) -> Child? {
+        guard let family: OpenFamily<Child> = self.family(definition) else {
+            self.conflict(definition.name)
+            return nil
+        }
+        let found = family.child(AdaptedName.labels(dimensions), limit: MetricsAdapter.maxSeries)
+        if found.isOverflow { self.overflows[OverflowKey(metric: definition.name, label: "_any")].add() }
+        return found.child
+    }
+
+    private func family<Child: MetricChild>(_ definition: MetricDefinition) -> OpenFamily<Child>? {
+        self.state.withLock { state in
+            if let known = state.families[definition.name] { return known as? OpenFamily<Child> }
+            guard let family = self.registry.addingIfFree(OpenFamily<Child>(definition)) else { return nil }
+            state.families[definition.name] = family
+            return family
+        }
+    }
+
+    private func conflict(_ name: String) {
+        self.conflicts.add()
+        let isNews = self.state.withLock { $0.told.count < 1000 && $0.told.insert(name).inserted }
+        if isNews { self.onConflict("the metric \(name) clashes with another one and is not exposed") }
+    }
+}
+
+/// A label that overflowed, and whose.
+struct OverflowKey: LabelKey {
+    let metric: String
+    let label: String
+
+    var values: [String] { [self.metric, self.label] }
+}
