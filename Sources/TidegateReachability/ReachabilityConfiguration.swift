@@ -24,6 +24,8 @@ public struct ReachabilityConfiguration: Sendable {
     ///
     /// Nil for the user that this process runs as.
     public var uid: UInt32?
+    /// Whether and how the internet itself is looked for; by default not at all.
+    public var internetCheck: InternetCheckPolicy
 
     /// The links excluded by default: loopback and what containers come and go with.
     public static let defaultExcludedInterfaces = ["lo", "veth.*", "docker.*", "br-.*", "cni.*"]
@@ -35,6 +37,7 @@ public struct ReachabilityConfiguration: Sendable {
         self.resolvers = []
         self.excludedInterfaces = ReachabilityConfiguration.defaultExcludedInterfaces
         self.meteredInterfaces = []
+        self.internetCheck = .off
     }
 
     /// A configuration from its parts.
@@ -43,13 +46,14 @@ public struct ReachabilityConfiguration: Sendable {
     public init(
         sentinels: [AddressFamily: [IPAddress]] = ReachabilityConfiguration.defaultSentinels, targets: [Target] = [],
         excludedInterfaces: [String] = ReachabilityConfiguration.defaultExcludedInterfaces,
-        meteredInterfaces: [String] = [], resolvers: [IPAddress] = []
+        meteredInterfaces: [String] = [], resolvers: [IPAddress] = [], internetCheck: InternetCheckPolicy = .off
     ) throws(ReachabilityConfigurationError) {
         self.sentinels = sentinels
         self.targets = targets
         self.resolvers = resolvers
         self.excludedInterfaces = excludedInterfaces
         self.meteredInterfaces = meteredInterfaces
+        self.internetCheck = internetCheck
         for pattern in excludedInterfaces + meteredInterfaces where (try? Regex(pattern)) == nil {
             throw .invalidPattern(pattern)
         }
@@ -68,11 +72,20 @@ public struct ReachabilityConfiguration: Sendable {
 public enum ReachabilityConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A pattern is no regular expression.
     case invalidPattern(String)
+    /// A check URL is no absolute http or https URL.
+    case invalidCheckURL(String)
+    /// Internet checks are enabled, and there is no URL to ask.
+    case noCheckURL
+    /// Internet checks would come more often than every 10 s.
+    case checksTooOften(Duration)
 
     /// One sentence without a final full stop.
     public var description: String {
         switch self {
         case .invalidPattern(let pattern): "\"\(pattern)\" is not a regular expression"
+        case .invalidCheckURL(let text): "\"\(text)\" is not an http:// or https:// URL"
+        case .noCheckURL: "internet checks are enabled without a URL to ask"
+        case .checksTooOften(let interval): "internet checks every \(interval) are more than one in 10 seconds"
         }
     }
 }

@@ -89,6 +89,18 @@ extension IPAddress {
         }
     }
 
+    /// True for addresses that mean the same host everywhere, as far as prefixes tell: none of the kinds above, nor
+    /// private or shared IPv4 space (RFC 1918, RFC 6598).
+    public var isGlobal: Bool {
+        if self.isLoopback || self.isLinkLocal || self.isUniqueLocal || self.isMulticast { return false }
+        switch self.family {
+        case .ipv4:
+            let isPrivate = self.low >> 24 == 10 || self.low >> 20 == 0xAC1 || self.low >> 16 == 0xC0A8
+            return !isPrivate && self.low >> 22 != 0x191 && self.low >> 24 != 0
+        case .ipv6: return !self.isUnspecified
+        }
+    }
+
     /// 0.0.0.0 or ::.
     public var isUnspecified: Bool {
         self.high == 0 && self.low == 0

@@ -11,6 +11,9 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     private let board: ReachabilityBoard
     private let thread: KernelThread<Watchkeeper>?
     private let lastWatch = Atomic<UInt64>(0)
+    private let evidence = PassiveEvidence()
+    /// On whose behalf lookups are made.
+    let asker: Asker
 
     /// Starts watching; the first verdict comes within milliseconds.
     public convenience init(
@@ -29,6 +32,8 @@ public final class ReachabilityMonitor: PathSource, Sendable {
         )
         let board = ReachabilityBoard(mode: options.isOnce ? .once : .event)
         self.board = board
+        self.asker = configuration.asker
+        bus.attach(self.evidence)
         do throws(NetlinkError) {
             self.thread = try KernelThread(options: options) { kernel in
                 Watchkeeper(kernel: kernel, parts: parts, board: board)
@@ -88,6 +93,26 @@ public final class ReachabilityMonitor: PathSource, Sendable {
         await withCheckedContinuation { waiter in
             guard self.thread?.send(.look(waiter)) ?? false else { return waiter.resume(returning: .zero) }
         }
+    }
+
+    /// What the kernel says about some addresses now.
+    func survey(_ question: SurveyQuestion) async -> Survey {
+        let words = self.blindness ?? "the monitor has been stopped"
+        return await withCheckedContinuation { waiter in
+            guard self.thread?.send(.survey(question, waiter)) ?? false else {
+                return waiter.resume(returning: .blind(words))
+            }
+        }
+    }
+
+    /// What requests from `source` showed within the last half minute; nil where none succeeded.
+    func passive(from source: IPAddress?, at now: MonotonicTime) -> PassiveFindings? {
+        self.evidence.fresh(from: source, at: now).map { PassiveFindings($0, at: now) }
+    }
+
+    /// Calls `body` once, after `delay` or when the monitor stops; false where nobody keeps the time.
+    func remind(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Bool {
+        self.thread?.send(.remind(after: delay, body)) ?? false
     }
 
     // MARK: Paths for tasks

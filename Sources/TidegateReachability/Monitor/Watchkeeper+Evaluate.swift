@@ -107,7 +107,7 @@ extension Watchkeeper {
         return reducer
     }
 
-    private var sentinels: [(AddressFamily, [IPAddress])] {
+    var sentinels: [(AddressFamily, [IPAddress])] {
         AddressFamily.allCases.map { family in
             let chosen = self.parts.configuration.sentinels[family] ?? []
             return (family, chosen.isEmpty ? ReachabilityConfiguration.defaultSentinels[family] ?? [] : chosen)

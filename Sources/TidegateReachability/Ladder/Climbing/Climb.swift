@@ -1,0 +1,291 @@
+internal import TidegateModel
+internal import TidegateNetlink
+internal import TidegateResolver
+internal import TidegateSockets
+
+/// One climb: it collects what there is to find out before its deadline, and judges nothing.
+struct Climb: Sendable {
+    private let climber: LadderClimber
+    private let deadline: MonotonicTime
+
+    // So many addresses of a family are tried at once; the first decides what is told about the way.
+    static let mostAddresses = 3
+    // A name that exists as long as there is an internet.
+    private static let controlName = "a.root-servers.net"
+    private static let udpDNS = RouteQuestion.udp
+
+    init(_ climber: LadderClimber, within limit: Duration) {
+        self.climber = climber
+        self.deadline = climber.time.monotonic() + limit
+    }
+
+    private var rest: Duration { max(.milliseconds(1), self.deadline - self.climber.time.monotonic()) }
+
+    // MARK: Everything about a target
+
+    func findings(_ target: ExplainTarget, _ families: [AddressFamily]) async -> LadderFindings {
+        var findings = LadderFindings(target: target, families: families)
+        _ = await self.climber.monitor.firstStatus(within: min(self.rest, .seconds(2)))
+        if target.target.address == nil { findings.name = await self.names(target.target.host, families) }
+        let subjects = await self.subjects(target, findings.name, families)
+        let survey = await self.survey(subjects.map { $0.subject.address }, port: target.target.port)
+        findings.blindness = survey.blindness
+        findings.health = survey.health
+        findings.links = survey.links
+        await withTaskGroup(of: (AddressFamily, WayFindings).self) { group in
+            for subject in subjects {
+                group.addTask { (subject.family, await self.way(subject, survey, target)) }
+            }
+            for await (family, way) in group { findings.ways[family] = way }
+        }
+        return findings
+    }
+
+    private struct Subject: Sendable {
+        var family: AddressFamily
+        var subject: WayFindings.Subject
+        var addresses: [IPAddress] = []
+    }
+
+    // The way to the target; while its name is unresolved the way to whoever could resolve it, or just out.
+    private func subjects(
+        _ target: ExplainTarget, _ name: NameFindings?, _ families: [AddressFamily]
+    ) async -> [Subject] {
+        if let address = target.target.address {
+            return [Subject(family: address.family, subject: .target(address), addresses: [address])]
+        }
+        let addresses = name?.addresses ?? []
+        let servers = addresses.isEmpty ? self.climber.tools.settings().finalServers.filter { !$0.isLoopback } : []
+        let survey = await self.climber.monitor.survey(
+            SurveyQuestion(questions: servers.map(self.question), families: families))
+        return families.compactMap { family in
+            let own = addresses.filter { $0.family == family }
+            if let first = own.first { return Subject(family: family, subject: .target(first), addresses: own) }
+            let sentinel = survey.sentinels[family] ?? ReachabilityConfiguration.defaultSentinels[family]?.first
+            guard let sentinel else { return nil }
+            let isOut = survey.ways[sentinel].map { $0.verdict.level >= .routed } ?? false
+            let candidates = servers.filter { $0.family == family }
+            let routed = candidates.first { (survey.ways[$0]?.verdict.level ?? .none) >= .routed }
+            // With a way out, a resolver without a route is the resolver's trouble and not the route's.
+            let server = routed ?? (isOut ? nil : candidates.first)
+            return Subject(family: family, subject: server.map { .resolver($0) } ?? .sentinel(sentinel))
+        }
+    }
+
+    private func question(_ server: IPAddress) -> RouteQuestion {
+        RouteQuestion(server, port: self.climber.tools.dnsPort, ipProtocol: Climb.udpDNS)
+    }
+
+    private func survey(_ addresses: [IPAddress], port: UInt16?) async -> Survey {
+        let asker = self.climber.monitor.asker
+        return await self.climber.monitor.survey(
+            SurveyQuestion(questions: addresses.map { asker.question($0, port: port) }))
+    }
+
+    // MARK: One way
+
+    private func way(_ subject: Subject, _ survey: Survey, _ target: ExplainTarget) async -> WayFindings {
+        var way = self.wayFindings(subject.subject, survey)
+        way.addresses = subject.addresses
+        let isBlind = way.verdict.level == .unknown
+        guard way.verdict.level >= .routed || isBlind else { return way }
+        let known = way
+        async let gateway = isBlind ? known.gateway : self.poked(known)
+        async let internet = self.climber.policy.urls.isEmpty ? nil : self.internet(subject.family)
+        async let web = self.look(target, at: subject.addresses)
+        way.gateway = await gateway
+        way.internet = await internet
+        way.web = await web
+        return way
+    }
+
+    private func wayFindings(_ subject: WayFindings.Subject, _ survey: Survey) -> WayFindings {
+        var findings = WayFindings(subject: subject)
+        guard let way = survey.ways[subject.address] else { return findings }
+        findings.verdict = way.verdict
+        findings.deadLink = way.deadLink
+        findings.story = way.story
+        findings.gateway = survey.gateway(subject.address)
+        findings.passive = self.climber.monitor.passive(from: way.verdict.path?.source, at: self.now)
+        return findings
+    }
+
+    private var now: MonotonicTime { self.climber.time.monotonic() }
+
+    /// The default path of a family; nil where the kernel cannot be read.
+    func defaultWay(_ family: AddressFamily, watching: Bool) async -> WayFindings? {
+        _ = await self.climber.monitor.firstStatus(within: min(self.rest, .seconds(2)))
+        let survey = await self.climber.monitor.survey(
+            SurveyQuestion(questions: [], families: [family], watchesGateways: watching))
+        guard let sentinel = survey.sentinels[family] else { return nil }
+        return self.wayFindings(.sentinel(sentinel), survey)
+    }
+
+    /// What is known of a way's gateway after a poke.
+    func poked(_ way: WayFindings) async -> GatewayFindings {
+        guard let path = way.verdict.path, let gateway = path.gateway, way.gateway.resolvesNeighbours else {
+            return way.gateway
+        }
+        var findings = way.gateway
+        findings.poke = await self.climber.tools.poke(gateway.onLink(path.index), within: self.rest)
+        guard findings.poke != .answered else { return findings }
+        // The poke has made the kernel look for the neighbour: now it knows more.
+        let address = way.subject.address
+        let survey = await self.survey([address], port: nil)
+        guard survey.blindness == nil else { return findings }
+        var later = survey.gateway(address)
+        later.poke = findings.poke
+        return later
+    }
+
+    // MARK: The target itself
+
+    private func look(_ target: ExplainTarget, at addresses: [IPAddress]) async -> [IPAddress: WebAnswer] {
+        guard let depth = target.depth else { return [:] }
+        let limit = self.rest
+        return await withTaskGroup(of: (IPAddress, WebAnswer).self) { group in
+            for address in addresses.prefix(Climb.mostAddresses) {
+                let question = WebQuestion(url: target.url, address: address, depth: depth, limit: limit)
+                group.addTask { (address, await self.climber.web.ask(question)) }
+            }
+            var answers: [IPAddress: WebAnswer] = [:]
+            for await (address, answer) in group { answers[address] = answer }
+            return answers
+        }
+    }
+
+    /// Whether one of several addresses answers; fails with the reason of the first.
+    func check(
+        _ addresses: [IPAddress], of target: Target, _ check: WaitCondition.HostCheck
+    ) async -> HostCheckResult {
+        let depth = WebQuestion.Depth(check)
+        let location = WebLocation(scheme: check == .tls || target.port == 443 ? .https : .http, target: target)
+        let limit = self.rest
+        return await withTaskGroup(of: (Int, Unreachable?).self) { group in
+            for (position, address) in addresses.prefix(8).enumerated() {
+                let question = WebQuestion(url: location.url, address: address, depth: depth, limit: limit)
+                group.addTask { (position, WebRungs.failure(await self.climber.web.ask(question), depth)) }
+            }
+            var first: (position: Int, reason: Unreachable)?
+            for await (position, reason) in group {
+                guard let reason else {
+                    group.cancelAll()
+                    return .passed
+                }
+                if position < first?.position ?? .max { first = (position, reason) }
+            }
+            return .failed(first?.reason ?? .nameNotFound)
+        }
+    }
+
+    /// What the check URLs say over a family.
+    func internet(_ family: AddressFamily) async -> [InternetObservation] {
+        let asker = InternetAsker(urls: self.climber.policy.urls, web: self.climber.web, limit: self.rest)
+        return await asker.ask(family) { await self.resolve($0) }
+    }
+
+    // MARK: Names
+
+    /// The addresses of a target; nil where the time ran out.
+    func resolve(_ target: Target) async -> Result<[IPAddress], ResolveFailure>? {
+        if let address = target.address { return .success([address]) }
+        return await self.resolve(target.host)
+    }
+
+    private func resolve(_ name: String) async -> Result<[IPAddress], ResolveFailure>? {
+        let limit = self.rest
+        return await withCheckedContinuation { waiter in
+            let first = FirstAnswer<Result<[IPAddress], ResolveFailure>?>(waiter)
+            self.climber.resolver.resolve(name) { first.give($0) }
+            _ = self.climber.monitor.remind(after: limit) { first.give(nil) }
+        }
+    }
+
+    // Half of the time belongs to what comes after the name.
+    private var shareForNames: Duration { self.rest / 2 }
+
+    private func names(_ name: String, _ families: [AddressFamily]) async -> NameFindings {
+        let settings = self.climber.tools.settings()
+        var findings = NameFindings(name: name)
+        findings.hasStub = settings.hasStub
+        let names = Climb(self.climber, within: self.shareForNames)
+        async let system = names.resolve(name)
+        async let asked = names.ask(
+            settings.candidates(for: name).first ?? name, await names.routes(to: settings.nameservers),
+            families.map { DNSQuestion.RecordType($0) })
+        findings.servers = await asked
+        findings.system = await system
+        let saysNo = findings.servers.contains { $0.answers.values.contains { $0 == .nameNotFound } }
+        if findings.addresses.isEmpty, saysNo {
+            findings.servers = await self.askControl(findings.servers, within: self.shareForNames)
+        }
+        return findings
+    }
+
+    /// The resolvers with the kernel's verdicts on the way to them; no packet is sent for it.
+    func routes(to servers: [IPAddress]) async -> [ResolverFindings] {
+        _ = await self.climber.monitor.firstStatus(within: min(self.rest, .seconds(2)))
+        let survey = await self.climber.monitor.survey(SurveyQuestion(questions: servers.map(self.question)))
+        return servers.map { ResolverFindings(server: $0, verdict: survey.ways[$0]?.verdict ?? .unknown) }
+    }
+
+    private func ask(
+        _ name: String, _ servers: [ResolverFindings], _ types: [DNSQuestion.RecordType]
+    ) async -> [ResolverFindings] {
+        let limit = min(.seconds(3), self.rest)
+        return await self.each(servers) { server in
+            var server = server
+            for type in types {
+                // Who does not answer is not asked again.
+                if let outcome = server.answers.values.first, !outcome.isAnswer {
+                    server.answers[type] = outcome
+                } else {
+                    server.answers[type] = await self.climber.tools.ask(name, type, server.server, within: limit)
+                }
+            }
+            return server
+        }
+    }
+
+    /// Asks the resolvers that have a route about a name that surely exists.
+    func askControl(_ servers: [ResolverFindings], within limit: Duration) async -> [ResolverFindings] {
+        await self.each(servers) { server in
+            var server = server
+            server.control = await self.climber.tools.ask(Climb.controlName, .a, server.server, within: limit)
+            return server
+        }
+    }
+
+    private func each(
+        _ servers: [ResolverFindings], _ body: @escaping @Sendable (ResolverFindings) async -> ResolverFindings
+    ) async -> [ResolverFindings] {
+        await withTaskGroup(of: (Int, ResolverFindings).self) { group in
+            for (position, server) in servers.enumerated() {
+                let hasRoute = server.verdict.level >= .routed || server.verdict.level == .unknown
+                group.addTask { (position, hasRoute ? await body(server) : server) }
+            }
+            var found: [(Int, ResolverFindings)] = []
+            for await entry in group { found.append(entry) }
+            return found.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+}
+
+extension WebQuestion.Depth {
+    fileprivate init(_ check: WaitCondition.HostCheck) {
+        self =
+            switch check {
+            case .tcp: .tcp
+            case .tls: .tls
+            case .http: .http
+            }
+    }
+}
+
+extension IPAddress {
+    /// The same address with the zone that a link-local IPv6 one needs.
+    fileprivate func onLink(_ index: UInt32) -> IPAddress {
+        guard self.family == .ipv6, self.isLinkLocal, self.zone == 0 else { return self }
+        return IPAddress(octets: self.octets, zone: index) ?? self
+    }
+}

@@ -1,0 +1,54 @@
+public import TidegateModel
+
+/// What an explanation is about: a host, a port of it, or a URL.
+public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
+    /// The host, with the port where one is named or the URL's scheme has one.
+    public let target: Target
+    /// As it was asked for, user information left out.
+    public let description: String
+    /// Scheme and path; nil where no URL was given.
+    let location: WebLocation?
+
+    private init(target: Target, description: String, location: WebLocation?) {
+        self.target = target
+        self.description = description
+        self.location = location
+    }
+
+    /// A host, perhaps with a port.
+    public init(_ target: Target) {
+        self.init(target: target, description: target.description, location: nil)
+    }
+
+    /// Parses `HOST`, `HOST:PORT`, or an http or https URL.
+    ///
+    /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
+    /// - Throws: ``TargetError``, which quotes the part that is wrong.
+    public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
+        if let location = try WebLocation(text, zone: zone) {
+            self.init(target: location.target, description: location.url, location: location)
+        } else {
+            self.init(try Target(text, zone: zone))
+        }
+    }
+
+    /// How far a look at the target can go; nil without a port.
+    var depth: WebQuestion.Depth? {
+        if self.location != nil { return .http }
+        switch self.target.port {
+        case nil: return nil
+        // Who names the port of https wants to know about its certificate, too.
+        case 443: return .tls
+        default: return .tcp
+        }
+    }
+
+    /// True where TLS belongs to the way.
+    var usesTLS: Bool { self.location?.scheme == .https || self.location == nil && self.target.port == 443 }
+
+    /// What a web checker is asked.
+    var url: String {
+        if let location = self.location { return location.url }
+        return WebLocation(scheme: self.usesTLS ? .https : .http, target: self.target).url
+    }
+}

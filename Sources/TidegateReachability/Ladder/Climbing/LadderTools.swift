@@ -1,0 +1,41 @@
+package import TidegateModel
+package import TidegateResolver
+internal import TidegateSockets
+
+/// What a climb asks the network with; a test puts it into its namespace.
+package struct LadderTools: Sendable {
+    let poker: Poker?
+    let dns: DNSClient
+    let settings: @Sendable () -> ResolverSettings
+    /// The port that resolvers are asked at.
+    let dnsPort: UInt16
+
+    /// Tools with threads of their own; `onThreadStart` runs on each of them first.
+    package init(
+        time: any TimeSource, onThreadStart: @escaping @Sendable () -> Void = {},
+        settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system, dnsPort: UInt16 = 53
+    ) {
+        self.poker = try? Poker(onThreadStart: onThreadStart)
+        self.dns = DNSClient(time: time, onThreadStart: onThreadStart)
+        self.settings = settings
+        self.dnsPort = dnsPort
+    }
+
+    /// Pokes an address; nil where there is no thread to do it.
+    func poke(_ address: IPAddress, within limit: Duration) async -> PokeOutcome? {
+        guard let poker = self.poker else { return nil }
+        return await withCheckedContinuation { waiter in
+            poker.poke(address, within: limit) { waiter.resume(returning: $0) }
+        }
+    }
+
+    /// Asks one resolver one question.
+    func ask(_ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration) async
+        -> DNSOutcome
+    {
+        let question = DNSQuestion(name: name, type: type, server: server, port: self.dnsPort, limit: limit)
+        return await withCheckedContinuation { waiter in
+            self.dns.ask(question) { waiter.resume(returning: $0) }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+internal import TidegateModel
+
+/// Asks the check URLs over one family, all at once.
+struct InternetAsker: Sendable {
+    let urls: [InternetCheckURL]
+    let web: any WebChecker
+    /// For each URL; a portal answers fast, and what takes longer is no good internet.
+    let limit: Duration
+
+    private static let bodyLimit = 1024
+
+    /// What every URL said, in order; `resolve` gives nil where it has no more time.
+    func ask(
+        _ family: AddressFamily, resolve: @escaping @Sendable (String) async -> Result<[IPAddress], ResolveFailure>?
+    ) async -> [InternetObservation] {
+        await withTaskGroup(of: (Int, InternetObservation).self) { group in
+            for (position, url) in self.urls.enumerated() {
+                group.addTask { (position, await self.ask(url, family, resolve)) }
+            }
+            var found: [(Int, InternetObservation)] = []
+            for await entry in group { found.append(entry) }
+            return found.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private func ask(
+        _ url: InternetCheckURL, _ family: AddressFamily,
+        _ resolve: @Sendable (String) async -> Result<[IPAddress], ResolveFailure>?
+    ) async -> InternetObservation {
+        let target = url.location.target
+        let found: Result<[IPAddress], ResolveFailure>? =
+            if let address = target.address { .success([address]) } else { await resolve(target.host) }
+        switch found {
+        case .success(let addresses)?:
+            guard let address = addresses.first(where: { $0.family == family }) else {
+                return ConnectivityJudge.unresolved(url, "it has no \(family == .ipv4 ? "IPv4" : "IPv6") address")
+            }
+            let wanted = max(InternetAsker.bodyLimit, url.expectedBody?.utf8.count ?? 0)
+            let question = WebQuestion(url: url.text, address: address, limit: self.limit, bodyLimit: wanted)
+            return ConnectivityJudge.judge(url, await self.web.ask(question))
+        case .failure(let failure)?:
+            return ConnectivityJudge.unresolved(url, VerdictWords.phrase(failure.reason))
+        case nil: return ConnectivityJudge.unresolved(url, "not resolved in time")
+        }
+    }
+}

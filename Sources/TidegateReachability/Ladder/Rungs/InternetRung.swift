@@ -1,0 +1,26 @@
+internal import TidegateModel
+
+/// Judges the internet as a whole, over one family.
+enum InternetRung {
+    /// The rung by what the check URLs said; nil observations where nobody asked them.
+    static func judge(_ observations: [InternetObservation]?, passive: PassiveFindings? = nil) -> RungReport {
+        guard let observations else {
+            guard let passive, let ago = passive.internet else {
+                return RungReport(rung: .internet, status: .unknown, evidence: ["no internet check is configured"])
+            }
+            return RungReport(rung: .internet, status: .ok, evidence: [LadderWords.passive(passive, ago: ago)])
+        }
+        let evidence = observations.map(\.evidence)
+        switch ConnectivityJudge.connectivity(observations) {
+        case .unknown:
+            return RungReport(rung: .internet, status: .unknown, evidence: evidence + ["no check URL could be asked"])
+        case .full: return RungReport(rung: .internet, status: .ok, evidence: evidence)
+        case .portal(let location):
+            let place = location.map { ": it sends people to \($0)" } ?? ""
+            return RungReport(
+                rung: .internet, status: .bad, reason: .portal,
+                evidence: ["a captive portal answers\(place)"] + evidence)
+        case .limited, .none: return RungReport(rung: .internet, status: .bad, reason: .limited, evidence: evidence)
+        }
+    }
+}

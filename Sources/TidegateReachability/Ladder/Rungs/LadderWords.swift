@@ -1,0 +1,34 @@
+internal import TidegateModel
+
+/// Words that rungs share.
+enum LadderWords {
+    /// `4 s`, `120 ms`, `0.4 ms`: short, for people.
+    static func time(_ duration: Duration) -> String {
+        let seconds = duration.inSeconds
+        if seconds >= 120 { return "\(Int(seconds / 60)) min" }
+        if seconds >= 1 { return "\(Int(seconds.rounded())) s" }
+        if seconds >= 0.01 { return "\(Int((seconds * 1000).rounded())) ms" }
+        let tenths = Int((seconds * 10_000).rounded())
+        return "\(tenths / 10).\(tenths % 10) ms"
+    }
+
+    /// What a request that succeeded says.
+    static func passive(_ findings: PassiveFindings, ago: Duration) -> String {
+        "a request to \(findings.remote) succeeded \(self.time(ago)) ago"
+    }
+
+    /// Who sent which ICMP error.
+    static func refusal(_ refusal: NetworkRefusal, own: IPAddress?, gateway: IPAddress?) -> String {
+        let code = refusal.type == 0 ? "" : " (ICMP type \(refusal.type) code \(refusal.code))"
+        guard let offender = refusal.offender, !refusal.isFrom(own) else {
+            return "this host itself reported: \(refusal.meaning.words)\(code)"
+        }
+        let role = refusal.isFrom(gateway) ? "the gateway \(offender)" : "\(offender)"
+        return "\(role) reported: \(refusal.meaning.words)\(code)"
+    }
+
+    /// A rung that nobody got to.
+    static func notClimbed(_ rung: Rung) -> RungReport {
+        RungReport(rung: rung, status: .unknown, evidence: ["not climbed"])
+    }
+}

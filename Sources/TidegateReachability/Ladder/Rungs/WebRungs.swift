@@ -1,0 +1,140 @@
+internal import TidegateModel
+
+/// The rungs that a web server makes: tcp, tls, http.
+enum WebRungs {
+    /// The three rungs by what a look at the server came to; nil where nobody looked.
+    static func judge(_ target: ExplainTarget, _ answer: WebAnswer?, at address: IPAddress?, path: NetworkPath?)
+        -> [RungReport]
+    {
+        guard let depth = target.depth else {
+            return [Rung.tcp, .tls, .http].map {
+                RungReport(rung: $0, status: .notApplicable, evidence: ["no port was given"])
+            }
+        }
+        guard let answer, let address else { return self.unlooked(target, depth) }
+        let look = Look(answer: answer, address: address, target: target, path: path)
+        return [
+            look.tcp, target.usesTLS ? look.tls : self.noTLS,
+            depth == .http ? look.http : self.noURL,
+        ]
+    }
+
+    private static let noTLS = RungReport(rung: .tls, status: .notApplicable, evidence: ["the target speaks no TLS"])
+    private static let noURL = RungReport(rung: .http, status: .notApplicable, evidence: ["no URL was given"])
+
+    private static func unlooked(_ target: ExplainTarget, _ depth: WebQuestion.Depth) -> [RungReport] {
+        [
+            LadderWords.notClimbed(.tcp), target.usesTLS ? LadderWords.notClimbed(.tls) : self.noTLS,
+            depth == .http ? LadderWords.notClimbed(.http) : self.noURL,
+        ]
+    }
+
+    /// The reason of an answer that did not come as far as `depth`; nil where it did.
+    static func failure(_ answer: WebAnswer, _ depth: WebQuestion.Depth) -> Unreachable? {
+        if answer.reached < .tcp { return self.connectFailure(answer) }
+        switch depth {
+        case .tcp: return nil
+        case .tls: return answer.reached < .tls ? self.later(answer, otherwise: .tlsFailed) : nil
+        case .http:
+            guard let status = answer.status else { return self.later(answer, otherwise: .httpError) }
+            return status >= 400 ? .httpError : nil
+        }
+    }
+
+    private static func later(_ answer: WebAnswer, otherwise reason: Unreachable) -> Unreachable {
+        if answer.failure == .tlsFailed || answer.failure == .tlsPinMismatch { return .tlsFailed }
+        return self.isLate(answer) ? .timeout : reason
+    }
+
+    /// True where nothing but the time ran out.
+    static func isLate(_ answer: WebAnswer) -> Bool {
+        guard let failure = answer.failure else { return false }
+        return [.timedOut, .stalled, .deadlineExceeded].contains(failure)
+    }
+
+    static func connectFailure(_ answer: WebAnswer) -> Unreachable {
+        switch answer.socketError {
+        case .refused, .reset: return .refused
+        case .networkUnreachable, .hostUnreachable: return .hostUnreachable
+        case .timedOut: return .timeout
+        case .addressNotAvailable: return .noSourceAddress
+        case .prohibited: return .prohibited
+        case .blackholed: return .blackholed
+        case .other, nil: break
+        }
+        return answer.refusal == nil && answer.failure == .timedOut ? .timeout : .hostUnreachable
+    }
+}
+
+/// One look at a server, rung by rung.
+private struct Look {
+    let answer: WebAnswer
+    let address: IPAddress
+    let target: ExplainTarget
+    let path: NetworkPath?
+
+    var tcp: RungReport {
+        let place = self.target.target.port.map { "\(self.host):\($0)" } ?? self.host
+        guard self.answer.reached < .tcp else {
+            let time = self.answer.phases.connect.map { " in \(LadderWords.time($0))" } ?? ""
+            let local = self.answer.local.map { " from \($0)" } ?? ""
+            return RungReport(rung: .tcp, status: .ok, evidence: ["connected to \(place)\(time)\(local)"])
+        }
+        // A checker that could not ask says nothing about the server.
+        guard self.answer.failure != .internal, self.answer.failure != .invalidRequest else {
+            return RungReport(rung: .tcp, status: .unknown, evidence: [self.words("could not be asked")])
+        }
+        let reason = WebRungs.connectFailure(self.answer)
+        var evidence = ["\(place): \(self.words(VerdictWords.phrase(reason)))"]
+        if let refusal = self.answer.refusal {
+            let own = self.answer.local ?? self.path?.source
+            evidence.append(LadderWords.refusal(refusal, own: own, gateway: self.path?.gateway))
+        } else if reason != .timeout {
+            evidence.append("no ICMP error came with it")
+        }
+        return RungReport(rung: .tcp, status: .bad, reason: reason, evidence: evidence)
+    }
+
+    var tls: RungReport {
+        guard self.answer.reached >= .tcp else { return LadderWords.notClimbed(.tls) }
+        let certificate = self.certificate
+        guard self.answer.reached < .tls else {
+            let time = self.answer.phases.tls.map { ["handshake in \(LadderWords.time($0))"] } ?? []
+            return RungReport(rung: .tls, status: .ok, evidence: time + certificate)
+        }
+        let reason: Unreachable = self.isLate ? .timeout : .tlsFailed
+        return RungReport(
+            rung: .tls, status: .bad, reason: reason,
+            evidence: [self.words(VerdictWords.phrase(reason))] + certificate)
+    }
+
+    var http: RungReport {
+        guard self.answer.reached >= (self.target.usesTLS ? .tls : .tcp) else { return LadderWords.notClimbed(.http) }
+        guard let status = self.answer.status else {
+            let reason: Unreachable = self.isLate ? .timeout : .httpError
+            return RungReport(
+                rung: .http, status: .bad, reason: reason, evidence: [self.words("the server gave no answer")])
+        }
+        let time = self.answer.phases.processing.map { " after \(LadderWords.time($0))" } ?? ""
+        let location = self.answer.location.map { ["Location: \($0)"] } ?? []
+        return RungReport(
+            rung: .http, status: status >= 400 ? .bad : .ok, reason: status >= 400 ? .httpError : nil,
+            evidence: ["status \(status)\(time)"] + location)
+    }
+
+    private var host: String { self.address.family == .ipv6 ? "[\(self.address)]" : self.address.description }
+
+    private var isLate: Bool { WebRungs.isLate(self.answer) }
+
+    private func words(_ otherwise: String) -> String { self.answer.text.isEmpty ? otherwise : self.answer.text }
+
+    private var certificate: [String] {
+        guard let certificate = self.answer.certificate else { return [] }
+        let names = certificate.names.isEmpty ? "" : ", for \(certificate.names.prefix(4).joined(separator: ", "))"
+        let start = certificate.notBefore.isEmpty ? "" : " from \(certificate.notBefore)"
+        return [
+            "certificate of \(certificate.subject)\(names)", "signed by \(certificate.issuer)",
+            "valid\(start) until \(certificate.notAfter)",
+        ]
+    }
+}
