@@ -58,6 +58,10 @@ static inline CURLcode tg_easy_get_private(CURL *easy, void **value) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, value);
 }
 
+static inline CURLcode tg_easy_get_certificates(CURL *easy, struct curl_certinfo **value) {
+    return curl_easy_getinfo(easy, CURLINFO_CERTINFO, value);
+}
+
 static inline CURLMcode tg_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

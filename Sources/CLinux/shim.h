@@ -71,3 +71,9 @@ static inline long tg_take_error(int descriptor, void *control, size_t capacity)
     if (recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return -1;
     return (long)message.msg_controllen;
 }
+
+/// The first four bytes of TCP_INFO (tcp(7)): state, congestion state, retransmits and probes; 0 or the error number.
+static inline int tg_tcp_info(int descriptor, uint8_t bytes[4]) {
+    socklen_t size = 4;
+    return getsockopt(descriptor, 6, 11, bytes, &size) == 0 && size == 4 ? 0 : errno;
+}

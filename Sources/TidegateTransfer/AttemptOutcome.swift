@@ -14,15 +14,16 @@ package struct AttemptOutcome: Sendable {
     package var osError: Int32 = 0
     /// What the socket error tells; nil where there is none.
     package var socketError: FailureEvidence.SocketError?
-    /// Who refused the connection with an ICMP error, where somebody did and no connection came about.
-    package var refusal: NetworkRefusal?
-    /// The address whose answer counts: the connected one, or that of the try that came furthest; nil where none was
-    /// tried.
-    package var peer: IPAddress?
     /// Whether a TCP connection stood.
     package var isConnected = false
+    /// Whom it led to; nil where none stood.
+    package var connectedTo: IPAddress?
+    /// The try to connect that came furthest, where none became a connection.
+    package var dial: DialEnd?
     /// The server's certificate, where the request wanted it and one was shown.
     package var certificate: CertificateSummary?
+    /// Why the certificate was refused; nil where it was not.
+    package var certificateProblem: CertificateProblem?
     /// What went wrong, in libcurl's or the file system's words; empty on success.
     package var text: String = ""
     /// Whether the request, or a part of it, may have been sent.
@@ -59,6 +60,13 @@ package struct AttemptOutcome: Sendable {
         self.started = started
         self.ended = ended
     }
+
+    /// Who refused the connection with an ICMP error, where somebody did.
+    package var refusal: NetworkRefusal? { self.dial?.refusal }
+
+    /// The address whose answer counts: the connected one, or that of the try that came furthest; nil where none was
+    /// tried.
+    package var peer: IPAddress? { self.contact?.remote ?? self.connectedTo ?? self.dial?.address }
 
     /// How far an attempt came.
     package enum Stage: Sendable, Hashable, CaseIterable {

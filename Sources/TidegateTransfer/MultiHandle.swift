@@ -77,6 +77,9 @@ final class CurlLog {
         case closed(Int32)
     }
 
+    /// Sockets of this epoch that are not connected yet.
+    var dials = DialSockets()
+
     func note(_ change: Change) { self.journal.entries.append(SocketJournal.Entry(epoch: self.epoch, change: change)) }
 
     /// The last wish of libcurl's timer: milliseconds from when it was said, or nil for none.
@@ -107,7 +110,10 @@ private func socketWanted(
     _ context: UnsafeMutableRawPointer?, _ socketContext: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return 0 }
-    Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(.want(descriptor, what)) }
+    Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.dials.wanted(descriptor, what)
+        $0.note(.want(descriptor, what))
+    }
     return 0
 }
 

@@ -36,6 +36,13 @@ struct Origin: Hashable {
         self.isLiteral = bracket != nil || IPAddress(self.host) != nil
     }
 
+    /// The root of the same host and port, with TLS or without.
+    func url(isSecure: Bool) -> String {
+        let needsBrackets = self.host.utf8.contains(UInt8(ascii: ":")) && !self.host.hasPrefix("[")
+        let host = needsBrackets ? "[\(self.host)]" : self.host
+        return "\(isSecure ? "https" : "http")://\(host):\(self.port)/"
+    }
+
     private static func isTLS(_ url: String) -> Bool? {
         func starts(with scheme: StaticString) -> Bool {
             scheme.withUTF8Buffer { wanted in

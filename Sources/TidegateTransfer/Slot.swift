@@ -35,6 +35,7 @@ final class Slot {
     // What the callbacks append to.
     var stamps = Stamps()
     var wire = WireRecord()
+    var dials = DialRecord()
     var head = HeadRecord()
     var sink = SinkRecord()
     var upload = UploadRecord()
@@ -77,6 +78,7 @@ final class Slot {
     struct Stamps {
         var started = MonotonicTime(nanoseconds: 0)
         var socketOpened: MonotonicTime?
+        var connected: MonotonicTime?
         var wireReached: MonotonicTime?
         var firstByte: MonotonicTime?
         var lastActivity = MonotonicTime(nanoseconds: 0)
@@ -111,6 +113,13 @@ final class Slot {
         if self.localFailure == nil { self.localFailure = LocalFailure(failure: failure, text: text()) }
     }
 
+    /// A try to connect succeeded.
+    func connected(to address: IPAddress?) {
+        self.dials.isConnected = true
+        self.dials.connected = address
+        self.stamps.connected = self.time.monotonic()
+    }
+
     /// Takes an attempt.
     func begin(_ request: AttemptRequest, in epoch: Epoch) {
         self.request = request
@@ -137,6 +146,7 @@ final class Slot {
         self.pinTicket = nil
         self.stamps = Stamps()
         self.wire.clear()
+        self.dials = DialRecord()
         self.head.clear()
         self.sink.clear()
         self.upload.clear()

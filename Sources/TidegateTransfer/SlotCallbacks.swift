@@ -56,14 +56,25 @@ func openSocket(
 ) -> curl_socket_t {
     guard let context, let address else { return -1 }
     return Unmanaged<Slot>.fromOpaque(context)._withUnsafeGuaranteedRef {
-        $0.openSocket(address.pointee)
+        $0.openSocket(address.pointee, to: dialledAddress(address))
     }
+}
+
+// The structure ends with the longest address there is, of which Swift sees the first 16 bytes alone.
+private func dialledAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? {
+    guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
+    let name = UnsafeRawBufferPointer(
+        start: UnsafeRawPointer(address) + offset, count: min(Int(address.pointee.addrlen), 128))
+    return SocketName.address(in: Array(name))
 }
 
 // Connections outlive the attempt that opened them, so the epoch's log is told and not a slot.
 func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
     if let context {
-        Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.note(.closed(descriptor)) }
+        Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef {
+            $0.dials.closing(descriptor)
+            $0.note(.closed(descriptor))
+        }
     }
     return close(descriptor)
 }
@@ -151,7 +162,7 @@ extension Slot {
         return true
     }
 
-    fileprivate func openSocket(_ address: curl_sockaddr) -> curl_socket_t {
+    fileprivate func openSocket(_ address: curl_sockaddr, to peer: IPAddress?) -> curl_socket_t {
         let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.family, type, address.protocol)
         guard descriptor >= 0 else { return -1 }
@@ -161,6 +172,9 @@ extension Slot {
         self.wire.hasOpened = true
         if self.stamps.socketOpened == nil { self.stamps.socketOpened = self.time.monotonic() }
         self.epoch?.log.note(.opened(descriptor))
+        if let id = self.request?.id {
+            self.epoch?.log.dials.opened(descriptor, Dial(slot: self, attempt: id, address: peer))
+        }
         return descriptor
     }
 }

@@ -37,18 +37,28 @@ extension Slot {
         outcome.stage = self.head.isComplete ? .receiving : outcome.reachedWire ? .waiting : .connecting
         outcome.connectionsOpened = self.easy.long(CURLINFO_NUM_CONNECTS)
         outcome.contact = self.wire.contact()
+        outcome.isConnected = self.dials.isConnected || outcome.reachedWire
+        outcome.connectedTo = self.dials.connected
         outcome.phases = self.phases(until: outcome.ended)
         outcome.failure = self.failure(code, outcome)
         outcome.isLengthVerified = outcome.failure == nil && self.isEndProved(outcome.head)
         if outcome.failure == nil { outcome.body = self.sink.takeBody() } else { self.explain(code, &outcome) }
         outcome.diagnosticBody = self.sink.diagnostic
+        if self.request?.wantsCertificate == true { outcome.certificate = CertificateReader.summary(of: self.easy) }
         return outcome
     }
 
     private func explain(_ code: CURLcode, _ outcome: inout AttemptOutcome) {
-        outcome.osError = Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO))
+        if !outcome.isConnected { outcome.dial = self.dials.best ?? self.epoch?.log.dials.pending(of: self) }
+        // libcurl's number is that of the last try, and not of the one that counts.
+        outcome.osError = outcome.dial?.errorNumber ?? Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO))
         outcome.socketError = FailureEvidence.SocketError(errorNumber: outcome.osError)
         outcome.text = self.text(code, outcome)
+        guard case .tlsFailed? = outcome.failure else { return }
+        let result = self.easy.long(CURLINFO_SSL_VERIFYRESULT)
+        outcome.certificateProblem = CertificateProblem(verifyResult: result, text: outcome.text)
+        // The chain is good, and libcurl still refuses the certificate.
+        if result == 0, code == CURLE_PEER_FAILED_VERIFICATION { outcome.certificateProblem = .wrongName }
     }
 
     private func text(_ code: CURLcode, _ outcome: AttemptOutcome) -> String {
@@ -72,6 +82,8 @@ extension Slot {
             }
         }
         guard code == CURLE_OK else { return TaskFailure(curl: code, isOnWire: outcome.reachedWire) }
+        if case .tcp? = self.request?.depth { return nil }
+        if case .tls? = self.request?.depth { return nil }
         guard outcome.head != nil else { return .protocolError }
         return self.isShort(outcome) ? .truncated : nil
     }
@@ -121,6 +133,8 @@ extension Slot {
             phases.connect = .microseconds(max(0, connected - self.easy.offset(CURLINFO_NAMELOOKUP_TIME_T)))
         } else if let reached = self.stamps.wireReached {
             phases.connect = reached - opened
+        } else if let connected = self.stamps.connected {
+            phases.connect = connected - opened
         }
     }
 }
@@ -165,6 +179,8 @@ extension FailureEvidence.SocketError {
         case ETIMEDOUT: self = .timedOut
         case ECONNRESET, EPIPE: self = .reset
         case EADDRNOTAVAIL: self = .addressNotAvailable
+        case EACCES, EPERM: self = .prohibited
+        case EINVAL: self = .blackholed
         default: self = .other
         }
     }

@@ -18,7 +18,7 @@ extension Slot {
             self.profile = SlotProfile(request, epoch)
         }
         if request.url != self.url {
-            try self.easy.set(CURLOPT_URL, request.url)
+            try self.easy.set(CURLOPT_URL, Slot.url(request, origin))
             self.url = request.url
         }
         try self.setFields(request)
@@ -26,6 +26,15 @@ extension Slot {
         // Also where they are empty: the last attempt's lists are gone.
         try self.easy.set(CURLOPT_HTTPHEADER, self.fieldList)
         try self.easy.set(CURLOPT_RESOLVE, self.resolveList)
+    }
+
+    // Whether libcurl goes on from the connection to the handshake is the scheme's business.
+    private static func url(_ request: AttemptRequest, _ origin: Origin) -> String {
+        switch request.depth {
+        case .tcp: origin.url(isSecure: false)
+        case .tls: origin.url(isSecure: true)
+        case .http: request.url
+        }
     }
 
     private func setCallbacks(_ epoch: Epoch) throws(CurlError) {
@@ -65,6 +74,12 @@ extension Slot {
         try self.easy.set(CURLOPT_TCP_KEEPINTVL, CurlLimits.keepAliveInterval)
         try self.easy.set(CURLOPT_MAXAGE_CONN, CurlLimits.connectionAge)
         try self.easy.set(CURLOPT_BUFFERSIZE, CurlLimits.receiveBuffer)
+        if request.depth != .http { try self.easy.set(CURLOPT_CONNECT_ONLY, 1) }
+        if request.isAlone {
+            try self.easy.set(CURLOPT_FRESH_CONNECT, 1)
+            try self.easy.set(CURLOPT_FORBID_REUSE, 1)
+        }
+        if request.wantsCertificate { try self.easy.set(CURLOPT_CERTINFO, 1) }
         guard let limit = request.bytesPerSecondLimit else { return }
         try self.easy.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: limit)
     }
@@ -187,5 +202,6 @@ struct SlotProfile {
     private static func isPlain(_ request: AttemptRequest) -> Bool {
         request.method == "GET" && request.body.isNone && request.resume == nil && request.proxy == nil
             && request.credentials == nil && request.bytesPerSecondLimit == nil
+            && request.depth == .http && !request.isAlone && !request.wantsCertificate
     }
 }

@@ -15,6 +15,8 @@ extension TransferEngine {
         guard let number = self.sockets.epoch(ready: descriptor, on: self.loop),
             let epoch = self.epochs.first(where: { $0.number == number })
         else { return }
+        // Before libcurl writes the first byte.
+        if events == .write { epoch.log.dials.connected(descriptor) }
         self.guarding(epoch) { () throws(CurlError) in try epoch.act(on: descriptor, events.selected) }
     }
 

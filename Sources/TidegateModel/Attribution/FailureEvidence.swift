@@ -15,7 +15,8 @@ public struct FailureEvidence: Sendable, Hashable {
 
     /// The socket errors that tell something (errno(3)).
     public enum SocketError: String, Sendable, Hashable {
-        case refused, networkUnreachable, hostUnreachable, timedOut, reset, addressNotAvailable, other
+        case refused, networkUnreachable, hostUnreachable, timedOut, reset, addressNotAvailable, prohibited, blackholed,
+            other
     }
 
     /// Evidence from its parts.
@@ -100,7 +101,7 @@ extension Attribution {
             Attribution(party: .path, rung: .tcp, isCertain: false, evidence: ["the host was reported unreachable"])
         case .addressNotAvailable:
             Attribution(party: .mine, rung: .address, isCertain: true, evidence: ["the source address is gone"])
-        case .timedOut, .other, nil:
+        case .timedOut, .other, .prohibited, .blackholed, nil:
             Attribution(party: .unknown, rung: .tcp, isCertain: false, evidence: ["no answer, and nothing says why"])
         }
     }

@@ -37,7 +37,7 @@ extension NetworkRefusal {
     public var isHostUnreachable: Bool { self.meaning == .hostUnreachable }
 
     // A time exceeded of ICMPv6 is type 3, as a destination unreachable of ICMP is.
-    private var isICMPv6: Bool { self.offender?.family == .ipv6 || (self.offender == nil && self.type == 1) }
+    var isICMPv6: Bool { self.offender?.family == .ipv6 || (self.offender == nil && self.type == 1) }
 
     private var meaning4: RefusalMeaning {
         switch (self.type, self.code) {

@@ -1,0 +1,33 @@
+/// Why a server's certificate was refused.
+package enum CertificateProblem: Sendable, Hashable {
+    /// Its time is over.
+    case expired
+    /// Its time has not begun: or this host's clock is slow.
+    case notYetValid
+    /// It is signed by itself, and not by anybody trusted here.
+    case selfSigned
+    /// Nobody trusted here signed it, or a certificate between is missing.
+    case unknownIssuer
+    /// It is for other names.
+    case wrongName
+    /// Its issuer took it back.
+    case revoked
+    /// Something else, in OpenSSL's words.
+    case other(String)
+
+    /// The problem behind a verification result of OpenSSL's (X509_V_ERR_*, X509_STORE_CTX_get_error(3)).
+    ///
+    /// `text` is what libcurl says. Nil where verification found nothing.
+    init?(verifyResult: Int, text: String) {
+        switch verifyResult {
+        case 0: return nil
+        case 9: self = .notYetValid
+        case 10: self = .expired
+        case 18, 19: self = .selfSigned
+        case 2, 20, 21, 27: self = .unknownIssuer
+        case 23: self = .revoked
+        case 62, 64: self = .wrongName
+        default: self = .other(text)
+        }
+    }
+}

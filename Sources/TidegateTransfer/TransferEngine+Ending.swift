@@ -1,0 +1,19 @@
+package import TidegateModel
+
+extension TransferEngine {
+    /// Ends an attempt where it is: it will be reported as finished, with what has come so far.
+    ///
+    /// Ignored where it is over.
+    package func end(_ id: AttemptID, as failure: TaskFailure, _ text: String) {
+        guard let slot = self.slots[id] else { return }
+        slot.fail(failure, text)
+        slot.note(.broken)
+    }
+
+    /// The try to connect that a running attempt waits for, or the failed one that came furthest; nil where it is
+    /// connected or over.
+    package func dial(of id: AttemptID) -> DialEnd? {
+        guard let slot = self.slots[id], !slot.dials.isConnected, slot.wire.tries == 0 else { return nil }
+        return slot.epoch?.log.dials.pending(of: slot) ?? slot.dials.best
+    }
+}
