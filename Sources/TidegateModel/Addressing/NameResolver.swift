@@ -30,4 +30,28 @@ public protocol NameResolver: Sendable {
 
     /// Forgets freshness: the next question for any name goes to the network. Called when the path has changed.
     func invalidate()
+
+    /// Tells how long the last good answer for `name` still holds; nil where nobody knows.
+    ///
+    /// Within ``NameLife/bounds``. It may take a question to a server, so whoever needs only addresses does not ask.
+    /// `completion` is called once, on a thread of the resolver's or on the caller's.
+    func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void)
+}
+
+extension NameResolver {
+    /// Nobody knows.
+    public func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void) { completion(nil) }
+}
+
+/// How long an answer about a name is taken for true.
+public enum NameLife {
+    /// Where the answer itself does not say: a minute.
+    public static let unknown = Duration.seconds(60)
+    /// Below, asking would cost more than it tells; above, a mistake would last.
+    public static let bounds = Duration.seconds(5)...Duration.seconds(3600)
+
+    /// A time to live within the bounds.
+    public static func clamped(_ duration: Duration) -> Duration {
+        min(max(duration, self.bounds.lowerBound), self.bounds.upperBound)
+    }
 }
