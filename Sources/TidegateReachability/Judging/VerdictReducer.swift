@@ -50,7 +50,7 @@ struct VerdictReducer {
             switch matched.kind {
             case .local: self.thisHost(chosen)
             case .broadcast, .multicast, .anycast: .failed(.notAHost, deadLink: nil)
-            case .unicast: self.judge(matched, chosen, to: destination)
+            case .unicast: self.judge(VerdictReducer.whole(matched, chosen), chosen, to: destination)
             case .other(let type): .failed(VerdictReducer.reason(ofType: type), deadLink: nil)
             }
         }
@@ -71,6 +71,14 @@ struct VerdictReducer {
             generation: self.loopback?.generation ?? 0,
             source: chosen.source, table: chosen.table, metered: .guessNo)
         return .routed(path, notes: [.thisHost], expiresIn: nil)
+    }
+
+    // With nexthop_compat_mode 0 a route by a nexthop object names only that; where it leads, the choice says.
+    private static func whole(_ matched: KernelRoute, _ chosen: KernelRoute) -> KernelRoute {
+        guard matched.link == nil, matched.nexthops.isEmpty else { return matched }
+        var matched = matched
+        (matched.link, matched.gateway) = (chosen.link, chosen.gateway)
+        return matched
     }
 
     private func judge(_ matched: KernelRoute, _ chosen: KernelRoute, to destination: IPAddress) -> Judgement {
