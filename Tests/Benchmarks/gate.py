@@ -11,14 +11,6 @@ import lab
 ROUNDS = 50
 
 
-def follow(process, moments, ready):
-    for line in process.stdout:
-        if line.strip() == b"ready":
-            ready.set()
-        elif line.strip().isdigit():
-            moments.append(int(line))
-
-
 def run(rows):
     with lab.folder() as path, lab.Hosts() as hosts:
         raw = lab.compile_c("netlink_watch.c", path)
@@ -32,7 +24,7 @@ def run(rows):
             moments = {"raw": [], "ours": []}
             for name, process in (("raw", one), ("ours", two)):
                 ready = threading.Event()
-                threading.Thread(target=follow, args=(process, moments[name], ready), daemon=True).start()
+                threading.Thread(target=lab.follow, args=(process, moments[name], ready), daemon=True).start()
                 if not ready.wait(10):
                     raise RuntimeError(f"{name} did not come up")
             for _ in range(ROUNDS):
@@ -40,7 +32,7 @@ def run(rows):
                     moments[name].clear()
                 start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
                 hosts.at_peer("link set cable down")
-                wait_until(lambda: moments["raw"] and moments["ours"], 2)
+                lab.wait_until(lambda: moments["raw"] and moments["ours"], 2)
                 hosts.at_peer("link set cable up")
                 for name in moments:
                     if not moments[name]:
@@ -57,8 +49,3 @@ def run(rows):
     rows.add("link down to gate shut, p99 (ms)", f"{max(latencies['ours']):.2f}", f"{max(latencies['raw']):.2f}",
              f"+{p99:.3f} ms", "<= raw + 1 ms", p99 <= 1)
 
-
-def wait_until(condition, limit):
-    deadline = time.monotonic() + limit
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.002)

@@ -1,6 +1,5 @@
 """Resident memory of the idle sidecar (static, stripped), against blackbox_exporter; and `status` against `ip route get`."""
 
-import pathlib
 import shutil
 import statistics
 import subprocess
@@ -21,14 +20,6 @@ def answers(listen):
     return ask
 
 
-def memory(process):
-    fields = {}
-    for line in pathlib.Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()[1:]:
-        name, value = line.split(":")
-        fields[name] = int(value.split()[0])
-    return fields["Rss"] / 1024, fields["Anonymous"] / 1024
-
-
 def run(rows):
     with lab.folder() as path:
         binary = path / "tidegate"
@@ -42,7 +33,7 @@ def run(rows):
                 answers(LISTEN)()
                 answers(PEER)()
                 time.sleep(0.5)
-            (total, anonymous), (peerTotal, peerAnonymous) = memory(ours), memory(peer)
+            (total, anonymous), (peerTotal, peerAnonymous) = lab.memory(ours.pid), lab.memory(peer.pid)
         rows.add("idle resident memory (MiB), against blackbox_exporter", f"{total:.1f}", f"{peerTotal:.1f}",
                  f"{total / peerTotal:.2f}", "<= 2.2", total <= 2.2 * peerTotal)
         rows.add("of it anonymous (MiB)", f"{anonymous:.1f}", f"{peerAnonymous:.1f}",

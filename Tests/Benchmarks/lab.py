@@ -23,7 +23,7 @@ class Rows:
         self.rows = []
 
     def add(self, what, ours, peer, ratio, goal, reached):
-        row = (what, ours, peer, ratio, goal, "yes" if reached else "NO")
+        row = (what, ours, peer, ratio, goal, "yes" if reached else "missed")
         self.rows.append(row)
         print("  ".join(row), flush=True)
 
@@ -140,6 +140,39 @@ class Hosts:
         self.at_home(f"addr del {self.here}/24 dev uplink")
         self.at_home(f"addr add {self.swapped}/24 dev uplink")
         self.at_home(f"route add default via {self.peer}")
+
+
+def status(words):
+    """The exit status of a command that may fail."""
+    return subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
+def memory(pid):
+    """Resident and of it anonymous memory of a process, in MiB (proc_pid_smaps(5))."""
+    fields = {}
+    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
+        name, value = line.split(":")
+        fields[name] = int(value.split()[0])
+    return fields["Rss"] / 1024, fields["Anonymous"] / 1024
+
+
+def follow(process, moments, ready):
+    """Collects the moments that a process prints, after its word that it is ready."""
+    for line in process.stdout:
+        if line.strip() == b"ready":
+            ready.set()
+        elif line.strip().isdigit():
+            moments.append(int(line))
+
+
+def wait_until(condition, limit):
+    """True once the condition holds; False where it did not within so many seconds."""
+    deadline = time.monotonic() + limit
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)
+    return True
 
 
 def call(*words):

@@ -106,6 +106,14 @@ final class Watcher: Sendable {
         }
     }
 
+    /// What was told about links.
+    var links: [LinkEvent] {
+        self.sink.events.compactMap { event in
+            guard case .link(let link) = event.occurrence else { return nil }
+            return link
+        }
+    }
+
     /// How many changes of paths and links were told, first verdicts included.
     var changesAndLinks: Int {
         self.sink.events.count { $0.occurrence.topic == .path || $0.occurrence.topic == .link }
@@ -136,6 +144,8 @@ extension ReachabilityStatus {
     func verdict(_ target: String) -> Verdict? {
         self.targets.first { $0.target.description == target }?.verdict
     }
+
+    func link(_ index: UInt32) -> Link? { self.links.first { $0.index == index } }
 }
 
 /// The machine's monotonic clock, for tests on the real kernel.

@@ -11,6 +11,12 @@ public final class NetworkNamespace: Sendable {
     /// True where namespaces can be made: as root, with `ip`.
     public static var isAvailable: Bool { geteuid() == 0 && NamespaceCommand.run(["ip", "netns", "list"]).status == 0 }
 
+    /// True where the kernel can make links of a kind, `bond` for one.
+    public static func knows(_ kind: String) -> Bool {
+        guard self.isAvailable, let namespace = try? NetworkNamespace("k") else { return false }
+        return (try? namespace.ip("link add k0 type \(kind)")) != nil
+    }
+
     /// A new namespace with its loopback up.
     public init(_ label: String = "t") throws {
         let number = NetworkNamespace.count.add(1, ordering: .relaxed).newValue

@@ -2,14 +2,27 @@ internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
 
-/// A tun device with somebody at its other end; it loses its carrier when it is released.
+/// A tun or tap device with somebody at its other end; it loses its carrier when it is released.
 public final class NetworkNamespaceTun: Sendable {
+    /// What goes through the device.
+    public enum Kind: Sendable, CaseIterable {
+        /// IP packets.
+        case tun
+        /// Ethernet frames.
+        case tap
+
+        // IFF_TUN or IFF_TAP of <linux/if_tun.h>.
+        fileprivate var flag: UInt8 { self == .tun ? 0x01 : 0x02 }
+    }
+
     private let descriptor: Int32
 
-    /// Attaches to the tun device `name` inside `namespace`, making it where it does not exist.
-    public init(_ name: String, in namespace: NetworkNamespace) throws {
+    /// Attaches to the device `name` inside `namespace`, making it where it does not exist.
+    ///
+    /// A device made here goes when it is released.
+    public init(_ name: String, _ kind: Kind = .tun, in namespace: NetworkNamespace) throws {
         let opened = Atomic<Int32>(-1)
-        try namespace.inside { opened.store(NetworkNamespaceTun.open(name), ordering: .releasing) }
+        try namespace.inside { opened.store(NetworkNamespaceTun.open(name, kind), ordering: .releasing) }
         self.descriptor = opened.load(ordering: .acquiring)
         guard self.descriptor >= 0 else {
             throw CommandFailure(description: "/dev/net/tun cannot be attached to \(name)")
@@ -18,13 +31,21 @@ public final class NetworkNamespaceTun: Sendable {
 
     deinit { close(self.descriptor) }
 
-    private static func open(_ name: String) -> Int32 {
+    /// Takes the carrier away or gives it back, as the program at the other end may (TUNSETCARRIER).
+    public func setCarrier(_ isThere: Bool) throws {
+        var value: Int32 = isThere ? 1 : 0
+        guard ioctl(self.descriptor, 0x4004_54E2, &value) == 0 else {
+            throw CommandFailure(description: "TUNSETCARRIER: \(errno)")
+        }
+    }
+
+    private static func open(_ name: String, _ kind: Kind) -> Int32 {
         let descriptor = Glibc.open("/dev/net/tun", O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return -1 }
-        // struct ifreq: the name in 16 bytes, then IFF_TUN | IFF_NO_PI; TUNSETIFF of <linux/if_tun.h>.
+        // struct ifreq: the name in 16 bytes, then the kind with IFF_NO_PI; TUNSETIFF of <linux/if_tun.h>.
         var request = [UInt8](repeating: 0, count: 40)
         for (position, byte) in name.utf8.prefix(15).enumerated() { request[position] = byte }
-        (request[16], request[17]) = (0x01, 0x10)
+        (request[16], request[17]) = (kind.flag, 0x10)
         guard ioctl(descriptor, 0x4004_54CA, &request) == 0 else {
             close(descriptor)
             return -1

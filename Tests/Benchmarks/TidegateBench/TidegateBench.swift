@@ -10,6 +10,12 @@ struct TidegateBench {
         case "gate":
             guard words.count == 2 else { throw Usage() }
             try await Gate(target: words[1]).run()
+        case "watch":
+            guard words.count == 1 else { throw Usage() }
+            try await Watch().run()
+        case "targets":
+            guard words.count == 2, let count = Int(words[1]), count > 0 else { throw Usage() }
+            try await Targets(count: count).run()
         case "suspended":
             guard words.count == 2, let count = Int(words[1]), count > 0 else { throw Usage() }
             try await Suspended(count: count).run()
@@ -24,6 +30,7 @@ struct TidegateBench {
 
 struct Usage: Error, CustomStringConvertible {
     let description = """
-        TidegateBench gets URL COUNT IN-FLIGHT | gate ADDRESS | suspended COUNT | waiting URL COUNT SECONDS
+        TidegateBench gets URL COUNT IN-FLIGHT | gate ADDRESS | watch | targets COUNT | suspended COUNT \
+        | waiting URL COUNT SECONDS
         """
 }

@@ -1,0 +1,71 @@
+internal import Glibc
+internal import Synchronization
+internal import Testing
+internal import TidegateModel
+internal import TidegateNetlink
+internal import TidegateReachability
+internal import TidegateTestKit
+
+/// Messages that lie, that mean something else, or that the kernel never sent.
+@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+struct HostileMessageScenarioTests {
+    @Test("Whatever comes along with the kernel's messages takes no link and adds none", arguments: Company.all)
+    func company(_ company: Company) async throws {
+        let world = try World()
+        let watcher = Watcher(
+            world.here, tune: { $0.edit = { $0 == .monitor ? $1 + company.bytes : $1 } })
+        _ = await watcher.first()
+        try world.there.ip("link set p0 down")
+        #expect(await watcher.status { $0.global.level == .none }.global.reason == .noCarrier)
+        try world.there.ip("link set p0 up")
+        let status = await watcher.status { $0.global.level == .routed }
+        #expect(status.global.level == .routed && status.links.map(\.name) == ["lo", "v0"])
+        #expect(watcher.changes(.global).map(\.to.level) == [.none, .routed])
+        #expect(watcher.monitor.blindness == nil)
+        let isCounted = watcher.netlink.contains { if case .malformed = $0 { true } else { false } }
+        #expect(isCounted == company.isMalformed)
+    }
+
+    @Test("A message that somebody else sent in the kernel's name is thrown away")
+    func forged() async throws {
+        let world = try World()
+        let descriptor = Atomic<Int32>(-1)
+        let watcher = Watcher(
+            world.here,
+            tune: { $0.onOpen = { if $0 == .monitor { descriptor.store($1, ordering: .releasing) } } })
+        _ = await watcher.first()
+        let port = Self.port(of: descriptor.load(ordering: .acquiring))
+        #expect(port != 0)
+        let forged = RawMessage.make(17, RawMessage.link())
+        let sent = Atomic<Int>(0)
+        try world.here.inside { sent.store(Self.send(forged, to: port), ordering: .releasing) }
+        #expect(sent.load(ordering: .acquiring) == forged.count)
+        #expect(await eventually { watcher.netlink.contains { if case .malformed = $0 { true } else { false } } })
+        _ = await watcher.monitor.lookAgain()
+        #expect(watcher.heard(.dellink) == 0)
+        #expect(watcher.monitor.status().global.level == .routed)
+        #expect(watcher.monitor.status().links.map(\.name) == ["lo", "v0"])
+    }
+
+    // struct sockaddr_nl: the family, padding, the port, the groups.
+    private static func port(of descriptor: Int32) -> UInt32 {
+        var address = [UInt8](repeating: 0, count: 12)
+        var length = socklen_t(12)
+        let code = address.withUnsafeMutableBytes { bytes in
+            bytes.assumingMemoryBound(to: sockaddr.self).baseAddress.map { getsockname(descriptor, $0, &length) } ?? -1
+        }
+        guard code == 0 else { return 0 }
+        return address[4..<8].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    private static func send(_ message: [UInt8], to port: UInt32) -> Int {
+        let descriptor = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), 0)
+        defer { close(descriptor) }
+        let address =
+            RawMessage.bytes(UInt16(AF_NETLINK)) + [0, 0] + RawMessage.bytes(port) + RawMessage.bytes(UInt32(0))
+        return address.withUnsafeBytes { bytes in
+            sendto(
+                descriptor, message, message.count, 0, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, 12)
+        }
+    }
+}

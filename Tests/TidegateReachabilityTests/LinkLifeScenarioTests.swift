@@ -1,0 +1,151 @@
+internal import Testing
+internal import TidegateModel
+internal import TidegateReachability
+internal import TidegateTestKit
+
+/// Links that flap, are renamed, replaced, or learn their place slowly.
+@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+struct LinkLifeScenarioTests {
+    @Test("Twenty flaps in a second are told as one loss and one gain")
+    func twentyFlaps() async throws {
+        let world = try World()
+        let watcher = Watcher(world.here)
+        let before = await watcher.first()
+        for _ in 0..<20 {
+            try world.there.batch("link set p0 down\nlink set p0 up")
+            try await Task.sleep(for: .milliseconds(40))
+        }
+        let ended = ContinuousClock.now
+        let status = await watcher.status(within: .seconds(12)) { $0.global.level == .routed }
+        #expect(status.global.level == .routed && status.verdict(.ipv4).level == .routed)
+        #expect(ContinuousClock.now - ended > .seconds(3), "who flapped has to prove itself")
+        let losses = try #require(status.link(77)?.carrierLosses)
+        #expect(losses - (before.link(77)?.carrierLosses ?? 0) >= 20, "the kernel counted every one")
+        for scope in [PathEvent.Scope.global, .family(.ipv4), .family(.ipv6)] {
+            #expect(watcher.changes(scope).map(\.to.level) == [.none, .routed], "\(scope)")
+        }
+    }
+
+    @Test("A link renamed while it is up is told once, and no path with it")
+    func renamed() async throws {
+        let world = try World()
+        let watcher = Watcher(world.here)
+        _ = await watcher.first()
+        try world.here.ip("link set v0 name wan0")
+        _ = await watcher.status { $0.global.path?.interface == "wan0" }
+        #expect(watcher.links.map { [$0.from?.name, $0.to?.name] } == [["v0", "wan0"]])
+        #expect(watcher.changes(.family(.ipv4)).isEmpty && watcher.changes(.family(.ipv6)).isEmpty)
+    }
+
+    @Test("A link replaced by one of the same name and index did not come back: another came")
+    func replaced() async throws {
+        let world = try World()
+        let watcher = Watcher(world.here)
+        _ = await watcher.first()
+        try world.here.batch(
+            """
+            link del v0
+            link add v0 index 77 type veth peer name p0 netns \(world.there.name)
+            link set v0 up
+            addr add 10.0.0.2/24 dev v0
+            route add default via 10.0.0.1
+            """)
+        try world.there.batch("link set p0 up\naddr add 10.0.0.1/24 dev p0")
+        let status = await watcher.status {
+            $0.verdict(.ipv4).level == .routed && $0.links.contains { $0.generation > 0 }
+        }
+        #expect(status.verdict(.ipv4).path?.generation == 1)
+        let lives = watcher.links.map { [$0.from?.generation, $0.to?.generation] }
+        #expect(lives.contains([0, nil]), "the first one went")
+        #expect(lives.contains([nil, 1]), "another came")
+        #expect(!lives.contains([0, 1]))
+    }
+
+    @Test("A bridge that listens and learns first is no way out until it forwards, and then stays one")
+    func spanningTree() async throws {
+        let world = try World(isConfigured: false)
+        try world.here.batch(
+            """
+            link add br0 type bridge stp_state 1 forward_delay 200
+            link set v0 master br0
+            link set v0 up
+            link set br0 up
+            addr add 10.0.0.2/24 dev br0
+            """)
+        try world.here.run(["ip", "-4", "route", "add", "default", "via", "10.0.0.1", "dev", "br0", "onlink"])
+        let start = ContinuousClock.now
+        let watcher = Watcher(world.here)
+        #expect(await watcher.first().verdict(.ipv4) == Verdict(level: .none, reason: .noCarrier))
+        let status = await watcher.status(within: .seconds(15)) { $0.verdict(.ipv4).level == .routed }
+        #expect(status.verdict(.ipv4).path?.interface == "br0")
+        #expect(ContinuousClock.now - start > .seconds(3), "twice the forward delay")
+        #expect(watcher.changes(.family(.ipv4)).map(\.to.level) == [.routed])
+    }
+
+    @Test("A link over one that lost its carrier is down because of it")
+    func lowerLayer() async throws {
+        let world = try World(isConfigured: false)
+        try world.here.batch(
+            """
+            link add mac0 link v0 type macvlan mode bridge
+            link set v0 up
+            link set mac0 up
+            addr add 10.0.0.2/24 dev mac0
+            route add default via 10.0.0.1
+            """)
+        let watcher = Watcher(world.here)
+        #expect(await watcher.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).path?.interface == "mac0")
+        try world.there.ip("link set p0 down")
+        let down = await watcher.status { $0.links.contains { $0.name == "mac0" && $0.reason == .lowerLayerDown } }
+        #expect(down.verdict(.ipv4).level == .none)
+        #expect(down.verdict(.ipv4).reason == .lowerLayerDown)
+        try world.there.ip("link set p0 up")
+        #expect(await watcher.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).level == .routed)
+    }
+
+    @Test(
+        "A bond without ports is no way out; with a live port it is",
+        .enabled(if: NetworkNamespace.knows("bond"), "this kernel has no bonding"))
+    func bond() async throws {
+        let world = try World(isConfigured: false)
+        try world.here.batch(
+            """
+            link add bond0 type bond
+            link set bond0 up
+            addr add 10.0.0.2/24 dev bond0
+            """)
+        try world.here.run(["ip", "-4", "route", "add", "default", "via", "10.0.0.1", "dev", "bond0", "onlink"])
+        let watcher = Watcher(world.here)
+        #expect(await watcher.first().verdict(.ipv4) == Verdict(level: .none, reason: .noCarrier))
+        try world.here.ip("link set v0 master bond0")
+        #expect(await watcher.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).path?.interface == "bond0")
+        try world.there.ip("link set p0 down")
+        #expect(await watcher.status { $0.verdict(.ipv4).level == .none }.verdict(.ipv4).reason == .noCarrier)
+    }
+
+    @Test("A start while 120 containers come, are named and addressed ends with the right tables")
+    func crowdedStart() async throws {
+        let world = try World()
+        let here = world.here
+        let churn = Task.detached {
+            let lines = (0..<120).map { number in
+                """
+                link add veth\(number) type veth peer name vethp\(number)
+                link set veth\(number) alias container-\(number)
+                addr add 172.20.\(number).1/24 dev veth\(number)
+                link set veth\(number) up
+                addr change 172.20.\(number).1/24 dev veth\(number) valid_lft 900 preferred_lft 900
+                """
+            }
+            try here.batch(lines.joined(separator: "\n"))
+        }
+        let watcher = Watcher(world.here)
+        let first = await watcher.first()
+        #expect(first.global.level == .routed)
+        try await churn.value
+        let status = await watcher.status { $0.links.count == 242 && $0.health.isConsistent }
+        #expect(status.links.count == 242)
+        #expect(status.links.count { !$0.addresses.isEmpty && $0.name.hasPrefix("veth") } == 120)
+        #expect(watcher.changesAndLinks == watcher.firstVerdicts, "nothing of it is told")
+    }
+}
