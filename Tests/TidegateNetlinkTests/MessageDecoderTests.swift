@@ -46,9 +46,11 @@ struct MessageDecoderTests {
             self.one(RecordedMessages.chosen)
                 == .route(
                     KernelRoute(
-                        flags: 0x200, link: 77, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"))))
+                        prefixLength: 32, routeProtocol: 0, flags: 0x200, link: 77, gateway: IPAddress("10.0.0.1"),
+                        source: IPAddress("10.0.0.2"))))
         #expect(
-            self.one(RecordedMessages.ipv6) == .route(KernelRoute(link: 77, gateway: IPAddress("2001:db8::1"))))
+            self.one(RecordedMessages.ipv6)
+                == .route(KernelRoute(metric: 1024, link: 77, gateway: IPAddress("2001:db8::1"))))
     }
 
     @Test("A recorded refusal keeps the raw error number, and a recorded end is an end")

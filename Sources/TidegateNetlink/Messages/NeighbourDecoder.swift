@@ -4,7 +4,9 @@ internal import TidegateModel
 
 /// Decodes RTM_NEWNEIGH and RTM_DELNEIGH.
 enum NeighbourDecoder {
-    /// The entry; one that is gone is known by `none`. Nil for other messages and for forwarding entries of bridges.
+    /// The entry; one that is gone has the state `none`.
+    ///
+    /// Nil for other messages and for forwarding entries of bridges.
     static func decode(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelNeighbour? {
         let type = Int(message.pointee.nlmsg_type)
         guard type == RTM_NEWNEIGH || type == RTM_DELNEIGH,
