@@ -13,6 +13,8 @@ public final class Monitor: Sendable {
     public let bus: EventBus
     /// Watches links, addresses, routes and targets.
     public let reachability: ReachabilityMonitor
+    /// Climbs the ladder on demand: explains a target, or tests one rung.
+    public let ladder: LadderClimber
     /// Makes requests, held while there is no path.
     public let session: Session
     /// Has recorded every event of the bus since its start.
@@ -32,10 +34,16 @@ public final class Monitor: Sendable {
         // Attached first: the counters have to equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
         let resolver = Resolver(time: time)
-        let reachability = ReachabilityMonitor(configuration.reachability, bus: bus, resolver: resolver, time: time)
+        // One for both, because it keeps a thread; that starts with the first question.
+        let web = Monitor.webChecker()
+        let reachability = ReachabilityMonitor(
+            configuration.reachability, bus: bus, resolver: resolver, time: time, web: web)
         self.bus = bus
         self.recorder = recorder
         self.reachability = reachability
+        self.ladder = LadderClimber(
+            monitor: reachability, resolver: resolver, web: web,
+            internetCheck: configuration.reachability.internetCheck, time: time)
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator())

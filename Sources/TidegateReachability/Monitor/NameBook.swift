@@ -29,8 +29,8 @@ struct NameBook {
         case all
     }
 
-    /// How long an answer is good for here; the resolver remembers as long.
-    static let interval = Duration.seconds(60)
+    /// How long an answer is good for here while nobody says more; the resolver remembers as long.
+    static let interval = NameLife.unknown
 
     private var names: [String: Name] = [:]
     private var new: Set<String> = []
@@ -96,6 +96,13 @@ struct NameBook {
         known.isAnswerDated = false
         self.names[name] = known
         return known.addresses != before
+    }
+
+    /// Takes in how long the last answer is good for.
+    mutating func lasts(_ name: String, for life: Duration, at now: MonotonicTime) {
+        // While it is asked for again, or its servers are silent, its time does not matter any more.
+        guard let known = self.names[name], !known.isAsked, known.failure == nil, known.deadline != nil else { return }
+        self.names[name]?.deadline = now + NameLife.clamped(life)
     }
 
     /// When the next name has to be asked for again.

@@ -2,6 +2,7 @@ internal import Synchronization
 public import TidegateBus
 public import TidegateModel
 package import TidegateNetlink
+package import TidegateResolver
 
 /// Watches links, addresses, routes and rules of this network namespace, and says where packets would go.
 ///
@@ -12,24 +13,31 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     private let thread: KernelThread<Watchkeeper>?
     private let lastWatch = Atomic<UInt64>(0)
     private let evidence = PassiveEvidence()
+    private let resolverWatch: ResolverWatch?
     /// On whose behalf lookups are made.
     let asker: Asker
 
     /// Starts watching; the first verdict comes within milliseconds.
+    ///
+    /// Internet checks are made by `web`, and not at all without it.
     public convenience init(
-        _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource
+        _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
+        web: (any WebChecker)? = nil
     ) {
-        self.init(configuration, bus: bus, resolver: resolver, time: time, kernel: KernelOptions())
+        self.init(configuration, bus: bus, resolver: resolver, time: time, kernel: KernelOptions(), web: web)
     }
 
     /// Starts watching a kernel as `kernel` has it: a test's namespace, or a kernel that refuses.
     package init(
         _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
-        kernel options: KernelOptions, resolverAddresses: @escaping @Sendable () -> [IPAddress] = SystemFiles.resolvers
+        kernel options: KernelOptions, resolverFiles: ResolverFiles = ResolverFiles(),
+        resolverAddresses: (@Sendable () -> [IPAddress])? = nil,
+        web: (any WebChecker)? = nil
     ) {
         let parts = WatchkeeperParts(
-            configuration: configuration, bus: bus, resolver: resolver, time: time, resolverAddresses: resolverAddresses
-        )
+            configuration: configuration, bus: bus, resolver: resolver, time: time,
+            resolverAddresses: resolverAddresses ?? { resolverFiles.read().finalServers },
+            evidence: self.evidence, web: web)
         let board = ReachabilityBoard(mode: options.isOnce ? .once : .event)
         self.board = board
         self.asker = configuration.asker
@@ -46,6 +54,17 @@ public final class ReachabilityMonitor: PathSource, Sendable {
                 content.isReady = true
             }
         }
+        self.resolverWatch =
+            options.isOnce || resolverAddresses != nil
+            ? nil : ReachabilityMonitor.watch(resolverFiles, for: self.thread)
+        // Only a machine that checks wants to hear of trouble.
+        guard parts.checksInternet, let thread = self.thread else { return }
+        bus.attach(TroubleSink { [weak thread] in thread?.send(.requestFailed) })
+    }
+
+    // Without a watch the files are still looked at with everything else, every few seconds.
+    private static func watch(_ files: ResolverFiles, for thread: KernelThread<Watchkeeper>?) -> ResolverWatch? {
+        try? ResolverWatch(files) { [weak thread] _ in _ = thread?.send(.resolversChanged) }
     }
 
     /// Looks once without watching: one dump and the lookups, and the targets' names within `limit`.
@@ -86,7 +105,10 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// Ends the watch; verdicts stay as they were last.
-    public func stop() { self.thread?.stop() }
+    public func stop() {
+        self.resolverWatch?.stop()
+        self.thread?.stop()
+    }
 
     /// Looks again at everything now; how long it took.
     package func lookAgain() async -> Duration {

@@ -87,6 +87,11 @@ struct TargetBook {
         return true
     }
 
+    /// Takes in how long the last answer about a name is good for.
+    mutating func lasts(_ name: String, for life: Duration, at now: MonotonicTime) {
+        self.names.lasts(name, for: life, at: now)
+    }
+
     /// Where the targets with a name are.
     func positions(of name: String) -> [Int] { self.names[name]?.targets.compactMap { self.positions[$0] } ?? [] }
 

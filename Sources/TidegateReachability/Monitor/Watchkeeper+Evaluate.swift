@@ -26,7 +26,7 @@ extension Watchkeeper {
         guard isAnswered else { return self.loseSight() }
         self.soonestExpiry = nil
         for judgement in judgements { self.noteExpiry(judgement) }
-        let families = self.families(reducer, judgements)
+        let families = self.raise(self.families(reducer, judgements))
         self.judgeResolvers(reducer, judgements)
         let told = self.settle(families, detection: heardAt.map { self.kernel.moment - $0 })
         // Gates before people: what is shut late lets an attempt out that cannot arrive.
@@ -47,7 +47,8 @@ extension Watchkeeper {
     func goBlind() {
         guard self.kernel.sight != .starting else { return }
         self.writeHealth()
-        let told = self.settle(AddressFamily.allCases.map { .init(family: $0, verdict: .unknown) }, detection: nil)
+        let told = self.settle(
+            self.raise(AddressFamily.allCases.map { .init(family: $0, verdict: .unknown) }), detection: nil)
         for position in self.book.entries.indices { self.judged(position, [], .unknown, .usual, nil) }
         self.tell(told)
         self.becomeReady()
@@ -63,6 +64,7 @@ extension Watchkeeper {
         self.becomeReady()
         self.askNames(.new)
         self.releaseWaiters()
+        self.checkInternet()
     }
 
     func noteExpiry(_ judgement: Judgement) {

@@ -46,12 +46,13 @@ extension Watchkeeper {
             self.writeTarget(position)
         }
         self.armNames(by: self.book.names[name]?.deadline)
+        if case .success = result { self.learnLife(of: name) }
         self.askNames(.new)
         self.releaseWaiters()
     }
 
     // Finding the earliest deadline costs a look at every name; an answer only moves the timer forward.
-    private func armNames(by deadline: MonotonicTime?) {
+    func armNames(by deadline: MonotonicTime?) {
         guard let deadline, self.namesDeadline.map({ deadline < $0 }) ?? true else { return }
         self.namesDeadline = deadline
         self.arm(.names, at: deadline)
@@ -92,7 +93,8 @@ extension Watchkeeper {
     ) -> AddressVerdict {
         let judgement = reducer.judge(lookup, of: destination)
         self.noteExpiry(judgement)
-        return AddressVerdict(address: destination, verdict: reducer.address(destination, judgement))
+        let verdict = reducer.address(destination, judgement)
+        return AddressVerdict(address: destination, verdict: self.raised(verdict, destination.family))
     }
 
     /// Tells the gates of all that lies outside this host that no link is left.

@@ -9,6 +9,12 @@ struct WatchkeeperParts: Sendable {
     var resolver: any NameResolver
     var time: any TimeSource
     var resolverAddresses: @Sendable () -> [IPAddress]
+    var evidence: PassiveEvidence
+    /// Who asks the check URLs; nil where nobody does.
+    var web: (any WebChecker)?
+
+    /// True where the internet is looked for without being asked to.
+    var checksInternet: Bool { self.configuration.internetCheck.isEnabled && self.web != nil }
 }
 
 /// What other threads ask of the watchkeeper.
@@ -16,16 +22,20 @@ enum WatchkeeperCommand: Sendable {
     case watch(Target, id: UInt64, sink: @Sendable (TargetVerdict) -> Void)
     case unwatch(UInt64)
     case resolved(String, Result<[IPAddress], ResolveFailure>)
+    case lasts(String, Duration)
+    case resolversChanged
     case tellFirst(within: Duration, CheckedContinuation<Void, Never>)
     case look(CheckedContinuation<Duration, Never>)
     case survey(SurveyQuestion, CheckedContinuation<Survey, Never>)
     case remind(after: Duration, @Sendable () -> Void)
+    case internetAnswered(AddressFamily, round: Int, Connectivity)
+    case requestFailed
 }
 
 /// Keeps the watch on the netlink thread: hears the kernel, has it judged, and tells gates and people.
 final class Watchkeeper: KernelObserver {
     enum Timer: UInt64 {
-        case evaluate, hold, safety, expiry, names
+        case evaluate, hold, safety, expiry, names, internet
     }
 
     static let firstWaiter: UInt64 = 1000
@@ -45,6 +55,7 @@ final class Watchkeeper: KernelObserver {
     var resolverAddresses: [IPAddress] = []
     var resolverVerdict = Verdict.unknown
     var reducer: VerdictReducer?
+    var internet: InternetMachine?
     var excluded: NamePatterns
     var metered: NamePatterns
     var isDirty = true
@@ -70,6 +81,8 @@ final class Watchkeeper: KernelObserver {
         self.book = TargetBook(configured: parts.configuration.targets, asker: parts.configuration.asker)
         self.excluded = NamePatterns(parts.configuration.excludedInterfaces)
         self.metered = NamePatterns(parts.configuration.meteredInterfaces)
+        guard parts.checksInternet else { return }
+        self.internet = InternetMachine(interval: parts.configuration.internetCheck.interval)
     }
 
     func started(send: @escaping @Sendable (WatchkeeperCommand) -> Bool) {
@@ -112,6 +125,8 @@ final class Watchkeeper: KernelObserver {
         case .watch(let target, let id, let sink): self.watch(target, id, sink)
         case .unwatch(let id): self.unwatch(id)
         case .resolved(let name, let result): self.resolved(name, result)
+        case .lasts(let name, let life): self.lasts(name, for: life)
+        case .resolversChanged: self.resolversChanged()
         case .tellFirst(let limit, let waiter): self.tellFirst(within: limit, waiter)
         case .look(let waiter):
             let start = self.kernel.moment
@@ -119,6 +134,8 @@ final class Watchkeeper: KernelObserver {
             waiter.resume(returning: self.kernel.moment - start)
         case .survey(let question, let waiter): waiter.resume(returning: self.survey(question))
         case .remind(let delay, let body): self.remind(after: delay, body)
+        case .internetAnswered(let family, let round, let found): self.internetAnswered(family, round: round, found)
+        case .requestFailed: self.requestFailed()
         }
     }
 
@@ -135,6 +152,7 @@ final class Watchkeeper: KernelObserver {
         case .safety: self.lookAround()
         case .expiry: self.lookForExpiry()
         case .names: self.askDueNames()
+        case .internet: self.checkInternet()
         }
     }
 

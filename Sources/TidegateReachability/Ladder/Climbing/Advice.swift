@@ -35,7 +35,7 @@ enum Advice {
     static func sentence(for reason: Unreachable, on rung: Rung, _ place: Place) -> String {
         switch reason.rung {
         case .monitor:
-            "Allow netlink sockets to this process: a sandbox or a seccomp filter keeps it from reading the network's state."
+            "Allow this process its netlink sockets: a sandbox or a seccomp filter keeps it from seeing the network."
         case .interface, .carrier: self.link(reason, place)
         case .address: self.address(reason, place)
         case .route: self.route(reason, place)
@@ -47,57 +47,56 @@ enum Advice {
     }
 
     private static func link(_ reason: Unreachable, _ place: Place) -> String {
-        switch reason {
-        case .noInterface: "Add or load a network interface: this host has none besides loopback."
-        case .adminDown: "Switch the link on: ip link set \(place.link) up."
-        case .noCarrier: "Plug in the cable of \(place.link), or bring up another link with a default route."
-        case .dormant: "Finish the login of \(place.link), such as 802.1X or Wi-Fi: its network has not let it in."
-        case .lowerLayerDown: "Bring up the link that \(place.link) runs over."
-        default: "Remove the route to the interface that is gone, or bring that interface back."
-        }
+        let sentences: [Unreachable: String] = [
+            .noInterface: "Add or load a network interface: this host has none besides loopback.",
+            .adminDown: "Switch the link on: ip link set \(place.link) up.",
+            .noCarrier: "Plug in the cable of \(place.link), or bring up another link with a default route.",
+            .dormant: "Finish the login of \(place.link), such as 802.1X or Wi-Fi: its network has not let it in.",
+            .lowerLayerDown: "Bring up the link that \(place.link) runs over.",
+        ]
+        return sentences[reason] ?? "Remove the route to the interface that is gone, or bring that interface back."
     }
 
     private static func address(_ reason: Unreachable, _ place: Place) -> String {
-        switch reason {
-        case .linkLocalOnly:
-            "Check the DHCP server or router on \(place.link): it gave this host no \(place.kind) address but a link-local one."
-        case .tentative: "Wait two seconds: the address of \(place.link) is still being checked for duplicates."
-        case .dadFailed: "Give \(place.link) another address: another host on the link has the same one."
-        case .noSourceAddress: "Give \(place.link) an \(place.kind) address that the route can use as its source."
-        default: "Give \(place.link) an \(place.kind) address, or start its DHCP client."
-        }
+        let sentences: [Unreachable: String] = [
+            .linkLocalOnly:
+                "Check the DHCP server or router of \(place.link): there is no \(place.kind) address but a link-local one.",
+            .tentative: "Wait two seconds: the address of \(place.link) is still being checked for duplicates.",
+            .dadFailed: "Give \(place.link) another address: another host on the link has the same one.",
+            .noSourceAddress: "Give \(place.link) an \(place.kind) address that the route can use as its source.",
+        ]
+        return sentences[reason] ?? "Give \(place.link) an \(place.kind) address, or start its DHCP client."
     }
 
     private static func route(_ reason: Unreachable, _ place: Place) -> String {
-        switch reason {
-        case .routeUnreachable:
-            "Remove the unreachable route to \(place.target.host), or bring up the VPN that it stands in for."
-        case .prohibited: "Remove the prohibit rule or route, or run as a user that it does not match."
-        case .blackholed: "Remove the blackhole rule or route that swallows what goes to \(place.target.host)."
-        case .notAHost: "Ask for another address: \(place.target.host) is a broadcast, multicast or anycast address."
-        default: "Add a default \(place.kind) route, or one to \(place.target.host): no route leads there."
-        }
+        let host = place.target.host
+        let sentences: [Unreachable: String] = [
+            .routeUnreachable: "Remove the unreachable route to \(host), or bring up the VPN that it stands in for.",
+            .prohibited: "Remove the prohibit rule or route, or run as a user that it does not match.",
+            .blackholed: "Remove the blackhole rule or route that swallows what goes to \(host).",
+            .notAHost: "Ask for another address: \(host) is a broadcast, multicast or anycast address.",
+        ]
+        return sentences[reason] ?? "Add a default \(place.kind) route, or one to \(host): no route leads there."
     }
 
     private static func gateway(_ reason: Unreachable, _ place: Place) -> String {
         reason == .gatewaySilent
             ? "Restart or reconnect \(place.gatewayWords): it was there on \(place.link) and has fallen silent."
-            : "Check that \(place.gatewayWords) is switched on and on the same link as \(place.link): nobody there has its address."
+            : "Check that \(place.gatewayWords) is switched on and on the link of \(place.link): nobody has its address."
     }
 
     private static func name(_ reason: Unreachable, _ place: Place) -> String {
-        switch reason {
-        case .resolverNoRoute: "Name a resolver in /etc/resolv.conf that has a route: \(place.resolverWords) has none."
-        case .resolverTimeout:
-            "Check \(place.resolverWords), or name another one in /etc/resolv.conf: it does not answer."
-        case .nameNotFound: "Check the spelling of \(place.target.host): the resolver says that it has no address."
-        default:
-            if let local = place.localResolver {
-                "Start this host's own resolver (such as systemd-resolved): nothing listens at \(local)."
-            } else {
-                "Name another resolver in /etc/resolv.conf, or mend \(place.resolverWords): it answers with a failure."
-            }
+        let resolver = place.resolverWords
+        let sentences: [Unreachable: String] = [
+            .resolverNoRoute: "Name a resolver in /etc/resolv.conf that has a route: \(resolver) has none.",
+            .resolverTimeout: "Check \(resolver), or name another one in /etc/resolv.conf: it does not answer.",
+            .nameNotFound: "Check the spelling of \(place.target.host): the resolver says that it has no address.",
+        ]
+        if let sentence = sentences[reason] { return sentence }
+        guard let local = place.localResolver else {
+            return "Name another resolver in /etc/resolv.conf, or mend \(resolver): it answers with a failure."
         }
+        return "Start this host's own resolver (such as systemd-resolved): nothing listens at \(local)."
     }
 
     private static func internet(_ reason: Unreachable, _ place: Place) -> String {
@@ -110,20 +109,20 @@ enum Advice {
 
     private static func target(_ reason: Unreachable, _ rung: Rung, _ place: Place) -> String {
         let target = place.target
-        switch reason {
-        case .refused: return "Start the service on \(target), or check the port: the host is there and refuses."
-        case .hostUnreachable:
-            return "Check that \(target.host) is running and allowed: the network reports that it cannot be reached."
-        case .tlsFailed:
-            return "Check the certificate and TLS settings of \(target), and this host's clock and trusted authorities."
-        case .httpError: return self.http(place)
-        default:
-            return switch rung {
-            case .tls: "Ask whoever runs \(target): it accepts connections and then says nothing in the TLS handshake."
-            case .http: "Ask whoever runs \(target): it takes requests and does not answer them in time."
-            default: "Look for a firewall on the way to \(target), or ask whether it is up: nobody answers at all."
-            }
+        let sentences: [Unreachable: String] = [
+            .refused: "Start the service on \(target), or check the port: the host is there and refuses.",
+            .hostUnreachable:
+                "Check that \(target.host) is running and allowed: the network reports that it cannot be reached.",
+            .tlsFailed:
+                "Check the certificate and TLS settings of \(target), and this host's clock and trusted authorities.",
+            .httpError: self.http(place),
+        ]
+        if let sentence = sentences[reason] { return sentence }
+        if rung == .tls {
+            return "Ask whoever runs \(target): it accepts connections and then says nothing in the TLS handshake."
         }
+        if rung == .http { return "Ask whoever runs \(target): it takes requests and does not answer them in time." }
+        return "Look for a firewall on the way to \(target), or ask whether it is up: nobody answers at all."
     }
 
     private static func http(_ place: Place) -> String {

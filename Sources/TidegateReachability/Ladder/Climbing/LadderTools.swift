@@ -1,10 +1,11 @@
+internal import Synchronization
 package import TidegateModel
 package import TidegateResolver
 internal import TidegateSockets
 
 /// What a climb asks the network with; a test puts it into its namespace.
 package struct LadderTools: Sendable {
-    let poker: Poker?
+    private let pokers: LazyPoker
     let dns: DNSClient
     let settings: @Sendable () -> ResolverSettings
     /// The port that resolvers are asked at.
@@ -15,7 +16,7 @@ package struct LadderTools: Sendable {
         time: any TimeSource, onThreadStart: @escaping @Sendable () -> Void = {},
         settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system, dnsPort: UInt16 = 53
     ) {
-        self.poker = try? Poker(onThreadStart: onThreadStart)
+        self.pokers = LazyPoker(onThreadStart: onThreadStart)
         self.dns = DNSClient(time: time, onThreadStart: onThreadStart)
         self.settings = settings
         self.dnsPort = dnsPort
@@ -23,7 +24,7 @@ package struct LadderTools: Sendable {
 
     /// Pokes an address; nil where there is no thread to do it.
     func poke(_ address: IPAddress, within limit: Duration) async -> PokeOutcome? {
-        guard let poker = self.poker else { return nil }
+        guard let poker = self.pokers.poker else { return nil }
         return await withCheckedContinuation { waiter in
             poker.poke(address, within: limit) { waiter.resume(returning: $0) }
         }
@@ -36,6 +37,21 @@ package struct LadderTools: Sendable {
         let question = DNSQuestion(name: name, type: type, server: server, port: self.dnsPort, limit: limit)
         return await withCheckedContinuation { waiter in
             self.dns.ask(question) { waiter.resume(returning: $0) }
+        }
+    }
+}
+
+/// A poker whose thread starts with the first poke: most climbers never get to one.
+private final class LazyPoker: Sendable {
+    private let onThreadStart: @Sendable () -> Void
+    private let made = Mutex<Poker?>(nil)
+
+    init(onThreadStart: @escaping @Sendable () -> Void) { self.onThreadStart = onThreadStart }
+
+    var poker: Poker? {
+        self.made.withLock { made in
+            if made == nil { made = try? Poker(onThreadStart: self.onThreadStart) }
+            return made
         }
     }
 }

@@ -19,12 +19,8 @@ enum LadderWords {
 
     /// Who sent which ICMP error.
     static func refusal(_ refusal: NetworkRefusal, own: IPAddress?, gateway: IPAddress?) -> String {
-        let code = refusal.type == 0 ? "" : " (ICMP type \(refusal.type) code \(refusal.code))"
-        guard let offender = refusal.offender, !refusal.isFrom(own) else {
-            return "this host itself reported: \(refusal.meaning.words)\(code)"
-        }
-        let role = refusal.isFrom(gateway) ? "the gateway \(offender)" : "\(offender)"
-        return "\(role) reported: \(refusal.meaning.words)\(code)"
+        let role = refusal.isFrom(own) ? "this host" : refusal.isFrom(gateway) ? "the gateway" : nil
+        return refusal.sentence(about: nil, role: role)
     }
 
     /// A rung that nobody got to.
