@@ -39,6 +39,13 @@ struct Look: Sendable {
         return (self.monitor.status(), moment)
     }
 
+    /// What climbs the ladder by this look; the internet rung asks `internetCheck`'s URLs.
+    func climber(_ internetCheck: InternetCheckPolicy = .off) -> LadderClimber {
+        LadderClimber(
+            monitor: self.monitor, resolver: self.resolver, web: Monitor.webChecker(),
+            internetCheck: internetCheck, time: self.time)
+    }
+
     private static func configuration(_ targets: [Target]) -> ReachabilityConfiguration {
         var configuration = ReachabilityConfiguration()
         configuration.targets = targets

@@ -15,6 +15,7 @@ struct ExplainCommand: AsyncParsableCommand {
     var subject: String
 
     @OptionGroup var family: FamilyOptions
+    @OptionGroup var internetCheck: InternetCheckOptions
 
     @Option(help: ArgumentHelp("Take at most this time.", valueName: "duration"))
     var timeout = "20s"
@@ -28,12 +29,20 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        throw Ending(.unknown, "the ladder cannot be climbed yet")
-    }
-
-    static func show(_ explanation: Explanation, asJSON: Bool, on terminal: Terminal) {
-        guard !asJSON else { return terminal.answer(explanation.json.description) }
-        for line in ExplanationText.lines(explanation, terminal.answers) { terminal.answer(line) }
+        let subject = try ExplainSubject(self.subject)
+        let limit = try OptionText.positive(self.timeout, of: "--timeout")
+        let look = Look(at: [])
+        _ = await look.monitor.firstStatus(within: min(limit, Look.patience))
+        let families = self.family.family.map { [$0] } ?? AddressFamily.allCases
+        let climber = look.climber(try self.internetCheck.policy(isAskedFor: false))
+        let explanation = await climber.explain(try subject.explainTarget(), families: families, within: limit)
+        let terminal = Terminal()
+        if self.json {
+            terminal.answer(explanation.json.description)
+        } else {
+            for line in ExplanationText.lines(explanation, terminal.answers) { terminal.answer(line) }
+        }
+        if let ending = Ending(judging: explanation) { throw ending }
     }
 }
 
@@ -43,10 +52,19 @@ extension Ending {
         if let failure = explanation.firstFailure {
             // A monitor that sees nothing says nothing about the network.
             self.init(failure.rung == .monitor ? .unknown : .no)
-        } else if explanation.party != nil {
-            self.init(.unknown)
-        } else {
+        } else if explanation.ladders.contains(where: \.isClimbed) {
             return nil
+        } else {
+            self.init(.unknown)
         }
+    }
+}
+
+extension Explanation.Ladder {
+    /// True where every rung of the target's own holds, and the route does where it has none.
+    fileprivate var isClimbed: Bool {
+        let own = self.rungs.filter { [.tcp, .tls, .http].contains($0.rung) && $0.status != .notApplicable }
+        guard own.isEmpty else { return own.allSatisfy { $0.status == .ok } }
+        return self.firstFailure == nil && self.rungs.contains { $0.rung == .route && $0.status == .ok }
     }
 }

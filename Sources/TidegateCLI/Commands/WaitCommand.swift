@@ -16,7 +16,7 @@ struct WaitCommand: AsyncParsableCommand {
         let terminal = Terminal()
         let values = try self.options.values()
         let look = Look(at: values.targets)
-        let asker = ConditionAsker(look, family: values.family)
+        let asker = ConditionAsker(look, values)
         let wait = WaitRun(values, look: look, asker: asker.ask) { if !values.isQuiet { terminal.note($0) } }
         switch await wait.run() {
         case .holds:

@@ -1,11 +1,8 @@
 internal import ArgumentParser
-internal import Glibc
 internal import Tidegate
 
 /// What `explain` was asked about: a host, a host with a port, or a URL.
 struct ExplainSubject: Sendable, Hashable {
-    /// As it was written, user information left out.
-    let text: String
     let target: Target
     /// The URL; nil where a host was given.
     let url: String?
@@ -13,7 +10,6 @@ struct ExplainSubject: Sendable, Hashable {
     /// Parses `HOST`, `HOST:PORT` or an http or https URL; the error quotes the part that is wrong.
     init(_ text: String) throws {
         guard let marker = text.firstRange(of: "://") else {
-            self.text = text
             self.target = try TargetText.parse(text, of: nil)
             self.url = nil
             return
@@ -33,50 +29,19 @@ struct ExplainSubject: Sendable, Hashable {
             throw ValidationError("\"\(host)\" in \"\(text)\" has to stand in brackets: [\(host)]")
         }
         self.target = target.port == nil ? try TargetText.parse("\(target.bracketed):\(port)", of: nil) : target
-        let url = "\(scheme)://\(host)\(rest[authority.endIndex...])"
+        let place = target.port.map { "\(target.bracketed):\($0)" } ?? target.bracketed
+        let url = "\(scheme)://\(place)\(rest[authority.endIndex...])"
         do throws(TaskError) {
-            _ = try TaskRequest(url: url.replacingZone(with: ""))
+            _ = try TaskRequest(url: url)
         } catch {
             throw ValidationError(error.underlying)
         }
-        self.text = url
         self.url = url
     }
-}
 
-/// Reads targets as people write them: an IPv6 zone may be the name of an interface.
-enum TargetText {
-    /// The target; `option` stands before the sentence where one is named.
-    static func parse(_ text: String, of option: String?) throws -> Target {
-        do {
-            return try Target(text, zone: self.zone)
-        } catch {
-            throw ValidationError(option.map { "\($0): \(error)" } ?? error.description)
-        }
-    }
-
-    /// The index of the interface that `name` names, by its name or its number; nil where there is none.
-    static func zone(_ name: String) -> UInt32? {
-        if let number = UInt32(name) {
-            var buffer = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
-            return if_indextoname(number, &buffer) == nil ? nil : number
-        }
-        let index = if_nametoindex(name)
-        return index == 0 ? nil : index
-    }
-}
-
-extension Target {
-    /// The host as it stands before `:PORT`.
-    var bracketed: String { self.address?.family == .ipv6 ? "[\(self.host)]" : self.host }
-}
-
-extension String {
-    // URLs carry no zone on the wire (RFC 9844).
-    fileprivate func replacingZone(with other: String) -> String {
-        guard let percent = self.firstIndex(of: "%"), let close = self[percent...].firstIndex(of: "]"),
-            self[..<percent].contains("["), !self[..<percent].contains("]")
-        else { return self }
-        return self[..<percent] + other + self[close...]
+    /// The same for a climber.
+    func explainTarget() throws -> ExplainTarget {
+        guard let url = self.url else { return ExplainTarget(self.target) }
+        return try ExplainTarget(url)
     }
 }

@@ -17,6 +17,7 @@ struct RunOptions: ParsableArguments {
     var timeout = "10m"
 
     @OptionGroup var family: FamilyOptions
+    @OptionGroup var internetCheck: InternetCheckOptions
 
     @Flag(name: .shortAndLong, help: "Say nothing of waiting and retrying.")
     var quiet = false
@@ -41,6 +42,7 @@ struct RunOptions: ParsableArguments {
         let gate = WaitOptions.Values(
             conditions: conditions.isEmpty ? [.route(family: nil)] : conditions, isAnyEnough: false, stable: .zero,
             timeout: try OptionText.duration(self.timeout, of: "--timeout").duration, family: self.family.family,
+            internetCheck: try self.internetCheck.policy(isAskedFor: conditions.contains(.internet)),
             isQuiet: self.quiet)
         return Values(gate: gate, retryLimit: self.retry, isQuiet: self.quiet)
     }

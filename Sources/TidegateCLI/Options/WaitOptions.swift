@@ -17,6 +17,7 @@ struct WaitOptions: ParsableArguments {
     var timeout = "2m"
 
     @OptionGroup var family: FamilyOptions
+    @OptionGroup var internetCheck: InternetCheckOptions
 
     @Flag(name: .shortAndLong, help: "Say nothing while waiting.")
     var quiet = false
@@ -32,6 +33,8 @@ struct WaitOptions: ParsableArguments {
         /// Nil never gives up.
         var timeout: Duration?
         var family: AddressFamily?
+        /// Whom the condition internet asks.
+        var internetCheck: InternetCheckPolicy
         var isQuiet: Bool
     }
 
@@ -44,9 +47,12 @@ struct WaitOptions: ParsableArguments {
         if let timeout, timeout != .zero, stable > timeout {
             throw ValidationError("--stable \(self.stable) does not fit into --timeout \(self.timeout)")
         }
+        let conditions = try self.conditions.map(ConditionText.parse)
         return Values(
-            conditions: try self.conditions.map(ConditionText.parse), isAnyEnough: self.any, stable: stable,
-            timeout: timeout, family: self.family.family, isQuiet: self.quiet)
+            conditions: conditions, isAnyEnough: self.any, stable: stable, timeout: timeout,
+            family: self.family.family,
+            internetCheck: try self.internetCheck.policy(isAskedFor: conditions.contains(.internet)),
+            isQuiet: self.quiet)
     }
 
     func validate() throws { _ = try self.values() }

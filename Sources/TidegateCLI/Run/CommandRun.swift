@@ -77,7 +77,7 @@ struct CommandRun: Sendable {
 
         func wait() {
             Task {
-                let asker = ConditionAsker(self.look, family: self.run.values.gate.family)
+                let asker = ConditionAsker(self.look, self.run.values.gate)
                 let wait = WaitRun(self.run.values.gate, look: self.look, asker: asker.ask, note: self.run.note)
                 switch await wait.run() {
                 case .holds: self.source.yield(.opened)
