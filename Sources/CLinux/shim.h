@@ -77,3 +77,19 @@ static inline int tg_tcp_info(int descriptor, uint8_t bytes[4]) {
     socklen_t size = 4;
     return getsockopt(descriptor, 6, 11, bytes, &size) == 0 && size == 4 ? 0 : errno;
 }
+
+/// Who connected to a Unix socket (unix(7), SO_PEERCRED); 0 or -1.
+static inline int tg_peer_credentials(int descriptor, uint32_t *user, uint32_t *group) {
+    struct { int32_t process; uint32_t user; uint32_t group; } peer = {0};
+    socklen_t length = sizeof peer;
+    int result = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    *user = peer.user;
+    *group = peer.group;
+    return result == 0 && length == sizeof peer ? 0 : -1;
+}
+
+/// The supplementary groups of whoever connected (SO_PEERGROUPS, Linux 4.13); their number or -1.
+static inline int tg_peer_groups(int descriptor, uint32_t *groups, int capacity) {
+    socklen_t length = (socklen_t)capacity * sizeof *groups;
+    return getsockopt(descriptor, SOL_SOCKET, 59, groups, &length) == 0 ? (int)(length / sizeof *groups) : -1;
+}

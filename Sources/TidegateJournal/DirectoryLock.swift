@@ -24,6 +24,9 @@ final class DirectoryLock: Sendable {
 
     deinit { close(self.descriptor) }
 
+    /// Lets others in.
+    func release() { flock(self.descriptor, LOCK_UN) }
+
     private static func make(_ directory: String) throws(JournalProblem) {
         var path = directory.hasPrefix("/") ? "" : "."
         for part in directory.split(separator: "/") {

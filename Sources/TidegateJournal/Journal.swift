@@ -24,6 +24,10 @@ package final class Journal: TaskJournal {
     package struct Surroundings: Sendable {
         let boot: String
         let time: any TimeSource
+        /// How long entries for which nobody waits gather.
+        package var patience = Duration.milliseconds(500)
+        /// How often a download's bytes are made durable.
+        package var checkpointInterval = Duration.seconds(1)
         let onEvent: @Sendable (JournalEvent) -> Void
         let step: @Sendable (Step) -> Void
 
@@ -49,6 +53,7 @@ package final class Journal: TaskJournal {
     }
 
     package let boot: String
+    package let checkpointInterval: Duration
     private let lock: DirectoryLock
     private let thread: LoopThread<JournalBody>
 
@@ -60,6 +65,7 @@ package final class Journal: TaskJournal {
         directory: String, retention: Retention = Retention(), surroundings: Surroundings
     ) throws(JournalProblem) {
         self.boot = surroundings.boot
+        self.checkpointInterval = surroundings.checkpointInterval
         self.lock = try DirectoryLock(directory)
         let file = try JournalFile(directory: directory)
         let unfinished = try file.checkTasks()
@@ -74,7 +80,10 @@ package final class Journal: TaskJournal {
     }
 
     /// Writes down what was asked for so far, and ends the thread; entries are refused from then on.
-    package func close() { self.thread.stop() }
+    package func close() {
+        self.thread.stop()
+        self.lock.release()
+    }
 
     package func accept(
         _ task: JournaledTask, onDuplicate: DuplicatePolicy,

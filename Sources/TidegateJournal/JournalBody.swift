@@ -15,8 +15,6 @@ final class JournalBody: LoopBody {
         case flush, trial, sweep
     }
 
-    // Entries for which nobody waits gather for so long.
-    private static let patience = Duration.milliseconds(500)
     // A transaction does not grow without end while its fsync is awaited by all.
     private static let mostWork = 512
 
@@ -70,7 +68,7 @@ final class JournalBody: LoopBody {
         self.questions = []
         for (question, completion) in questions { completion(self.answer(question)) }
         guard !self.pending.isEmpty, self.flushTimer == nil else { return }
-        self.flushTimer = self.loop.schedule(after: JournalBody.patience, token: Alarm.flush.rawValue)
+        self.flushTimer = self.loop.schedule(after: self.surroundings.patience, token: Alarm.flush.rawValue)
     }
 
     func stopping() {

@@ -16,12 +16,12 @@ extension SessionCore {
         }
     }
 
-    /// Writes down, every second, how much of a download is durable; the bytes first.
+    /// Writes down, now and then, how much of a download is durable; the bytes first.
     func noteOffset(_ record: TaskRecord) {
         guard record.keepsBytes, let file = record.file, let live = record.attempt, record.hold.validator != nil,
-            self.now >= live.nextRecord
+            self.now >= live.nextRecord, let journal = self.surroundings.journal
         else { return }
-        record.attempt?.nextRecord = self.now + .seconds(1)
+        record.attempt?.nextRecord = self.now + journal.checkpointInterval
         self.writeOffset(live.progress.offset + live.progress.received, of: file, record)
     }
 

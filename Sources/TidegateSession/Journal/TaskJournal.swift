@@ -7,6 +7,8 @@ public import TidegateModel
 public protocol TaskJournal: Sendable {
     /// Names this boot of the machine: moments on the monotonic clock compare only within one.
     var boot: String { get }
+    /// How often it is worth making a download's bytes durable and writing their number down.
+    var checkpointInterval: Duration { get }
 
     /// Takes a task in, or gives the one that has its key already; the answer comes once it is durable.
     func accept(

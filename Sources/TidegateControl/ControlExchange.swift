@@ -1,0 +1,65 @@
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+/// One request and its answer.
+struct ControlExchange: Sendable {
+    let socket: String
+
+    private typealias Wire = NIOAsyncChannel<HTTPClientResponsePart, HTTPPart<HTTPRequestHead, IOData>>
+
+    /// Sends the request and hears the answer's body as it comes; gives the status.
+    func run(
+        _ method: HTTPMethod, _ path: String, body: [UInt8]?, hear: ([UInt8]) -> Void
+    ) async throws(ControlFailure) -> Int {
+        do {
+            let wire = try await self.connect()
+            return try await wire.executeThenClose { inbound, outbound in
+                for part in self.request(method, path, body) { try await outbound.write(part) }
+                var status = 0
+                for try await part in inbound {
+                    switch part {
+                    case .head(let head): status = Int(head.status.code)
+                    case .body(let buffer): hear(Array(buffer.readableBytesView))
+                    case .end: return status
+                    }
+                }
+                throw ControlFailure(.broken, "the daemon at \(self.socket) hung up before it had answered")
+            }
+        } catch let failure as ControlFailure {
+            throw failure
+        } catch {
+            throw self.failure(error)
+        }
+    }
+
+    private func connect() async throws -> Wire {
+        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(unixDomainSocketPath: self.socket) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    return try Wire(wrappingChannelSynchronously: channel)
+                }
+            }
+    }
+
+    private func request(
+        _ method: HTTPMethod, _ path: String, _ body: [UInt8]?
+    ) -> [HTTPPart<HTTPRequestHead, IOData>] {
+        var headers = HTTPHeaders([("Host", "tidegate"), ("Connection", "close")])
+        if method == .POST { headers.add(name: "Content-Length", value: String(body?.count ?? 0)) }
+        let head = HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: headers)
+        guard let body, !body.isEmpty else { return [.head(head), .end(nil)] }
+        return [.head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil)]
+    }
+
+    private func failure(_ error: any Error) -> ControlFailure {
+        switch error {
+        case let error as IOError where error.errnoCode == 2 || error.errnoCode == 111:
+            ControlFailure(.noDaemon, "no daemon answers at the control socket \(self.socket)")
+        case let error as IOError where error.errnoCode == 13:
+            ControlFailure(.noDaemon, "the control socket \(self.socket) is not for this user")
+        default: ControlFailure(.broken, "the exchange over the control socket \(self.socket) failed: \(error)")
+        }
+    }
+}

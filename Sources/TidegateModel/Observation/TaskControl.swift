@@ -1,0 +1,71 @@
+/// What the control socket may ask of a daemon.
+public protocol TaskControl: Sendable {
+    /// Accepts a task; once this returns it is carried out although the daemon may be killed meanwhile.
+    func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> TaskReceipt
+    /// The tasks that are not over, and those whose end is still remembered; oldest first.
+    func tasks() async throws(ControlRefusal) -> [JSONValue]
+    /// One task with all that is known about it.
+    func task(_ id: TaskID) async throws(ControlRefusal) -> JSONValue
+    /// Carries out a command; returns once it is durable, with the task as it is then.
+    func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> JSONValue
+}
+
+/// What can be done with a submitted task.
+public enum TaskCommand: String, Sendable, Hashable, CaseIterable {
+    /// Nothing moves until it is resumed.
+    case suspend
+    /// Takes every suspension back.
+    case resume
+    /// Ends it.
+    case cancel
+}
+
+/// What a submission came to.
+public struct TaskReceipt: Sendable, Hashable {
+    /// The task; of the known one where the key was known.
+    public var id: TaskID
+    /// False where the key was known and the known task stays.
+    public var isNew: Bool
+
+    /// A receipt from its parts.
+    public init(id: TaskID, isNew: Bool) {
+        self.id = id
+        self.isNew = isNew
+    }
+}
+
+/// Why the daemon does not do what it was asked for.
+public struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of refusals.
+    public enum Reason: Sendable, Hashable, CaseIterable {
+        /// The request makes no sense.
+        case malformed
+        /// There is no such task.
+        case unknown
+        /// The journal's disk is full.
+        case diskFull
+        /// The daemon cannot do it now.
+        case unavailable
+
+        /// The response status (RFC 9110 15).
+        public var status: Int {
+            switch self {
+            case .malformed: 400
+            case .unknown: 404
+            case .diskFull: 507
+            case .unavailable: 503
+            }
+        }
+    }
+
+    /// The kind of refusal.
+    public var reason: Reason
+    /// One sentence without a final full stop.
+    public var description: String
+
+    /// A refusal from its parts.
+    public init(_ reason: Reason, _ sentence: String) {
+        self.reason = reason
+        self.description = sentence
+    }
+}

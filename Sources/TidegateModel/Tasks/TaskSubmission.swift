@@ -1,0 +1,48 @@
+/// What a daemon is asked to do when a task is submitted to it: the body of `POST /api/v1/tasks` on the control socket.
+public struct TaskSubmission: Sendable, Hashable, Codable {
+    /// The URL.
+    public var url: String
+    /// The request method; nil is GET, or what the body asks for.
+    public var method: String?
+    /// The header fields, each `Name: value`.
+    public var headers: [String]?
+    /// A body as text.
+    public var body: String?
+    /// A file to send, by its absolute path.
+    public var bodyFile: String?
+    /// The file that the response's body goes to, by its absolute path; nil reads and counts it only.
+    public var output: String?
+    /// The file's permissions in octal digits, such as `0640`.
+    public var mode: String?
+    /// A name to be known by in lists.
+    public var name: String?
+    /// The caller's own name for the task, which makes the submission repeatable.
+    public var key: String?
+    /// What is done when the key is known: `keep`, `replace` or `append`.
+    public var onDuplicate: String?
+    /// Who goes first where not all can go; higher goes first.
+    public var priority: Int?
+    /// True accepts the task without letting it go.
+    public var suspended: Bool?
+    /// True where the request may be sent again although the first one may have been carried out.
+    public var idempotent: Bool?
+    /// What attempts wait for, in the words of the command line.
+    public var require: [String]?
+    /// How long the task waits at the gate.
+    public var patienceSeconds: Double?
+    /// How long the task may take in all.
+    public var deadlineSeconds: Double?
+    /// How often it is tried again where another try can help.
+    public var retries: Int?
+
+    /// A submission of a GET that keeps nothing.
+    public init(url: String) { self.url = url }
+
+    private enum CodingKeys: String, CodingKey, CaseIterable {
+        case url, method, headers, body, bodyFile, output, mode, name, key, onDuplicate, priority, suspended, idempotent,
+            require, patienceSeconds, deadlineSeconds, retries
+    }
+
+    /// The members that the object may have.
+    public static var members: [String] { CodingKeys.allCases.map(\.rawValue) }
+}
