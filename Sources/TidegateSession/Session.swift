@@ -12,6 +12,9 @@ public final class Session: Sendable {
     /// What the session was told.
     public let configuration: SessionConfiguration
 
+    /// The header fields that new tasks get where their requests have none of that name.
+    public let defaultHeaders = DefaultHeaders()
+
     let surroundings: SessionCore.Surroundings
     private let bus: EventBus
     private let time: any TimeSource
@@ -23,10 +26,12 @@ public final class Session: Sendable {
     ///
     /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays; with a
     /// `journal` tasks can be submitted that survive their process.
+    /// `hooks` are asked, and `hearing` hears, about every task.
     /// - Throws: ``TaskError`` with the reason `internal` where the machine gives no thread.
     public init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
-        time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)? = nil
+        time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)? = nil,
+        hooks: SessionHooks? = nil, hearing: TaskHearing? = nil
     ) throws(TaskError) {
         self.configuration = configuration
         self.bus = bus
@@ -34,8 +39,9 @@ public final class Session: Sendable {
         do {
             let surroundings = SessionCore.Surroundings(
                 configuration: configuration, bus: bus, paths: paths, resolver: resolver, time: time,
-                dice: Dice(generator), disk: try DiskThread(), line: SessionLine(),
-                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: journal)
+                dice: Dice(generator), disk: try DiskThread(), line: SessionLine(tap: SessionTap(time: time)),
+                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: journal, hooks: hooks,
+                hearing: hearing)
             self.surroundings = surroundings
             surroundings.line.connect(
                 try TransferThread { SessionCore(engine: $0, surroundings: surroundings) })
@@ -57,22 +63,44 @@ public final class Session: Sendable {
     /// After ``invalidate(cancellingTasks:)`` the task is born cancelled, and no event tells of it; `onCompletion` is
     /// then called before this returns, so that a handler that makes tasks has to look at the outcome first.
     public func task(
-        _ request: TaskRequest, onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil
+        _ request: TaskRequest, options: TaskOptions? = nil,
+        onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil
     ) -> TransferTask {
+        self.make(request, options.map { TaskTraits($0, call: nil) }, onCompletion)
+    }
+
+    /// Makes a task whose completion is heard where the caller says.
+    public func task(
+        _ request: TaskRequest, options: TaskOptions? = nil, completion: TaskCompletion
+    ) -> TransferTask {
+        switch completion.place {
+        case .thread(let handler): return self.task(request, options: options, onCompletion: handler)
+        case .elsewhere(let executor, let handler):
+            let traits = TaskTraits(options ?? TaskOptions(), call: CompletionCall(executor, handler))
+            return self.make(request, traits, nil)
+        }
+    }
+
+    private func make(
+        _ request: TaskRequest, _ traits: TaskTraits?,
+        _ onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
+    ) -> TransferTask {
+        let request = self.defaultHeaders.applied(to: request)
         let wall = self.time.wall()
         let id = self.surroundings.dice.taskID(at: wall)
         let line = self.surroundings.line
         let board = TaskBoard(Session.firstEntry(id, request, at: wall))
         let task = self.surroundings.registry.add(onCompletion: onCompletion) {
-            TransferTask(id: id, number: $0, request: request, board: board, line: line)
+            TransferTask(id: id, number: $0, request: request, board: board, line: line, traits: traits)
         }
         if let task, line.send(.adopt(task)) { return task }
         // Whoever ended the session may have ended this task with it.
         if let task, self.surroundings.registry.end(task) == nil { return task }
-        let orphan = task ?? TransferTask(id: id, number: 0, request: request, board: board, line: line)
+        let orphan =
+            task ?? TransferTask(id: id, number: 0, request: request, board: board, line: line, traits: traits)
         let result = Session.cancelled(orphan, "the session is over")
         onCompletion?(orphan, result)
-        orphan.board.finish(result)
+        Session.finish(orphan, result)
         return orphan
     }
 
@@ -80,6 +108,17 @@ public final class Session: Sendable {
     ///
     /// Those that ended hold 16 MiB of bodies at most: with more, the oldest ones that have a body are left out.
     public func tasks() -> [TaskInfo] { self.surroundings.registry.all.map(\.info) }
+
+    /// The tasks of one kind, as ``tasks()`` gives them.
+    public func tasks(of kind: TaskKind) -> [TaskInfo] { self.tasks().filter { $0.kind == kind } }
+
+    /// The events of this session's tasks from now on, for one reader: the newest `capacity` are kept, and what they
+    /// displace is counted.
+    ///
+    /// Its events are counted from 1 for themselves; those of all sessions together are on the bus.
+    public func events(keepingNewest capacity: Int = 256) -> Subscription {
+        self.surroundings.line.tap.subscribe(keepingNewest: capacity)
+    }
 
     /// One task that is not over or ended lately; nil where the id is not known.
     public func task(_ id: TaskID) -> TaskInfo? { self.handle(id)?.info }
@@ -134,8 +173,14 @@ public final class Session: Sendable {
             let result = Session.cancelled(task, "the task was cancelled, and the disk did not answer")
             entry.onCompletion?(task, result)
             self.bus.publish(.task(TaskEvent(id: task.id, kind: result.kind, change: .completed(result))))
-            task.board.finish(result)
+            Session.finish(task, result)
         }
+    }
+
+    // Nobody is left to wait for a handler elsewhere.
+    private static func finish(_ task: TransferTask, _ result: TaskResult) {
+        task.traits?.call?.run(task, result)
+        task.finish(result)
     }
 
     private static func cancelled(_ task: TransferTask, _ words: String) -> TaskResult {

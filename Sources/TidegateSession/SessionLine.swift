@@ -8,6 +8,15 @@ enum SessionCommand: Sendable {
     case resume(UInt64)
     case suspend(UInt64)
     case cancel(UInt64)
+    /// Ends a download and keeps what has come.
+    case cancelKeeping(UInt64)
+    /// A hook has an answer.
+    indirect case answered(UInt64, question: Int, HookAnswer)
+    /// A body's reader takes chunks again, or the stream that is sent has bytes.
+    case sinkHasRoom(UInt64)
+    case sourceHasBytes(UInt64)
+    /// A completion handler elsewhere has returned.
+    case heard(UInt64)
     /// Changes how many suspensions an accepted task has; `done` hears when that is durable, and applied.
     case order(UInt64, @Sendable (Int) -> Int, done: @Sendable (JournalError?) -> Void)
     /// What came of an entry of the journal's.
@@ -26,6 +35,11 @@ enum SessionCommand: Sendable {
 
 /// The way to the session's thread, as long as there is one.
 final class SessionLine: Sendable {
+    /// Where the session's own events go besides the bus.
+    let tap: SessionTap
+
+    init(tap: SessionTap) { self.tap = tap }
+
     private let thread = Mutex<TransferThread<SessionCore>?>(nil)
 
     func connect(_ thread: TransferThread<SessionCore>) { self.thread.withLock { $0 = thread } }

@@ -25,7 +25,9 @@ struct SinkRecord {
         case failed(TaskFailure, String)
     }
 
-    mutating func write(_ bytes: UnsafeRawBufferPointer, to sink: BodySink, _ range: RangeAnswer) -> Step {
+    mutating func write(
+        _ bytes: UnsafeRawBufferPointer, to sink: BodySink, _ range: RangeAnswer, listener: (any ChunkSink)?
+    ) -> Step {
         switch range {
         case .append, .restartFromZero: break
         case .alreadyComplete: return self.drain(bytes, .httpStatus)
@@ -34,9 +36,10 @@ struct SinkRecord {
         switch sink {
         case .memory(let limit): return self.remember(bytes, limit)
         case .file(let file): return self.write(bytes, to: file)
-        case .descriptor(let descriptor): return self.write(bytes, toPipe: descriptor)
-        case .chunks(let chunks): return self.hand(bytes, to: chunks)
+        case .descriptor(let descriptor): return self.write(bytes, toPipe: descriptor, listener)
+        case .chunks(let chunks): return self.hand(bytes, to: chunks, listener)
         case .discard:
+            listener?.take(Array(bytes))
             self.received += Int64(bytes.count)
             return .taken
         }
@@ -94,7 +97,9 @@ struct SinkRecord {
     }
 
     // A pipe that poll(2) calls writable takes PIPE_BUF bytes without blocking, and no more for sure.
-    private mutating func write(_ bytes: UnsafeRawBufferPointer, toPipe descriptor: Int32) -> Step {
+    private mutating func write(
+        _ bytes: UnsafeRawBufferPointer, toPipe descriptor: Int32, _ listener: (any ChunkSink)?
+    ) -> Step {
         var done = self.taken
         while done < bytes.count {
             var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
@@ -109,6 +114,7 @@ struct SinkRecord {
                     return .failed(error.failure, error.description)
                 }
             } else {
+                listener?.take(Array(bytes[done..<done + count]))
                 done += count
                 self.received += Int64(count)
             }
@@ -117,10 +123,14 @@ struct SinkRecord {
         return .taken
     }
 
-    private mutating func hand(_ bytes: UnsafeRawBufferPointer, to sink: any ChunkSink) -> Step {
+    private mutating func hand(
+        _ bytes: UnsafeRawBufferPointer, to sink: any ChunkSink, _ listener: (any ChunkSink)?
+    ) -> Step {
         guard !bytes.isEmpty else { return .taken }
         guard sink.hasRoom() else { return .blocked }
-        sink.take(Array(bytes))
+        let chunk = Array(bytes)
+        listener?.take(chunk)
+        sink.take(chunk)
         self.received += Int64(bytes.count)
         return .taken
     }

@@ -119,7 +119,7 @@ extension Slot {
             return Int(CURL_WRITEFUNC_PAUSE)
         }
         self.note(.moved)
-        switch self.sink.write(bytes, to: sink, self.head.range) {
+        switch self.sink.write(bytes, to: sink, self.head.range, listener: self.request?.listener) {
         case .taken: return bytes.count
         case .blocked:
             self.pause.insert(.sink)

@@ -89,6 +89,9 @@ struct EventRecord {
     private init(_ event: SessionEvent) {
         switch event {
         case .epochBegan(let number): self.init(.info, "network epoch began", ["epoch": "\(number)"])
+        case .circuitOpened(let origin, let pause):
+            self.init(.warning, "origin left alone", ["origin": "\(origin)", "seconds": "\(pause.inSeconds)"])
+        case .circuitClosed(let origin): self.init(.info, "origin answers again", ["origin": "\(origin)"])
         case .invalidated: self.init(.debug, "session over")
         }
     }

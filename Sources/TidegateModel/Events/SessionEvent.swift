@@ -2,6 +2,10 @@
 public enum SessionEvent: Sendable {
     /// A new network epoch began: no pooled connection or cached name survives it.
     case epochBegan(number: Int)
+    /// An origin, `SCHEME://HOST:PORT`, failed too often: nobody asks it for so long, and then one task first.
+    case circuitOpened(origin: String, pause: Duration)
+    /// An origin that was left alone answers again.
+    case circuitClosed(origin: String)
     /// The session is over and its last task has ended.
     case invalidated
 }

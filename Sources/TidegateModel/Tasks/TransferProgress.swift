@@ -35,4 +35,11 @@ public struct TransferProgress: Sendable, Hashable {
         guard expected > 0 else { return 1 }
         return min(1, Double(self.offset + self.receivedWire) / Double(expected))
     }
+
+    /// The share of the request body that was sent, 0 to 1; nil while its length is unknown.
+    public var fractionSent: Double? {
+        guard let expected = self.expectedSent else { return nil }
+        guard expected > 0 else { return 1 }
+        return min(1, Double(self.sent) / Double(expected))
+    }
 }

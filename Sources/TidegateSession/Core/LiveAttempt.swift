@@ -14,6 +14,8 @@ final class LiveAttempt {
     var resolve: Duration?
     /// True once the engine has it.
     var isLaunched = false
+    /// True while a hook is asked about it.
+    var isDeciding = false
     var contact: WireContact?
     var head: ResponseHead?
     /// The way it takes; nil while unknown.

@@ -46,9 +46,27 @@ extension SessionCore {
         case .grace: self.graceOver(record)
         case .silence: self.silenceOver(record)
         case .look: self.lookAtProgress(record)
+        case .circuit: self.circuitDue(record)
+        case .disk: self.feed(.release(.disk), to: record)
+        case .budget: self.budgetDue(record)
+        case .expiry: self.expiryDue(record)
         // The active time only bounds retries.
         case .active: break
         }
+    }
+
+    /// Lets the task end when it is too late for it; the wall clock may jump, so it is looked at every minute.
+    func appointExpiry(_ record: TaskRecord) {
+        guard let expiry = record.request.expires else { return }
+        let left = Duration.microseconds(expiry.microseconds - self.surroundings.time.wall().microseconds)
+        record.clocks.appoint(.expiry, at: self.now + min(.seconds(60), max(.zero, left)))
+    }
+
+    private func expiryDue(_ record: TaskRecord) {
+        guard let expiry = record.request.expires, expiry <= self.surroundings.time.wall() else {
+            return self.appointExpiry(record)
+        }
+        self.fail(record, .deadlineExceeded, "\(self.name(record)): not done before it was too late")
     }
 
     // The engine tells at most ten times a second, and nothing when the last bytes of a burst are followed by silence.

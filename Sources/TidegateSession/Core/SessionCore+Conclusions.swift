@@ -5,7 +5,13 @@ internal import TidegateTransfer
 extension SessionCore {
     /// Decides about a task whose attempt has ended and been counted.
     func conclude(_ record: TaskRecord, _ end: AttemptEnd) {
+        self.judgeOrigin(by: end, record)
         guard let failure = end.failure else { return self.succeed(record, end) }
+        if failure == .httpStatus, let status = end.outcome.head?.status,
+            self.answersChallenge(record, end, status: status)
+        {
+            return
+        }
         if let status = end.outcome.head?.status, failure == .httpStatus, RedirectRule.isRedirect(status),
             let location = end.outcome.head?.field("Location"), record.request.maxRedirects > 0
         {
@@ -22,12 +28,15 @@ extension SessionCore {
             let words = "the server closed the connection and never said how long the body is: nothing proves it whole"
             return self.giveUp(record, self.reading(end, as: .truncated, words), .truncated, isCharged: true)
         }
+        if let wrong = self.wrongDigest(record) {
+            return self.giveUp(record, self.reading(end, as: .digestMismatch, wrong), .digestMismatch, isCharged: true)
+        }
         self.publish(.attemptSucceeded(end.summary(method: record.hop.method)), record)
         record.counter.succeeded()
         self.withBudget(of: record) { $0.succeeded(refunding: record.counter.paid, at: self.now) }
         record.body = end.outcome.body
         record.tally.delivered = self.delivered(record, end)
-        self.feed(.attemptCompletes(needsCommit: record.file != nil), to: record)
+        self.feed(.attemptCompletes(needsCommit: record.file != nil || self.sumsUpBody(record)), to: record)
     }
 
     private func delivered(_ record: TaskRecord, _ end: AttemptEnd) -> Int64 {
@@ -47,6 +56,7 @@ extension SessionCore {
                 let words = "the server redirects more than \(record.request.maxRedirects) times"
                 return self.giveUp(record, self.reading(end, as: .httpStatus, words), .httpStatus, isCharged: true)
             }
+            if self.asksAboutRedirect(record, end, to: hop) { return }
             self.publish(.attemptSucceeded(end.summary(method: record.hop.method)), record)
             record.redirects += 1
             record.hop = hop
@@ -71,7 +81,12 @@ extension SessionCore {
         switch answer {
         case .free, .retry:
             if self.cannotGoOn(record) { return self.breakOff(record, end) }
+            if !self.canSendBody(record) { return self.giveUp(record, end, failure, isCharged: true) }
         case .final, .forbidden: break
+        }
+        if failure == .diskFull, self.waitsOut(record) {
+            self.publishFailure(record, end, failure, isCharged: false)
+            return self.waitForDisk(record, end.text)
         }
         switch answer {
         case .free: self.tryForFree(record, end, failure, after: self.pauseBeforeFreeTry(record))
@@ -136,6 +151,7 @@ extension SessionCore {
         }
         record.counter = counter
         switch answer {
+        case .stop(.budget) where self.waitsOut(record): self.waitForBudget(record, price: room.price)
         case .stop(let reason): self.exhaust(record, end, failure, reason)
         case .wait(let delay): self.backOff(record, end, failure, delay, isAsked: asked != nil)
         }

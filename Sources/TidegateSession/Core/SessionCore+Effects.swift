@@ -38,7 +38,9 @@ extension SessionCore {
     }
 
     func publish(_ change: TaskEvent.Change, _ record: TaskRecord) {
-        self.surroundings.bus.publish(.task(TaskEvent(id: record.task.id, kind: record.kind, change: change)))
+        let event = TaskEvent(id: record.task.id, kind: record.kind, change: change)
+        self.surroundings.line.tap.publish(event)
+        self.surroundings.bus.publish(.task(event))
     }
 
     /// Lets the clocks follow what happened, and writes down what everybody may see.
@@ -48,12 +50,18 @@ extension SessionCore {
         self.rearm(record)
         let (state, progress) = (record.machine.state, record.progress)
         let (held, lastByte) = (record.machine.heldReasons, record.attempt?.progress.lastActivity)
+        let head = record.attempt?.head
+        let url = record.redirects > 0 ? record.hop.url.text : nil
         record.task.board.update { board in
             board.info.state = state
             board.info.progress = progress
             board.info.started = record.tally.started
             board.held = held
             board.lastByte = lastByte
+            if let head {
+                board.head = head
+                board.finalURL = url
+            }
         }
     }
 
@@ -72,7 +80,10 @@ extension SessionCore {
     }
 
     /// True where the attempt may be ended and another one made: neither its request nor its body comes twice.
-    func mayLeave(_ record: TaskRecord) -> Bool { record.mayRepeat && !self.isDeliveredForGood(record) }
+    func mayLeave(_ record: TaskRecord) -> Bool { self.mayRepeat(record) && !self.isDeliveredForGood(record) }
+
+    /// True where the attempt's request may be sent once more, and can be.
+    func mayRepeat(_ record: TaskRecord) -> Bool { record.mayRepeat && self.canSendBody(record) }
 
     /// True where a part of the body has gone where it cannot be taken back from, and cannot be continued.
     func isDeliveredForGood(_ record: TaskRecord) -> Bool {
@@ -91,6 +102,7 @@ extension SessionCore {
 
     private func detach(_ record: TaskRecord, _ cause: TaskMachine.DetachCause) {
         guard record.attempt != nil else { return }
+        self.leaveProbe(record)
         let (failure, text): (TaskFailure, String) =
             switch cause {
             case .suspended: (.cancelled, "the task was suspended")

@@ -4,16 +4,22 @@ internal import TidegateTransfer
 /// Files to their places, and tasks to their ends.
 extension SessionCore {
     func commit(_ record: TaskRecord) {
+        if record.file == nil, self.sumsUpBody(record) { return self.sumUpBody(record) }
         guard record.file != nil else { return self.feed(.committed(isGood: true), to: record) }
         if !self.asksBeforePlacing(record) { self.move(record) }
     }
 
     func move(_ record: TaskRecord) {
-        guard let file = record.file, case .file(_, let permissions, _) = record.request.destination else { return }
+        guard let file = record.file, case .file(_, let permissions, _) = record.destination else { return }
         let (line, number, placement) = (self.surroundings.line, record.number, Placement())
         record.placement = placement
+        let wanted = record.request.sha256
         let isTaken = self.surroundings.disk.perform {
             () throws(FileError) -> Bool in
+            if wanted != nil {
+                placement.digest = try file.digest { !placement.isAbandoned }
+                guard placement.digest == wanted else { return false }
+            }
             if let permissions { try file.setPermissions(permissions) }
             try file.commit()
             placement.note()
@@ -25,9 +31,14 @@ extension SessionCore {
     }
 
     func committed(_ record: TaskRecord, _ result: Result<Bool, FileError>) {
-        guard !record.machine.isOver, case .file(let path, _, _) = record.request.destination else { return }
+        guard !record.machine.isOver else { return }
+        record.tally.sha256 = record.placement?.digest?.description
+        guard case .file(let path, _, _) = record.destination else {
+            return self.summedUp(record, isGood: (try? result.get()) == true)
+        }
         switch result {
-        case .success:
+        case .success(false): self.summedUp(record, isGood: false)
+        case .success(true):
             record.hasTemporary = false
             record.tally.movedTo = path
             self.publish(.moved(file: path), record)
@@ -82,9 +93,15 @@ extension SessionCore {
         self.giveSlotBack(record)
         self.queue.forget(record.number, record.hop.url.origin)
         self.standUp(record)
+        self.leaveCircuit(record)
+        self.leaveProbe(record)
+        self.stopAsking(record)
+        record.placement?.abandon()
         guard record.hasTemporary, let paths = record.paths else { return self.publishEnd(of: record) }
         let isLeft = record.journal?.isLeft ?? false
-        let keep = (record.continues || isLeft) && record.hold.resumePoint != nil
+        let isWanted = record.continues || record.extras?.keepsPart == true
+        let keep = (isWanted || isLeft) && record.hold.resumePoint != nil
+        if keep, isWanted { self.keepResumeData(record) }
         let note = keep ? self.continuation(of: record, offset: record.hold.offset) : nil
         let (file, placement) = (record.file, record.placement)
         let (line, number, offset) = (self.surroundings.line, record.number, record.hold.offset)
@@ -114,6 +131,9 @@ extension SessionCore {
         guard !record.isPublished, case .ended(let outcome) = record.machine.phase,
             self.isEndWritten(record, outcome)
         else { return }
+        let result = self.result(of: record, outcome)
+        self.showEnd(of: record)
+        if self.waitsForHandler(record, result) { return }
         record.isPublished = true
         record.file = nil
         self.records[record.number] = nil
@@ -123,16 +143,19 @@ extension SessionCore {
         }
         // The session's end did not wait for this thread and has told it already.
         guard let entry = self.surroundings.registry.end(record.task, holding: record.body.count) else { return }
-        let result = self.result(of: record, outcome)
+        self.tellEnd(result, record)
+        entry.onCompletion?(record.task, result)
+        self.publish(.completed(result), record)
+        record.task.finish(result, resumeData: record.extras?.resumeData)
+    }
+
+    private func showEnd(of record: TaskRecord) {
         let (progress, started, body) = (record.progress, record.tally.started, record.body)
         record.task.board.update { board in
             board.info.progress = progress
             board.info.started = started
             board.body = body
         }
-        entry.onCompletion?(record.task, result)
-        self.publish(.completed(result), record)
-        record.task.board.finish(result)
     }
 
     func result(of record: TaskRecord, _ outcome: TaskOutcome) -> TaskResult {
@@ -154,6 +177,6 @@ extension SessionCore {
             phases: tally.phases, failure: failure,
             attribution: outcome == .failure ? tally.attribution : nil,
             explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : tally.explanation,
-            requireUnmet: outcome == .failure ? tally.requireUnmet : nil)
+            requireUnmet: outcome == .failure ? tally.requireUnmet : nil, sha256: tally.sha256)
     }
 }

@@ -12,7 +12,7 @@ extension SessionCore {
             pathIsLost: self.pathIsLost(record, end.live))
     }
 
-    private func pathIsLost(_ record: TaskRecord, _ live: LiveAttempt) -> Bool {
+    func pathIsLost(_ record: TaskRecord, _ live: LiveAttempt) -> Bool {
         guard !record.gate.isOpen, let desk = record.desk else { return false }
         if let local = live.contact?.local, !self.surroundings.paths.holdsAddress(local) { return true }
         let fresh = self.surroundings.paths.current(desk.target).verdict

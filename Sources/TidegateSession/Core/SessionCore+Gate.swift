@@ -14,6 +14,7 @@ extension SessionCore {
             }
             self.restingUntil[record.hop.url.origin] = nil
         }
+        if self.stopsAtCircuit(record) { return }
         guard record.gate.isOpen || desk.verdict != nil else {
             desk.unanswered.append(record.number)
             return
@@ -25,6 +26,7 @@ extension SessionCore {
     }
 
     func stopSeeking(_ record: TaskRecord) {
+        if record.probes != nil, !record.machine.isHeld(for: .concurrency) { self.leaveProbe(record) }
         record.desk?.unanswered.removeAll { $0 == record.number }
         self.giveSlotBack(record)
     }

@@ -13,6 +13,7 @@ extension SessionCore {
                 return false
             }
             if case .file(let path) = record.request.body { record.bodyIdentity = try FileIdentity.of(path) }
+            guard self.claimsStream(record) else { return false }
             try self.adoptEarlierPart(record)
             return true
         } catch {
@@ -24,6 +25,7 @@ extension SessionCore {
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
         guard record.keepsBytes, let paths = record.paths else { return }
         if let point = self.journaledPoint(record) { return try self.adopt(point, at: paths, record) }
+        if let point = record.request.resuming?.point { return try self.adopt(point, at: paths, record) }
         guard record.continues else { return }
         guard let note = try ContinuationRecord.read(paths), note.url == record.request.address.text,
             let point = note.resumePoint
@@ -113,7 +115,9 @@ extension SessionCore {
     }
 
     func launch(_ record: TaskRecord, on addresses: [IPAddress]) {
-        guard let live = record.attempt, self.mayReachWire(record, on: addresses) else { return }
+        guard let live = record.attempt, !self.asksForNewBody(record, live, on: addresses),
+            self.mayReachWire(record, on: addresses)
+        else { return }
         do {
             try self.checkBody(record)
             let sink = try self.sink(of: record)
@@ -133,9 +137,10 @@ extension SessionCore {
     }
 
     // Nothing was tried, so nothing is charged.
-    private func cannotStart(_ record: TaskRecord, _ failure: TaskFailure, _ words: String) {
+    func cannotStart(_ record: TaskRecord, _ failure: TaskFailure, _ words: String) {
         let end = self.takeOff(record, failure, words)
         self.publishFailure(record, end, failure, isCharged: false)
+        if failure == .diskFull, self.waitsOut(record) { return self.waitForDisk(record, words) }
         self.fail(record, failure, words)
     }
 
@@ -153,9 +158,10 @@ extension SessionCore {
     }
 
     private func sink(of record: TaskRecord) throws(FileError) -> BodySink {
-        switch record.request.destination {
+        switch record.destination {
         case .memory(let limit): return .memory(limit: limit)
         case .descriptor(let descriptor): return .descriptor(descriptor)
+        case .stream(let stream): return .chunks(stream)
         case .discard:
             if record.hold.resumePoint == nil { record.hold.startOver() }
             return .discard
@@ -163,7 +169,7 @@ extension SessionCore {
         }
     }
 
-    private func fileSink(of record: TaskRecord) throws(FileError) -> BodySink {
+    func fileSink(of record: TaskRecord) throws(FileError) -> BodySink {
         guard let paths = record.paths else { return .discard }
         // Not `??`, which forgets what its right side throws.
         let open = record.file
@@ -187,7 +193,7 @@ extension SessionCore {
     private func openFile(
         _ paths: DownloadPaths, keeping offset: Int64?, _ record: TaskRecord
     ) throws(FileError) -> DownloadFile {
-        guard case .file(_, let permissions, _) = record.request.destination else {
+        guard case .file(_, let permissions, _) = record.destination else {
             return try DownloadFile.open(paths, keeping: offset)
         }
         return try DownloadFile.open(paths, keeping: offset, permissions: permissions)
@@ -199,7 +205,7 @@ extension SessionCore {
         let task = record.task
         let hop = record.hop
         let tls = task.request.tls ?? self.configuration.tls
-        return AttemptRequest(
+        var request = AttemptRequest(
             id: id, url: hop.url.text, method: hop.method, headers: self.fields(record), body: self.body(record),
             addresses: addresses, sink: sink, resume: record.hold.resumePoint,
             connectTimeout: task.request.connectTimeout, allowsHTTP2: task.request.usesHTTP2,
@@ -210,14 +216,27 @@ extension SessionCore {
             acceptsCompression: task.request.acceptsCompression && record.hold.resumePoint == nil,
             bytesPerSecondLimit: task.request.bytesPerSecondLimit.map(Int64.init),
             isRepeatable: task.request.isIdempotent)
+        if self.asksBeforeBody(record) { request.asksBeforeBody = true }
+        if task.request.sha256 != nil { request.listener = self.digest(of: record) }
+        return request
     }
 
     private func fields(_ record: TaskRecord) -> [HTTPField] {
-        let hop = record.hop
-        return record.request.headers.compactMap { field in
-            if !hop.keepsCredentials, RedirectRule.isPrivate(field.name) { return nil }
-            if !hop.keepsBody, RedirectRule.describesBody(field.name) { return nil }
-            return field.isNamed("User-Agent") ? nil : HTTPField(field.name, field.value)
+        let identity = record.extras.map { _ in self.identity(record) } ?? []
+        let fields = self.headers(record, of: record.hop).compactMap { field -> HTTPField? in
+            if field.isNamed("User-Agent") || identity.contains(where: { field.isNamed($0.name) }) { return nil }
+            return HTTPField(field.name, field.value)
+        }
+        return identity.isEmpty ? fields : fields + identity
+    }
+
+    /// The fields of the user's own that a hop's request has.
+    func headers(_ record: TaskRecord, of hop: RedirectRule.Hop) -> [HeaderField] {
+        if let headers = hop.headers { return headers }
+        if hop.keepsCredentials, hop.keepsBody { return record.request.headers }
+        return record.request.headers.filter { field in
+            if !hop.keepsCredentials, RedirectRule.isPrivate(field.name) { return false }
+            return hop.keepsBody || !RedirectRule.describesBody(field.name)
         }
     }
 
@@ -227,11 +246,12 @@ extension SessionCore {
         case .none: .none
         case .data(let bytes): .bytes(bytes)
         case .file(let path): .file(path: path, length: record.bodyIdentity?.size ?? 0)
+        case .stream(let stream): self.stream(record.bodyStream ?? stream, record)
         }
     }
 
     private func credentials(_ record: TaskRecord) -> TidegateTransfer.Credentials? {
-        guard record.hop.keepsCredentials else { return nil }
+        guard record.hop.keepsCredentials, record.extras?.authorizations.isEmpty != false else { return nil }
         if let own = record.request.credentials {
             return TidegateTransfer.Credentials(user: own.user, password: own.password)
         }

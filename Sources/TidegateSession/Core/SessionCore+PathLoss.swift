@@ -17,9 +17,14 @@ extension SessionCore {
     func pathMayHaveChanged(at desk: GateDesk) {
         self.watchPool(of: desk)
         for number in desk.members.sorted() {
-            guard let record = self.records[number], record.attempt != nil else { continue }
+            guard let record = self.records[number], record.attempt != nil, !self.hasEnded(record) else { continue }
             self.pathMayHaveChanged(under: record, desk)
         }
+    }
+
+    // Everything is here, and only a hook has not said what becomes of it.
+    private func hasEnded(_ record: TaskRecord) -> Bool {
+        if case .disposition(_, .some)? = record.extras?.question { true } else { false }
     }
 
     private func pathMayHaveChanged(under record: TaskRecord, _ desk: GateDesk) {
@@ -51,7 +56,7 @@ extension SessionCore {
         if let live = record.attempt, live.epoch == self.engine.epoch || !live.isLaunched { self.epochIsStale = true }
         record.clocks.appoint(.grace, at: nil)
         record.clocks.appoint(.silence, at: nil)
-        guard record.mayRepeat else {
+        guard self.mayRepeat(record) else {
             let words = "the path was lost after the request had been sent, and it may not be sent twice"
             return self.conclude(record, self.takeOff(record, .outcomeUnknown, words))
         }

@@ -17,14 +17,17 @@ extension SessionCore {
         self.started.append(record.number)
         record.tally.status = head.status
         self.publish(.responseHead(status: head.status, expectedBytes: head.totalLength), record)
+        self.tellHead(head, record)
         record.clocks.bytesMoved(at: self.now)
         // What a refused answer says of its body is not true of the body that is held.
         guard head.range == .append || head.range == .restartFromZero else { return }
         if record.hold.offset > 0, head.range == .restartFromZero {
             guard !record.isStream else { return self.cannotContinue(record) }
             self.publish(.restarted(discarded: record.hold.restart()), record)
+            record.extras?.digest?.reset()
         }
         record.hold.begin(head, canContinue: record.keepsBytes)
+        if let live = record.attempt, self.asksBeforeBody(record) { self.askAboutResponse(head, record, live) }
     }
 
     // What has been written to a pipe cannot be taken back.
@@ -64,10 +67,11 @@ extension SessionCore {
         live.told = TaskEvent.ByteDelta(received: live.progress.receivedWire, sent: live.progress.sent)
         live.wasTold = true
         self.publish(.progress(record.progress, delta: delta), record)
+        self.tellHearers(record)
     }
 
     func finished(_ outcome: AttemptOutcome, _ record: TaskRecord) {
-        guard let live = record.attempt else { return }
+        guard let live = record.attempt, !self.waitsForHook(outcome, record, live) else { return }
         live.progress = outcome.progress
         live.head = outcome.head ?? live.head
         live.contact = outcome.contact ?? live.contact
@@ -130,7 +134,7 @@ extension SessionCore {
             // Suspended or held meanwhile: the slot is another one's.
             switch record.machine.phase {
             case .running, .paused, .seeking: break
-            case .idle, .finishing, .ended: self.giveSlotBack(record)
+            case .idle, .deciding, .finishing, .ended: self.giveSlotBack(record)
             }
         }
     }

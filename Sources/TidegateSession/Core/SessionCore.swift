@@ -30,6 +30,8 @@ final class SessionCore: TransferClient {
     var started: [UInt64] = []
     /// The accepted tasks among the records.
     var journaled: [TaskID: UInt64] = [:]
+    /// Origins that have failed lately.
+    var circuits = OriginTable<Circuit>()
     var drained: [@Sendable () -> Void] = []
     var isDraining = false
 
@@ -45,6 +47,8 @@ final class SessionCore: TransferClient {
         let line: SessionLine
         let registry: TaskRegistry
         let journal: (any TaskJournal)?
+        let hooks: SessionHooks?
+        let hearing: TaskHearing?
     }
 
     init(engine: TransferEngine, surroundings: Surroundings) {
@@ -65,6 +69,13 @@ final class SessionCore: TransferClient {
         case .resume(let number): self.resume(number)
         case .suspend(let number): self.suspend(number)
         case .cancel(let number): if let record = self.records[number] { self.cancel(record) }
+        case .cancelKeeping(let number): self.cancelKeeping(number)
+        case .answered(let number, let question, let answer):
+            if let record = self.records[number] { self.answered(answer, question: question, record) }
+        case .sinkHasRoom(let number): if let id = self.records[number]?.attempt?.id { self.engine.sinkHasRoom(id) }
+        case .sourceHasBytes(let number):
+            if let id = self.records[number]?.attempt?.id { self.engine.sourceHasBytes(id) }
+        case .heard(let number): self.heard(number)
         case .order(let number, let change, let done): self.order(number, change, done)
         case .journaled(let number, let step, let error):
             if let record = self.records[number] { self.journaled(step, record, error) }
@@ -96,6 +107,7 @@ final class SessionCore: TransferClient {
             if !self.records.isEmpty { self.surroundings.registry.noteStuckDisk() }
             for record in self.records.values.sorted(by: { $0.number < $1.number }) {
                 record.journal?.isLeft = true
+                self.stopWaitingForHandler(record)
                 self.publishEnd(of: record)
             }
         } else if token & 1 == 0 {
@@ -117,6 +129,7 @@ final class SessionCore: TransferClient {
             self.leave(record)
             self.cancel(record)
             record.journal?.isLeft = true
+            self.stopWaitingForHandler(record)
             self.publishEnd(of: record)
         }
         for desk in self.desksByNumber.values { desk.watch?.cancel() }
@@ -132,6 +145,10 @@ final class SessionCore: TransferClient {
         if self.isDraining {
             self.leave(record)
             return self.cancel(record)
+        }
+        if record.request.expires != nil {
+            self.appointExpiry(record)
+            self.settle(record)
         }
         self.takeOver(record)
     }
@@ -171,6 +188,12 @@ final class SessionCore: TransferClient {
             self.queue.forget(record.number, record.hop.url.origin)
             self.feed(.release(.concurrency), to: record)
         }
+    }
+
+    private func cancelKeeping(_ number: UInt64) {
+        guard let record = self.records[number] else { return }
+        record.extra.keepsPart = true
+        self.cancel(record)
     }
 
     func cancel(_ record: TaskRecord) {

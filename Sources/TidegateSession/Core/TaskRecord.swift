@@ -37,6 +37,15 @@ final class TaskRecord {
     /// The journal's side of it; nil for a task that dies with its process.
     let journal: JournalMark?
 
+    /// What only few tasks have; nil for most.
+    var extras: TaskExtras?
+    /// The origin that it asks before the others do; nil for most.
+    var probes: Origin?
+    /// The origin that failed too often and is waited for; nil for most.
+    var waitsAtCircuit: Origin?
+    /// What the next try is still to be paid with.
+    var owes: RetryPrice?
+
     var tally = Tally()
     var alarm: TransferTimer?
     var alarmDue: MonotonicTime?
@@ -58,6 +67,7 @@ final class TaskRecord {
         var explanation: String?
         var requireUnmet: Requirement?
         var movedTo: String?
+        var sha256: String?
     }
 
     init(_ task: TransferTask, gate: GatePolicy, retry: RetryPolicy) {
@@ -81,12 +91,12 @@ final class TaskRecord {
 
     /// Where the download goes; nil for other tasks.
     var paths: DownloadPaths? {
-        if case .file(let path, _, _) = self.request.destination { DownloadPaths(destination: path) } else { nil }
+        if case .file(let path, _, _) = self.destination { DownloadPaths(destination: path) } else { nil }
     }
 
     /// True where an unfinished download is kept for the next process.
     var continues: Bool {
-        if case .file(_, _, let continues) = self.request.destination { continues } else { false }
+        if case .file(_, _, let continues) = self.destination { continues } else { false }
     }
 
     /// True where bytes stay after a failed attempt, and the rest may be asked for.
@@ -94,16 +104,21 @@ final class TaskRecord {
     /// Only a GET's body is known to be the same each time, and a range of the user's own is not the body from its
     /// start.
     var keepsBytes: Bool {
-        switch self.request.destination {
+        switch self.destination {
         case .memory: false
-        case .file, .descriptor, .discard:
+        case .file, .descriptor, .stream, .discard:
             !self.request.acceptsCompression && self.request.method == "GET"
                 && self.request.headers.first(named: "Range") == nil
         }
     }
 
     /// True where bytes once delivered cannot be taken back.
-    var isStream: Bool { if case .descriptor = self.request.destination { true } else { false } }
+    var isStream: Bool {
+        switch self.request.destination {
+        case .descriptor, .stream: true
+        case .memory, .file, .discard: false
+        }
+    }
 
     /// True where the attempt's request may be sent once more.
     var mayRepeat: Bool { self.request.isIdempotent || self.attempt?.contact == nil }
@@ -114,7 +129,7 @@ final class TaskRecord {
         TaskClocks.Situation(
             isSuspended: self.machine.isSuspended,
             isHeld: self.machine.isHeld, waitsAtGate: self.waitsAtGate,
-            isOnWire: self.attempt != nil && self.machine.phase == .running,
+            isOnWire: self.machine.phase == .running && self.attempt?.isDeciding == false,
             isInGrace: self.clocks.hasAppointment(.grace),
             // Once every byte is here no clock may come between the file and its place.
             isOver: self.machine.isOver || self.machine.phase == .finishing)
@@ -139,6 +154,7 @@ final class TaskRecord {
         case .none: nil
         case .data(let bytes): Int64(bytes.count)
         case .file: self.bodyIdentity?.size
+        case .stream(let stream): stream.length
         }
     }
 }

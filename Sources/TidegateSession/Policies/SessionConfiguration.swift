@@ -28,6 +28,12 @@ public struct SessionConfiguration: Sendable, Hashable {
     public let pauseLimit: Duration
     /// How many ended tasks ``Session/tasks()`` still shows; 0 and up.
     public let endedTasksKept: Int
+    /// When an origin that fails is left alone.
+    public let circuit: CircuitPolicy
+    /// True where a full disk and an empty retry budget are waited for; false where they fail the task.
+    public let waitsOut: Bool
+    /// How often a task that waits for room on the disk looks again.
+    public let diskRecheck: Duration
 
     /// The configuration without a word of the user's.
     public static let standard = SessionConfiguration(
@@ -48,6 +54,12 @@ public struct SessionConfiguration: Sendable, Hashable {
         public var pauseLimit: Duration = .seconds(5)
         /// See ``SessionConfiguration/endedTasksKept``.
         public var endedTasksKept = 256
+        /// See ``SessionConfiguration/circuit``.
+        public var circuit = CircuitPolicy.standard
+        /// See ``SessionConfiguration/waitsOut``.
+        public var waitsOut = false
+        /// See ``SessionConfiguration/diskRecheck``.
+        public var diskRecheck: Duration = .seconds(60)
 
         /// The defaults.
         public init() {}
@@ -60,7 +72,8 @@ public struct SessionConfiguration: Sendable, Hashable {
         maxConnectionsPerHost: Int = 6, maxConnections: Int = 100, proxy: String? = nil, tls: TLSPolicy = .system,
         retry: RetryPolicy = .standard, budget: RetryBudgetPolicy = .standard, gate: GatePolicy = .standard,
         userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
-        silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256
+        silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
+        circuit: CircuitPolicy = .standard, waitsOut: Bool = false, diskRecheck: Duration = .seconds(60)
     ) throws(PolicyError) {
         var limits = Limits()
         limits.maxConnectionsPerHost = maxConnectionsPerHost
@@ -69,6 +82,9 @@ public struct SessionConfiguration: Sendable, Hashable {
         limits.silenceAfterReturn = silenceAfterReturn
         limits.pauseLimit = pauseLimit
         limits.endedTasksKept = endedTasksKept
+        limits.circuit = circuit
+        limits.waitsOut = waitsOut
+        limits.diskRecheck = diskRecheck
         try SessionConfiguration.check(limits)
         if let proxy { try SessionConfiguration.check(proxy: proxy) }
         try PolicyError.check(HeaderField.isValue(userAgent), "user_agent", "a header cannot carry it")
@@ -86,6 +102,9 @@ public struct SessionConfiguration: Sendable, Hashable {
         self.silenceAfterReturn = limits.silenceAfterReturn
         self.pauseLimit = limits.pauseLimit
         self.endedTasksKept = limits.endedTasksKept
+        self.circuit = limits.circuit
+        self.waitsOut = limits.waitsOut
+        self.diskRecheck = limits.diskRecheck
         self.proxy = proxy
         self.tls = tls
         self.retry = retry
@@ -102,6 +121,7 @@ public struct SessionConfiguration: Sendable, Hashable {
             limits.lossGrace >= .zero && limits.lossGrace <= .seconds(30), "loss_grace", "the time is not 0 s to 30 s")
         try PolicyError.check(limits.silenceAfterReturn > .zero, "silence_after_return", "the time is not above 0")
         try PolicyError.check(limits.pauseLimit >= .zero, "pause_limit", "the time must not be negative")
+        try PolicyError.check(limits.diskRecheck > .zero, "disk_recheck", "the time must be longer than 0")
         try PolicyError.check(limits.endedTasksKept >= 0, "ended_tasks_kept", "the number must not be negative")
     }
 

@@ -6,6 +6,9 @@ public enum RequestBody: Sendable, Hashable {
     case data([UInt8])
     /// The bytes of the file at this path; it must not change meanwhile.
     case file(String)
+    /// What the stream gives; it is read once, so that a request is only repeated before its first byte was read or
+    /// with another stream.
+    case stream(UploadStream)
 }
 
 /// Where a response's body goes.
@@ -24,6 +27,11 @@ public enum Destination: Sendable, Hashable {
     ///
     /// Where the body breaks off and the server gave nothing to continue it by, the task fails as `truncated`.
     case descriptor(Int32)
+    /// To the reader of the stream, as it comes, in order and no byte twice; a reader that does not read pauses the
+    /// transfer.
+    ///
+    /// Where the body breaks off and the server gave nothing to continue it by, the task fails as `truncated`.
+    case stream(BodyStream)
     /// Nowhere: read and counted.
     case discard
 }

@@ -7,7 +7,7 @@ public struct TaskRequest: Sendable {
     /// The URL as it was given.
     public let url: String
     /// The header fields of the user's own.
-    public let headers: [HeaderField]
+    public internal(set) var headers: [HeaderField]
     /// The request's body.
     public let body: RequestBody
 
@@ -41,6 +41,17 @@ public struct TaskRequest: Sendable {
     public var maxRedirects = 10
     /// True where the request may be sent again although the first one may have been carried out.
     public var isMarkedIdempotent = false
+    /// When it is too late for the task, waiting and suspended or not; nil is never.
+    ///
+    /// The task fails as `deadlineExceeded` then.
+    public var expires: WallTime?
+    /// What the body's SHA-256 has to be; another one fails the task as `digestMismatch`.
+    ///
+    /// A file is checked before it is moved to its place, and with every byte of it that an earlier process left; what
+    /// goes into a stream or a descriptor is delivered before it can be checked.
+    public var sha256: ContentDigest?
+    /// Where an earlier download ended that this one continues; see ``resume(from:)``.
+    public internal(set) var resuming: ResumeData?
     /// Whom this task trusts; nil is as the session says.
     public var tls: TLSPolicy?
 
@@ -55,14 +66,7 @@ public struct TaskRequest: Sendable {
         guard HeaderField.isToken(method) else {
             throw TaskRequest.invalid("\"\(method)\" is not a request method")
         }
-        for field in headers {
-            guard HeaderField.isToken(field.name) else {
-                throw TaskRequest.invalid("\"\(field.name)\" is not a name that a header can have")
-            }
-            guard HeaderField.isValue(field.value) else {
-                throw TaskRequest.invalid("the value of the header \(field.name) has a control character in it")
-            }
-        }
+        try TaskRequest.check(headers)
         do {
             self.address = try RequestURL(url)
         } catch {
@@ -78,7 +82,7 @@ public struct TaskRequest: Sendable {
     public var kind: TaskKind {
         if self.body != .none { return .upload }
         return switch self.destination {
-        case .file, .descriptor: .download
+        case .file, .descriptor, .stream: .download
         case .memory, .discard: .data
         }
     }
@@ -91,7 +95,18 @@ public struct TaskRequest: Sendable {
         }
     }
 
-    private static func invalid(_ sentence: String) -> TaskError {
+    static func check(_ headers: [HeaderField]) throws(TaskError) {
+        for field in headers {
+            guard HeaderField.isToken(field.name) else {
+                throw TaskRequest.invalid("\"\(field.name)\" is not a name that a header can have")
+            }
+            guard HeaderField.isValue(field.value) else {
+                throw TaskRequest.invalid("the value of the header \(field.name) has a control character in it")
+            }
+        }
+    }
+
+    static func invalid(_ sentence: String) -> TaskError {
         TaskError(reason: .invalidRequest, underlying: sentence)
     }
 }

@@ -12,6 +12,8 @@ struct OriginTable<Value: Sendable>: Sendable {
 
     var count: Int { self.values.count }
 
+    var isEmpty: Bool { self.values.isEmpty }
+
     subscript(origin: Origin) -> Value? {
         get { self.values[origin] }
         set { self.values[origin] = newValue }

@@ -1,3 +1,5 @@
+internal import TidegateModel
+
 /// Where a redirect leads, and with what (RFC 9110 15.4).
 enum RedirectRule {
     /// What is sent next.
@@ -7,6 +9,8 @@ enum RedirectRule {
         var keepsBody: Bool
         /// False once another origin was asked: its answers get no credentials of the first one's.
         var keepsCredentials: Bool
+        /// The fields that a hook put in the place of the request's; nil takes the request's.
+        var headers: [HeaderField]?
     }
 
     /// The statuses that are followed; 300 and 304 are answers of their own.
@@ -16,9 +20,20 @@ enum RedirectRule {
         let url = try hop.url.following(location)
         let isSafe = hop.method == "GET" || hop.method == "HEAD"
         let becomesGet = !isSafe && (status == 303 || (hop.method == "POST" && (status == 301 || status == 302)))
+        let isSameOrigin = url.origin == hop.url.origin
         return Hop(
             method: becomesGet ? "GET" : hop.method, url: url, keepsBody: hop.keepsBody && !becomesGet,
-            keepsCredentials: hop.keepsCredentials && url.origin == hop.url.origin)
+            keepsCredentials: hop.keepsCredentials && isSameOrigin,
+            headers: isSameOrigin ? hop.headers : hop.headers?.filter { !self.isPrivate($0.name) })
+    }
+
+    /// The hop with what a hook asks for instead; its fields are taken as they are.
+    static func replaced(_ hop: Hop, by request: RedirectRequest) throws(TaskError) -> Hop {
+        let checked = try TaskRequest(url: request.url, method: request.method, headers: request.headers)
+        let keepsCredentials = hop.keepsCredentials && checked.address.origin == hop.url.origin
+        return Hop(
+            method: checked.method, url: checked.address, keepsBody: hop.keepsBody && request.keepsBody,
+            keepsCredentials: keepsCredentials, headers: checked.headers)
     }
 
     /// The fields that belong to one origin only.

@@ -27,6 +27,15 @@ struct RetryBudget: Sendable {
         self.tokens = min(self.policy.tokens, self.tokens + 1 + (price.map(self.cost) ?? 0))
     }
 
+    /// How long until a retry can be paid for; an hour where the bucket never holds enough.
+    mutating func timeToPay(_ price: RetryPrice, at now: MonotonicTime) -> Duration {
+        self.refill(at: now)
+        let missing = self.cost(of: price) - self.tokens
+        guard missing > 0 else { return .zero }
+        guard self.policy.refillPerSecond > 0 else { return .seconds(3600) }
+        return .seconds(min(3600, missing / self.policy.refillPerSecond))
+    }
+
     /// True where it is as good as a new one.
     func isFull(at now: MonotonicTime) -> Bool {
         var later = self

@@ -36,6 +36,9 @@ struct RetryCounter: Sendable {
         self.inARow = 0
     }
 
+    /// A retry was paid for after a wait.
+    mutating func paid(_ price: RetryPrice) { self.paid = price }
+
     /// Decides about another try after a charged failure, and pays for it.
     mutating func next(
         _ room: Room, budget: inout RetryBudget, at now: MonotonicTime,

@@ -1,5 +1,6 @@
 internal import Synchronization
 internal import TidegateModel
+internal import TidegateTransfer
 
 /// What everybody may see of a task: written by the transfer thread, read by anybody.
 final class TaskBoard: Sendable {
@@ -10,6 +11,11 @@ final class TaskBoard: Sendable {
         /// Boxed: most tasks wait for long without one, and each would keep room for it.
         var ending: Ending?
         var body: [UInt8] = []
+        var head: ResponseHead?
+        /// The URL that answered, where it is not the request's.
+        var finalURL: String?
+        /// True while a progress has the task paused.
+        var isPausedByProgress = false
         var waiting: [CheckedContinuation<TaskResult, Never>] = []
         var watchers: [UpdateSlot] = []
     }
@@ -17,8 +23,12 @@ final class TaskBoard: Sendable {
     /// How it was.
     final class Ending: Sendable {
         let result: TaskResult
+        let resumeData: ResumeData?
 
-        init(_ result: TaskResult) { self.result = result }
+        init(_ result: TaskResult, _ resumeData: ResumeData?) {
+            self.result = result
+            self.resumeData = resumeData
+        }
     }
 
     private let state: Mutex<State>
@@ -28,6 +38,21 @@ final class TaskBoard: Sendable {
     var info: TaskInfo { self.state.withLock { $0.info } }
 
     var body: [UInt8] { self.state.withLock { $0.body } }
+
+    var resumeData: ResumeData? { self.state.withLock { $0.ending?.resumeData } }
+
+    func response(to request: TaskRequest) -> TaskResponse? {
+        self.state.withLock { state in state.head.map { TaskResponse($0, url: state.finalURL ?? request.address.text) }
+        }
+    }
+
+    /// Notes that a progress has paused the task, or not any more; false where that was so before.
+    func pauseByProgress(_ isPaused: Bool) -> Bool {
+        self.state.withLock { state in
+            defer { state.isPausedByProgress = isPaused }
+            return state.isPausedByProgress != isPaused
+        }
+    }
 
     /// Lends the state for looking.
     func look<Value: Sendable>(_ read: (borrowing State) -> Value) -> Value { self.state.withLock { read($0) } }
@@ -46,8 +71,8 @@ final class TaskBoard: Sendable {
     /// Writes the result down; whoever waits goes on.
     ///
     /// Nothing changes afterwards.
-    func finish(_ result: TaskResult) {
-        let ending = Ending(result)
+    func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
+        let ending = Ending(result, resumeData)
         let (waiting, watchers) = self.state.withLock { state in
             state.info.state = .completed(result.outcome)
             state.info.file = result.file ?? state.info.file

@@ -38,6 +38,7 @@ struct Stopwatch: Sendable, Hashable {
 struct TaskClocks: Sendable {
     enum Clock: Sendable, Hashable, CaseIterable {
         case deadline, active, patience, idle, attempt, pause, backoff, schedule, grace, silence, look
+        case circuit, disk, budget, expiry
     }
 
     struct Limits: Sendable {
@@ -112,7 +113,8 @@ struct TaskClocks: Sendable {
         case .patience: self.limits.patience.flatMap(self.gate.due)
         case .idle: self.idle.due(at: self.limits.idle)
         case .attempt: self.limits.attempt.flatMap(self.attempt.due)
-        case .pause, .backoff, .schedule, .grace, .silence, .look: self.appointments.first { $0.clock == clock }?.at
+        case .pause, .backoff, .schedule, .grace, .silence, .look, .circuit, .disk, .budget, .expiry:
+            self.appointments.first { $0.clock == clock }?.at
         }
     }
 

@@ -13,6 +13,8 @@ struct TaskMachine: Sendable {
         case running
         /// An attempt is under way, and its user has suspended the task.
         case paused
+        /// An attempt has brought an answer, and a hook is asked what follows from it.
+        case deciding
         /// Every byte is here; the file is being put in its place.
         case finishing
         /// Over.
@@ -37,6 +39,12 @@ struct TaskMachine: Sendable {
         case attemptLeads
         /// The attempt failed and another one follows after a delay.
         case attemptBacksOff
+        /// The attempt failed, and another one follows once the system lets it.
+        case attemptHolds(HoldReason, detail: String?)
+        /// The attempt is over, and a hook says what follows.
+        case attemptAsks
+        /// The hook says: another attempt.
+        case decided
         /// The attempt brought everything.
         case attemptCompletes(needsCommit: Bool)
         /// The file is in its place, or could not be put there.
@@ -103,7 +111,7 @@ struct TaskMachine: Sendable {
     var state: TaskState {
         switch self.phase {
         case .ended(let outcome): return .completed(outcome)
-        case .idle, .seeking, .running, .paused, .finishing:
+        case .idle, .seeking, .running, .paused, .deciding, .finishing:
             if self.isSuspended, self.phase != .finishing { return .suspended }
             if let hold = self.holds.first { return .waiting(hold.reason, detail: hold.detail) }
             return .running(attempt: max(1, self.phase == .seeking ? self.attempts + 1 : self.attempts))
@@ -123,6 +131,9 @@ struct TaskMachine: Sendable {
         case .changePath: self.changePath()
         case .attemptLeads: self.leaveAttempt()
         case .attemptBacksOff: self.leaveAttempt(holding: .backoff, at: now)
+        case .attemptHolds(let reason, let detail): self.leaveAttempt(holding: reason, detail, at: now)
+        case .attemptAsks: self.ask()
+        case .decided: self.decide()
         case .attemptCompletes(let needsCommit): self.complete(needsCommit: needsCommit, at: now)
         case .committed(let isGood): self.committed(isGood: isGood, at: now)
         case .fail: self.fail(at: now)
@@ -141,7 +152,7 @@ struct TaskMachine: Sendable {
         case .paused:
             self.phase = .running
             return [.tell(.resumed), .unpause]
-        case .seeking, .running, .finishing, .ended: return [.tell(.resumed)]
+        case .seeking, .running, .deciding, .finishing, .ended: return [.tell(.resumed)]
         }
     }
 
@@ -156,7 +167,7 @@ struct TaskMachine: Sendable {
         case .running:
             self.phase = .paused
             return [.tell(.suspended(reason)), .pause]
-        case .idle, .paused, .finishing, .ended: return [.tell(.suspended(reason))]
+        case .idle, .paused, .deciding, .finishing, .ended: return [.tell(.suspended(reason))]
         }
     }
 
@@ -164,7 +175,7 @@ struct TaskMachine: Sendable {
 
     private mutating func hold(_ reason: HoldReason, _ detail: String?, at now: MonotonicTime) -> [Effect] {
         switch self.phase {
-        case .idle: return self.add(reason, detail, at: now)
+        case .idle, .deciding: return self.add(reason, detail, at: now)
         case .seeking:
             self.phase = .idle
             return [.stopSeeking] + self.add(reason, detail, at: now)
@@ -212,7 +223,7 @@ struct TaskMachine: Sendable {
     private mutating func losePath(_ detail: String?, at now: MonotonicTime) -> [Effect] {
         switch self.phase {
         case .running, .paused: return self.hold(.path, detail, at: now)
-        case .idle, .seeking, .finishing, .ended: return []
+        case .idle, .seeking, .deciding, .finishing, .ended: return []
         }
     }
 
@@ -221,14 +232,28 @@ struct TaskMachine: Sendable {
         case .running, .paused:
             self.phase = .idle
             return [.detach(.pathLost)] + self.seekIfRunnable()
-        case .idle, .seeking, .finishing, .ended: return []
+        case .idle, .seeking, .deciding, .finishing, .ended: return []
         }
     }
 
-    private mutating func leaveAttempt(holding reason: HoldReason? = nil, at now: MonotonicTime? = nil) -> [Effect] {
+    private mutating func leaveAttempt(
+        holding reason: HoldReason? = nil, _ detail: String? = nil, at now: MonotonicTime? = nil
+    ) -> [Effect] {
         guard self.phase == .running || self.phase == .paused else { return [] }
         self.phase = .idle
-        if let reason, let now { return self.add(reason, nil, at: now) }
+        if let reason, let now { return self.add(reason, detail, at: now) }
+        return self.seekIfRunnable()
+    }
+
+    private mutating func ask() -> [Effect] {
+        guard self.phase == .running || self.phase == .paused else { return [] }
+        self.phase = .deciding
+        return []
+    }
+
+    private mutating func decide() -> [Effect] {
+        guard self.phase == .deciding else { return [] }
+        self.phase = .idle
         return self.seekIfRunnable()
     }
 
@@ -253,7 +278,7 @@ struct TaskMachine: Sendable {
     private mutating func end(_ outcome: TaskOutcome, at now: MonotonicTime) -> [Effect] {
         switch self.phase {
         case .ended: return []
-        case .idle: return self.close(outcome, at: now)
+        case .idle, .deciding: return self.close(outcome, at: now)
         case .seeking: return [.stopSeeking] + self.close(outcome, at: now)
         case .running, .paused: return [.detach(.ended)] + self.close(outcome, at: now)
         case .finishing: return [.abandonCommit] + self.close(outcome, at: now)

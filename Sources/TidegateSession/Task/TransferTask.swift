@@ -1,3 +1,4 @@
+public import TidegateBus
 public import TidegateModel
 
 /// A task as its user holds it.
@@ -16,11 +17,13 @@ public final class TransferTask: Sendable {
     let board: TaskBoard
     /// What the journal has of it; nil for a task that dies with its process.
     let journaled: JournalSlip?
+    /// What it was given beside its request; nil for most.
+    let traits: TaskTraits?
     private let line: SessionLine
 
     init(
         id: TaskID, number: UInt64, request: TaskRequest, board: TaskBoard, line: SessionLine,
-        journaled: JournalSlip? = nil
+        journaled: JournalSlip? = nil, traits: TaskTraits? = nil
     ) {
         self.id = id
         self.number = number
@@ -28,6 +31,7 @@ public final class TransferTask: Sendable {
         self.board = board
         self.line = line
         self.journaled = journaled
+        self.traits = traits
     }
 
     /// Takes one suspension back; a task starts with one.
@@ -40,6 +44,24 @@ public final class TransferTask: Sendable {
 
     /// Ends the task; does nothing once it has ended.
     public func cancel() { self.line.send(.cancel(self.number)) }
+
+    /// Ends a download and keeps what has come, for another task; waits until that is safe.
+    ///
+    /// Nil where the task is no download, has brought nothing yet, is over already, or its server gives nothing to go
+    /// on by.
+    public func cancelProducingResumeData() async -> ResumeData? {
+        self.line.send(.cancelKeeping(self.number))
+        _ = await self.result()
+        return self.resumeData
+    }
+
+    /// What an unfinished download has left to go on by, once it is over; nil where nothing was kept.
+    ///
+    /// After ``cancelProducingResumeData()``, and after the failure of a download to a ``Destination`` that continues.
+    public var resumeData: ResumeData? { self.board.resumeData }
+
+    /// The head of the answer, once it is here: the last one of all attempts.
+    public var response: TaskResponse? { self.board.response(to: self.request) }
 
     /// The task as lists show it, now.
     public var info: TaskInfo { self.board.info }
@@ -60,4 +82,33 @@ public final class TransferTask: Sendable {
 
     /// The task's state and progress from now on, for one reader: the newest entry wins.
     public func updates() -> TaskUpdates { TaskUpdates(board: self.board) }
+
+    /// The task's events from now on, for one reader: the newest `capacity` are kept, and what they displace is counted.
+    ///
+    /// Ends only when it is cancelled; `completed` is the last event.
+    public func events(keepingNewest capacity: Int = 64) -> Subscription {
+        let id = self.id
+        return self.line.tap.subscribe(keepingNewest: capacity) { event in
+            if case .task(let task) = event.occurrence { task.id == id } else { false }
+        }
+    }
+
+    /// How far the response's body has come, as something that can be paused and cancelled.
+    public var download: TaskProgress { TaskProgress(task: self, direction: .download) }
+
+    /// How far the request's body has come, as something that can be paused and cancelled.
+    public var upload: TaskProgress { TaskProgress(task: self, direction: .upload) }
+
+    /// The task is over for everybody who waits.
+    func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
+        self.board.finish(result, resumeData: resumeData)
+        if case .stream(let stream) = self.request.body { stream.stop() }
+        guard case .stream(let stream) = self.request.destination else { return }
+        stream.end(
+            result.failure.map {
+                TaskError(
+                    reason: $0, attempts: result.attempts, attribution: result.attribution,
+                    underlying: result.explanation ?? "the task failed")
+            })
+    }
 }

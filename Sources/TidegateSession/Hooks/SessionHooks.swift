@@ -1,0 +1,66 @@
+/// What a session asks its user before it goes on.
+///
+/// Each hook may take its time: meanwhile its transfer stands still, and no other one. Suspending and cancelling work
+/// as ever; what a hook answers for a task that is over, or to a question that nobody asks any more, is forgotten. The
+/// clocks of attempts stand still while a hook is asked; the deadline runs.
+public struct SessionHooks: Sendable {
+    /// Asked about every redirect that would be followed; without it all are, as ``TaskRequest/maxRedirects`` allows.
+    public var redirect: (@Sendable (TransferTask, TaskResponse, RedirectRequest) async -> RedirectDecision)?
+    /// Asked when a server (401) or a proxy (407) wants to know who asks: once at most for each realm of a task.
+    ///
+    /// Without it, or where the answer is refused, the status is the answer. A proxy that wants to know it before a
+    /// tunnel to an https server cannot be answered.
+    public var authenticate: (@Sendable (TransferTask, AuthenticationChallenge) async -> AuthenticationAnswer)?
+    /// Asked when the head of a good answer (2xx) is here and before its body is: what becomes of it.
+    ///
+    /// Not asked again where an attempt continues a body.
+    public var disposition: (@Sendable (TransferTask, TaskResponse) async -> ResponseDisposition)?
+    /// Asked for another stream where a request with a stream for its body has to be sent again; nil gives up.
+    public var newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)?
+
+    /// Hooks from their parts.
+    public init(
+        redirect: (@Sendable (TransferTask, TaskResponse, RedirectRequest) async -> RedirectDecision)? = nil,
+        authenticate: (@Sendable (TransferTask, AuthenticationChallenge) async -> AuthenticationAnswer)? = nil,
+        disposition: (@Sendable (TransferTask, TaskResponse) async -> ResponseDisposition)? = nil,
+        newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)? = nil
+    ) {
+        self.redirect = redirect
+        self.authenticate = authenticate
+        self.disposition = disposition
+        self.newBodyStream = newBodyStream
+    }
+}
+
+/// The request that a redirect leads to.
+public struct RedirectRequest: Sendable, Hashable {
+    /// The method: POST becomes GET where the status says so (RFC 9110 15.4).
+    public var method: String
+    /// The URL, absolute.
+    public var url: String
+    /// The fields of the user's own; those that belong to another origin are gone.
+    public var headers: [HeaderField]
+    /// True where the task's body is sent again.
+    public var keepsBody: Bool
+}
+
+/// What becomes of a redirect.
+public enum RedirectDecision: Sendable, Hashable {
+    /// It is followed.
+    case follow
+    /// It is the task's answer: the task fails as `httpStatus` with the redirect's own status.
+    case stop
+    /// This is asked for instead.
+    case replace(RedirectRequest)
+}
+
+/// What becomes of an answer.
+public enum ResponseDisposition: Sendable, Hashable {
+    /// Its body goes where the request says.
+    case `continue`
+    /// The task is cancelled.
+    case cancel
+    /// Its body goes into a file, as with ``Destination/file(_:permissions:continues:)``; for answers that would
+    /// otherwise go into memory or nowhere.
+    case download(to: String, permissions: UInt16? = nil)
+}

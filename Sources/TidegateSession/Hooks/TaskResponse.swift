@@ -1,0 +1,31 @@
+public import TidegateModel
+internal import TidegateTransfer
+
+/// The head of a task's answer: its status and fields.
+public struct TaskResponse: Sendable {
+    /// The URL that answered: after redirects the last one, without user information.
+    public let url: String
+    private let head: ResponseHead
+
+    init(_ head: ResponseHead, url: String) {
+        self.head = head
+        self.url = url
+    }
+
+    /// The status, 200 to 599.
+    public var status: Int { self.head.status }
+
+    /// The protocol's version as the status line gives it: `1.1`, `2`.
+    public var version: String { self.head.version }
+
+    /// Every field, in order, as it stands on the wire.
+    public var fields: [HTTPField] { self.head.fields }
+
+    /// The value of the first field with this name, case ignored; nil where there is none.
+    public func field(_ name: String) -> String? {
+        self.fields.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// The whole body's length on the wire as the answer gives it; nil where it does not.
+    public var expectedBytes: Int64? { self.head.totalLength }
+}

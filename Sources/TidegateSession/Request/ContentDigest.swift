@@ -1,0 +1,39 @@
+internal import Synchronization
+internal import TidegateTransfer
+
+/// The SHA-256 of a body (FIPS 180-4), as people write it: 64 hexadecimal digits.
+public struct ContentDigest: Sendable, Hashable, LosslessStringConvertible {
+    /// The digits in lower case.
+    public let description: String
+
+    /// Parses 64 hexadecimal digits; nil for anything else.
+    public init?(_ description: String) {
+        let digits = description.lowercased()
+        guard digits.utf8.count == 64,
+            digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        else { return nil }
+        self.description = digits
+    }
+
+    init(_ hash: SHA256) { self.description = hash.sum.hexadecimal }
+
+    /// The digest of some bytes.
+    public init(of bytes: [UInt8]) {
+        var hash = SHA256()
+        hash.add(bytes)
+        self.init(hash)
+    }
+}
+
+/// Sums a body up while it is delivered.
+final class BodyDigest: ChunkSink {
+    private let hash = Mutex(SHA256())
+
+    func hasRoom() -> Bool { true }
+
+    func take(_ chunk: [UInt8]) { self.hash.withLock { $0.add(chunk) } }
+
+    func reset() { self.hash.withLock { $0 = SHA256() } }
+
+    var digest: ContentDigest { self.hash.withLock { ContentDigest($0) } }
+}

@@ -1,0 +1,87 @@
+internal import TidegateModel
+
+/// Whether an origin is asked: not for a while after too many failures in a row, and then by one task first.
+struct Circuit: Sendable {
+    private enum State: Sendable, Hashable {
+        case closed(failures: Int)
+        case open(until: MonotonicTime, times: Int)
+        case probing(by: UInt64, times: Int)
+    }
+
+    enum Pass: Sendable, Hashable {
+        case through
+        /// The task goes first, and the others wait for what comes of it.
+        case asProbe
+        case wait(until: MonotonicTime)
+        /// Somebody else has gone first.
+        case waitForProbe
+    }
+
+    private var state = State.closed(failures: 0)
+    /// Tasks that wait, in the order they came; the first one has the alarm.
+    var waiting: [UInt64] = []
+
+    /// True where it is as good as a new one.
+    var isFresh: Bool { self.state == .closed(failures: 0) && self.waiting.isEmpty }
+
+    /// True while nobody, or only one, may ask.
+    var isOpen: Bool {
+        switch self.state {
+        case .closed: false
+        case .open, .probing: true
+        }
+    }
+
+    mutating func pass(_ task: UInt64, at now: MonotonicTime) -> Pass {
+        switch self.state {
+        case .closed: return .through
+        case .probing(let probe, _): return probe == task ? .asProbe : .waitForProbe
+        case .open(let until, let times):
+            guard until <= now else { return .wait(until: until) }
+            self.state = .probing(by: task, times: times)
+            return .asProbe
+        }
+    }
+
+    /// A failure of the origin's own; gives for how long the circuit is open from now on, where it was not.
+    ///
+    /// `spread`, 0 to 1, makes the time up to a fifth longer.
+    mutating func failed(_ task: UInt64, _ policy: CircuitPolicy, at now: MonotonicTime, spread: Double) -> Duration? {
+        switch self.state {
+        case .closed(let failures):
+            guard failures + 1 >= policy.failures else {
+                self.state = .closed(failures: failures + 1)
+                return nil
+            }
+            return self.open(times: 1, policy, at: now, spread)
+        case .probing(let probe, let times):
+            // Attempts from before it opened may still end.
+            return probe == task ? self.open(times: times + 1, policy, at: now, spread) : nil
+        case .open: return nil
+        }
+    }
+
+    private mutating func open(
+        times: Int, _ policy: CircuitPolicy, at now: MonotonicTime, _ spread: Double
+    ) -> Duration {
+        let pause = min(policy.cap, policy.pause * times)
+        let whole = pause + pause * (0.2 * min(1, max(0, spread)))
+        self.state = .open(until: now + whole, times: times)
+        return whole
+    }
+
+    /// The origin answers; true where the circuit was open.
+    mutating func succeeded() -> Bool {
+        defer { self.state = .closed(failures: 0) }
+        return self.isOpen
+    }
+
+    /// The task that went first has ended, waits elsewhere or was suspended, and nothing is known: the next one may go.
+    ///
+    /// False where it was not this task's turn.
+    mutating func probeLeft(_ task: UInt64, at now: MonotonicTime) -> Bool {
+        guard case .probing(let probe, let times) = self.state, probe == task else { return false }
+        self.state = .open(until: now, times: times)
+        return true
+    }
+}

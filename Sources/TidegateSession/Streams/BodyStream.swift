@@ -1,0 +1,191 @@
+internal import Synchronization
+public import TidegateModel
+internal import TidegateTransfer
+
+/// A response's body as it comes, read by one reader: `for try await chunk in stream`.
+///
+/// Bytes come in order and none twice. So many are kept for the reader at most; while it does not read, the transfer is
+/// paused and its idle clock stands still. A reader that goes away (a `break`, a cancelled task, ``cancel()``) cancels
+/// the transfer. The stream belongs to one task, the first that is made with it.
+public final class BodyStream: AsyncSequence, Sendable {
+    /// A piece of the body.
+    public typealias Element = [UInt8]
+    /// How the task failed, where it did.
+    public typealias Failure = TaskError
+
+    /// What went through a stream.
+    public struct Statistics: Sendable, Hashable {
+        /// Chunks taken from the wire.
+        public var chunks = 0
+        /// Their bytes.
+        public var bytes: Int64 = 0
+        /// How often the transfer was paused for want of a reader.
+        public var pauses = 0
+    }
+
+    private struct State {
+        var chunks: [[UInt8]] = []
+        var head = 0
+        var kept = 0
+        var isBlocked = false
+        var isClaimed = false
+        var isReaderGone = false
+        var ending: Result<Void, TaskError>?
+        var reader: CheckedContinuation<Result<[UInt8]?, TaskError>, Never>?
+        var statistics = Statistics()
+        var wires: Wires?
+
+        mutating func pop() -> [UInt8]? {
+            guard self.head < self.chunks.count else { return nil }
+            let chunk = self.chunks[self.head]
+            self.chunks[self.head] = []
+            self.head += 1
+            self.kept -= chunk.count
+            if self.head == self.chunks.count || self.head > 64 {
+                self.chunks.removeFirst(self.head)
+                self.head = 0
+            }
+            return chunk
+        }
+    }
+
+    // Called without the lock.
+    private struct Wires {
+        let hasRoom: @Sendable () -> Void
+        let isGone: @Sendable () -> Void
+    }
+
+    private let limit: Int
+    private let state = Mutex(State())
+
+    /// A stream that keeps `limit` bytes for its reader at most, or one chunk where that is larger.
+    public init(limit: Int = 256 * 1024) { self.limit = Swift.max(1, limit) }
+
+    /// What went through so far.
+    public var statistics: Statistics { self.state.withLock { $0.statistics } }
+
+    /// Ends the reading, and cancels the task where it is not over.
+    public func cancel() {
+        let (reader, wires) = self.state.withLock { state in
+            let wasGone = state.isReaderGone
+            state.isReaderGone = true
+            state.chunks = []
+            state.head = 0
+            state.kept = 0
+            return (state.reader.take(), wasGone || state.ending != nil ? nil : state.wires)
+        }
+        reader?.resume(returning: .success(nil))
+        wires?.isGone()
+    }
+
+    /// Reads the stream.
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// Reads a stream; its end is the reader's.
+    public struct Iterator: AsyncIteratorProtocol {
+        private final class Reader: Sendable {
+            let stream: BodyStream
+            init(_ stream: BodyStream) { self.stream = stream }
+            deinit { self.stream.cancel() }
+        }
+
+        private let reader: Reader
+
+        init(_ stream: BodyStream) { self.reader = Reader(stream) }
+
+        /// The next chunk; nil after the last one, or when the reading task is cancelled.
+        ///
+        /// - Throws: ``TaskError`` where the task failed or was cancelled, after the bytes that came.
+        public mutating func next() async throws(TaskError) -> [UInt8]? { try await self.reader.stream.next() }
+
+        /// The next chunk, for callers on an actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(TaskError) -> [UInt8]? {
+            try await self.reader.stream.next()
+        }
+    }
+
+    private func next() async throws(TaskError) -> [UInt8]? {
+        let answer = await withTaskCancellationHandler {
+            await withCheckedContinuation { reader in self.wait(reader) }
+        } onCancel: {
+            self.cancel()
+        }
+        return try answer.get()
+    }
+
+    private func wait(_ reader: CheckedContinuation<Result<[UInt8]?, TaskError>, Never>) {
+        let (answer, hasRoom) = self.state.withLock {
+            state -> (Result<[UInt8]?, TaskError>?, (@Sendable () -> Void)?) in
+            if let chunk = state.pop() {
+                guard state.isBlocked, state.kept <= self.limit / 2 else { return (.success(chunk), nil) }
+                state.isBlocked = false
+                return (.success(chunk), state.wires?.hasRoom)
+            }
+            if let ending = state.ending { return (ending.map { nil }, nil) }
+            if state.isReaderGone || state.reader != nil { return (.success(nil), nil) }
+            state.reader = reader
+            return (nil, nil)
+        }
+        if let answer { reader.resume(returning: answer) }
+        hasRoom?()
+    }
+}
+
+extension BodyStream: Hashable {
+    /// A stream is only equal to itself.
+    public static func == (left: BodyStream, right: BodyStream) -> Bool { left === right }
+
+    /// Hashes the stream's identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+// MARK: - The session's side
+
+extension BodyStream {
+    /// Takes the stream for a task; false where it is another one's.
+    func claim(hasRoom: @escaping @Sendable () -> Void, isGone: @escaping @Sendable () -> Void) -> Bool {
+        let (isMine, isReaderGone) = self.state.withLock { state in
+            guard !state.isClaimed else { return (false, false) }
+            state.isClaimed = true
+            state.wires = Wires(hasRoom: hasRoom, isGone: isGone)
+            return (true, state.isReaderGone)
+        }
+        if isReaderGone { isGone() }
+        return isMine
+    }
+
+    /// The task is over; what has come can still be read.
+    func end(_ failure: TaskError?) {
+        let reader = self.state.withLock { state in
+            state.wires = nil
+            if state.ending == nil { state.ending = failure.map { .failure($0) } ?? .success(()) }
+            return state.reader.take()
+        }
+        reader?.resume(returning: failure.map { .failure($0) } ?? .success(nil))
+    }
+}
+
+extension BodyStream: ChunkSink {
+    package func hasRoom() -> Bool {
+        self.state.withLock { state in
+            // Nobody reads any more, and the task is about to hear of it.
+            if state.isReaderGone || state.kept == 0 || state.kept < self.limit { return true }
+            if !state.isBlocked { state.statistics.pauses += 1 }
+            state.isBlocked = true
+            return false
+        }
+    }
+
+    package func take(_ chunk: [UInt8]) {
+        let reader = self.state.withLock { state -> CheckedContinuation<Result<[UInt8]?, TaskError>, Never>? in
+            guard !state.isReaderGone else { return nil }
+            state.statistics.chunks += 1
+            state.statistics.bytes += Int64(chunk.count)
+            if let reader = state.reader.take() { return reader }
+            state.chunks.append(chunk)
+            state.kept += chunk.count
+            return nil
+        }
+        reader?.resume(returning: .success(chunk))
+    }
+}

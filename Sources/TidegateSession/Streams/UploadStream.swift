@@ -1,0 +1,104 @@
+internal import Synchronization
+package import TidegateTransfer
+
+/// A request's body that is made while it is sent, and can be read once.
+///
+/// Chunks are asked for one at a time; while the next one is being made, the transfer is paused and its idle clock
+/// stands still. A stream of which a byte was read is never sent again: ``SessionHooks/newBodyStream`` may give another
+/// one.
+public final class UploadStream: Sendable {
+    /// The body's length in bytes; nil where it is not known, and then it is sent in chunks (RFC 9112 section 7.1).
+    public let length: Int64?
+
+    private struct State {
+        var chunk: ArraySlice<UInt8> = []
+        var given: Int64 = 0
+        var isFetching = false
+        var ending: ChunkRead?
+        var fetch: Task<Void, Never>?
+        var hasBytes: (@Sendable () -> Void)?
+    }
+
+    private let make: @Sendable () async throws -> [UInt8]?
+    private let state = Mutex(State())
+
+    /// A stream of what `next` gives: a chunk each time, and nil after the last one.
+    ///
+    /// `next` is never called while an earlier call is under way. What it throws fails the task as `bodyChanged`.
+    public init(length: Int64? = nil, next: @escaping @Sendable () async throws -> [UInt8]?) {
+        self.length = length
+        self.make = next
+    }
+
+    deinit { self.stop() }
+
+    /// True until the first byte was sent: only then the stream may begin another attempt.
+    var isUntouched: Bool { self.state.withLock { $0.given == 0 } }
+
+    /// Says whom to tell when bytes are here.
+    func connect(_ hasBytes: @escaping @Sendable () -> Void) { self.state.withLock { $0.hasBytes = hasBytes } }
+
+    /// Nobody wants the rest.
+    func stop() {
+        let fetch = self.state.withLock { state in
+            state.hasBytes = nil
+            return state.fetch.take()
+        }
+        fetch?.cancel()
+    }
+
+    private func fetch() {
+        let make = self.make
+        let fetch = Task { [weak self] in
+            let read: ChunkRead
+            do {
+                read = try await make().map { .bytes($0) } ?? .end
+            } catch {
+                read = .failed("the body's stream failed: \(error)")
+            }
+            self?.took(read)
+        }
+        self.state.withLock { if $0.isFetching { $0.fetch = fetch } }
+    }
+
+    private func took(_ read: ChunkRead) {
+        let tell = self.state.withLock { state in
+            state.isFetching = false
+            state.fetch = nil
+            switch read {
+            case .bytes(let bytes): state.chunk = bytes[...]
+            case .wait: break
+            case .end, .failed: state.ending = read
+            }
+            return state.hasBytes
+        }
+        tell?()
+    }
+}
+
+extension UploadStream: ChunkSource {
+    package func read(upTo count: Int) -> ChunkRead {
+        let (read, isDue) = self.state.withLock { state -> (ChunkRead, Bool) in
+            if !state.chunk.isEmpty {
+                let part = Array(state.chunk.prefix(count))
+                state.chunk = state.chunk.dropFirst(part.count)
+                state.given += Int64(part.count)
+                return (.bytes(part), false)
+            }
+            if let ending = state.ending { return (ending, false) }
+            let isDue = !state.isFetching
+            state.isFetching = true
+            return (.wait, isDue)
+        }
+        if isDue { self.fetch() }
+        return read
+    }
+}
+
+extension UploadStream: Hashable {
+    /// A stream is only equal to itself.
+    public static func == (left: UploadStream, right: UploadStream) -> Bool { left === right }
+
+    /// Hashes the stream's identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,89 @@
+internal import TidegateModel
+
+/// How far one body of a task has come, bound to the task both ways.
+///
+/// Cancelling, pausing and resuming it do that to the task, and it shows what the task is doing, whoever caused that.
+/// A value that costs nothing to make; Foundation's `Progress` is not used because it traps on Linux where a total
+/// becomes 0.
+public struct TaskProgress: Sendable {
+    /// Which of a task's bodies.
+    public enum Direction: String, Sendable, Hashable, CaseIterable {
+        /// The response's body.
+        case download
+        /// The request's body.
+        case upload
+    }
+
+    /// Which body it is.
+    public let direction: Direction
+    private let task: TransferTask
+
+    init(task: TransferTask, direction: Direction) {
+        self.task = task
+        self.direction = direction
+    }
+
+    /// Bytes that have gone over the wire, those before a resumed download's offset included.
+    ///
+    /// Never falls within an attempt; the next attempt may begin lower.
+    public var completed: Int64 { self.completed(of: self.task.progress) }
+
+    /// The whole body on the wire; nil while it is unknown.
+    public var total: Int64? { self.total(of: self.task.progress) }
+
+    /// The share that is here, 0 to 1; nil while the total is unknown.
+    public var fraction: Double? { self.fraction(of: self.task.progress) }
+
+    /// True while the total is unknown.
+    public var isIndeterminate: Bool { self.total == nil }
+
+    /// The attempt that the numbers belong to, from 1; 0 before the first.
+    public var attempt: Int { self.task.progress.attempt }
+
+    /// True while the task is suspended, by whomever.
+    public var isPaused: Bool { self.task.state == .suspended }
+
+    /// True once the task was cancelled, by whomever.
+    public var isCancelled: Bool { self.task.state == .completed(.cancelled) }
+
+    /// True once the task is over, however.
+    public var isFinished: Bool { self.task.state.name == .completed }
+
+    /// Suspends the task; does nothing where a progress of it has it paused already.
+    public func pause() { if self.task.board.pauseByProgress(true) { self.task.suspend() } }
+
+    /// Takes ``pause()`` back; does nothing where no progress has the task paused.
+    ///
+    /// What the task's own ``TransferTask/suspend()`` did stays.
+    public func resume() { if self.task.board.pauseByProgress(false) { self.task.resume() } }
+
+    /// Cancels the task.
+    public func cancel() { self.task.cancel() }
+
+    /// The share as it changes, for one reader, at most ten times a second and always a last time; nil while unknown.
+    public func fractions() -> AsyncMapSequence<TaskUpdates, Double?> {
+        let copy = self
+        return self.task.updates().map { copy.fraction(of: $0.progress) }
+    }
+
+    private func completed(of progress: TransferProgress) -> Int64 {
+        switch self.direction {
+        case .download: progress.offset + progress.receivedWire
+        case .upload: progress.sent
+        }
+    }
+
+    private func total(of progress: TransferProgress) -> Int64? {
+        switch self.direction {
+        case .download: progress.expected
+        case .upload: progress.expectedSent
+        }
+    }
+
+    private func fraction(of progress: TransferProgress) -> Double? {
+        switch self.direction {
+        case .download: progress.fraction
+        case .upload: progress.fractionSent
+        }
+    }
+}
