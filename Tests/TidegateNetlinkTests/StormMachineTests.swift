@@ -8,22 +8,49 @@ struct StormMachineTests {
         MonotonicTime(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
     }
 
-    @Test("Two hundred route messages a second for a second are a storm")
-    func rate() {
+    /// The first moment, in milliseconds, at which a machine hears enough of these batches.
+    private func entry(_ batches: [(Int, count: Int)]) -> Int? {
         var machine = StormMachine()
-        var effects: [StormMachine.Effect] = []
-        for tenth in 0...10 {
-            if let effect = machine.handle(.routeMessages(25), at: self.at(100 * tenth)) { effects.append(effect) }
+        for (moment, count) in batches
+        where machine.handle(.routeMessages(count), at: self.at(moment)) == .leaveRouteGroups {
+            #expect(machine.isStorm)
+            return moment
         }
-        #expect(effects == [.leaveRouteGroups] && machine.isStorm)
+        return nil
     }
 
-    @Test("A short burst is none, nor is a steady trickle")
-    func calm() {
+    @Test("It is a storm once every second has brought two hundred route messages for a second")
+    func rate() {
+        let steady = stride(from: 0, through: 5000, by: 100).map { ($0, count: 25) }
+        #expect(self.entry(steady) == 1700, "eight batches make two hundred, and a second more")
+        let fast = stride(from: 0, through: 5000, by: 10).map { ($0, count: 1000) }
+        #expect(self.entry(fast) == 1000)
+        let bursts = stride(from: 0, through: 5000, by: 500).map { ($0, count: 1000) }
+        #expect(self.entry(bursts) == 1000, "however they are bundled")
+    }
+
+    @Test(
+        "A burst is none, whatever straggles behind it; nor is a steady trickle, nor bursts with rests between",
+        arguments: [
+            [(0, 400), (1500, 1)], [(0, 5000), (1001, 1)], [(0, 5000), (999, 1), (1000, 1), (1999, 1)],
+            [(0, 5000), (1950, 1)], [(0, 5000), (5000, 1)], [(0, 300), (400, 300), (1400, 300), (1800, 10), (2900, 1)],
+            stride(from: 0, to: 30_000, by: 1000).map { ($0, 150) },
+            stride(from: 0, to: 30_000, by: 1200).map { ($0, 5000) },
+            stride(from: 0, to: 30_000, by: 6).map { ($0, 1) },
+        ])
+    func calm(batches: [(Int, Int)]) {
+        #expect(self.entry(batches.map { ($0.0, count: $0.1) }) == nil)
+    }
+
+    @Test("After a storm the rate is counted anew")
+    func anew() {
         var machine = StormMachine()
-        #expect(machine.handle(.routeMessages(5000), at: self.at(0)) == nil)
-        #expect(machine.handle(.routeMessages(1), at: self.at(5000)) == nil)
-        for second in 6..<30 { #expect(machine.handle(.routeMessages(50), at: self.at(1000 * second)) == nil) }
+        for moment in stride(from: 0, through: 1010, by: 10) {
+            _ = machine.handle(.routeMessages(100), at: self.at(moment))
+        }
+        #expect(machine.handle(.tick, at: self.at(11_010)) == .joinRouteGroups)
+        #expect(machine.handle(.routeMessages(5000), at: self.at(11_011)) == nil)
+        #expect(machine.handle(.routeMessages(1), at: self.at(12_100)) == nil)
         #expect(!machine.isStorm)
     }
 

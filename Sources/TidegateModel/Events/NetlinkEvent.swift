@@ -28,5 +28,7 @@ public enum NetlinkEvent: Sendable {
     /// Why a full dump was made.
     public enum ResyncReason: String, Sendable, MetricLabel {
         case startup, overrun, interrupted, periodic
+        /// The machine was suspended; nobody told what changed meanwhile.
+        case resume
     }
 }

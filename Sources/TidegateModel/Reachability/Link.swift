@@ -42,6 +42,11 @@ public struct Link: Sendable, Hashable {
     public var carrierLosses: UInt32?
     /// True for links that the configuration keeps out of series and `link.changed` events.
     public var isExcluded: Bool
+    /// Other names that administrators gave it (`altname` in ip-link(8)).
+    public var alternativeNames: [String]
+
+    /// True when people may mean this link by `name`: its own, or one that administrators gave it besides.
+    public func isNamed(_ name: String) -> Bool { self.name == name || self.alternativeNames.contains(name) }
 
     /// True when the link can carry traffic to other hosts now; a loopback never does.
     public var isUsable: Bool { self.reason == nil && self.kind != .loopback }
@@ -50,7 +55,8 @@ public struct Link: Sendable, Hashable {
     public init(
         name: String, index: UInt32, generation: UInt32 = 0, kind: Kind, isAdminUp: Bool, hasCarrier: Bool,
         operState: OperState, reason: Unreachable?, master: UInt32? = nil, addresses: [IPPrefix] = [],
-        usableFamilies: Set<AddressFamily> = [], carrierLosses: UInt32? = nil, isExcluded: Bool = false
+        usableFamilies: Set<AddressFamily> = [], carrierLosses: UInt32? = nil, isExcluded: Bool = false,
+        alternativeNames: [String] = []
     ) {
         self.name = name
         self.index = index
@@ -65,5 +71,6 @@ public struct Link: Sendable, Hashable {
         self.usableFamilies = usableFamilies
         self.carrierLosses = carrierLosses
         self.isExcluded = isExcluded
+        self.alternativeNames = alternativeNames
     }
 }

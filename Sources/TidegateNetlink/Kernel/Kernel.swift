@@ -37,6 +37,7 @@ package final class Kernel {
     var polls = 0
     var stay: NamespaceStay?
     var neighbours = NeighbourWatch()
+    var slept: Duration
     package internal(set) var tables = KernelTables()
     package internal(set) var sight = Sight.starting
     package internal(set) var health = ReachabilityStatus.Health()
@@ -46,6 +47,7 @@ package final class Kernel {
     init(loop: Loop, options: KernelOptions) {
         self.loop = loop
         self.options = options
+        self.slept = options.slept()
     }
 
     /// The moment the current batch began.

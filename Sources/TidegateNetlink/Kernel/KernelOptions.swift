@@ -32,6 +32,9 @@ package struct KernelOptions: Sendable {
     /// Makes datagrams beyond this many bytes too long to be read; asked before each one.
     package var datagramLimit: @Sendable (Purpose) -> Int = { _ in .max }
 
+    /// How long the machine has slept since it was started; a test may send it to sleep.
+    package var slept: @Sendable () -> Duration = SystemFiles.slept
+
     package init(
         isOnce: Bool = false, receiveBufferBytes: Int = 8 << 20, onThreadStart: @escaping @Sendable () -> Void = {},
         refusal: @escaping @Sendable (Purpose) -> NetlinkError? = { _ in nil }

@@ -81,7 +81,12 @@ private final class KernelBody<Observer: KernelObserver>: LoopBody {
     }
 
     func timerFired(_ token: UInt64) {
-        guard token >= Kernel.firstTimer else { return self.observer.timerFired(token) }
+        guard token >= Kernel.firstTimer else {
+            var news = KernelNews()
+            self.kernel.noticeSleep(&news)
+            if !news.events.isEmpty { self.observer.kernelChanged(news) }
+            return self.observer.timerFired(token)
+        }
         guard let timer = Kernel.Timer(rawValue: token - Kernel.firstTimer) else { return }
         self.observer.kernelChanged(self.kernel.timerFired(timer))
     }

@@ -19,16 +19,20 @@ package struct StormMachine: Sendable {
     }
 
     private enum State: Sendable, Hashable {
-        case calm(windowStart: MonotonicTime?, count: Int)
+        case calm(MessageRate)
         case storm(lastTrouble: MonotonicTime)
     }
 
-    /// Route messages per second that are a storm when they last for a second.
+    /// Route messages within a second that are a storm once every second has brought as many for a second.
+    ///
+    /// A burst is none, however large it is and whatever straggles behind it.
     package static let messagesPerSecond = 200
+    private static let patience = Duration.seconds(1)
+    private static let calm = State.calm(MessageRate(limit: messagesPerSecond))
     private static let overrunWindow = Duration.seconds(10)
     package static let quiet = Duration.seconds(10)
 
-    private var state = State.calm(windowStart: nil, count: 0)
+    private var state = StormMachine.calm
     private var lastOverrun: MonotonicTime?
 
     package init() {}
@@ -42,7 +46,7 @@ package struct StormMachine: Sendable {
 
     package mutating func handle(_ input: Input, at now: MonotonicTime) -> Effect? {
         switch (self.state, input) {
-        case (.calm(let start, let count), .routeMessages(let more)): self.count(more, since: start, before: count, now)
+        case (.calm(let rate), .routeMessages(let count)): self.count(count, rate, now)
         case (.calm, .overrun): self.overrun(now)
         case (.calm, .tick), (.storm, .routeMessages): nil
         case (.storm, .overrun): self.stay(now)
@@ -50,23 +54,14 @@ package struct StormMachine: Sendable {
         }
     }
 
-    private mutating func count(
-        _ more: Int, since start: MonotonicTime?, before count: Int, _ now: MonotonicTime
-    ) -> Effect? {
-        guard let start, now - start < .seconds(2) else {
-            self.state = .calm(windowStart: now, count: more)
-            return nil
-        }
-        let (total, elapsed) = (count + more, now - start)
-        guard elapsed >= .seconds(1) else {
-            self.state = .calm(windowStart: start, count: total)
-            return nil
-        }
-        guard Double(total) >= Double(StormMachine.messagesPerSecond) * elapsed.inSeconds else {
-            self.state = .calm(windowStart: now, count: 0)
-            return nil
-        }
+    private mutating func count(_ count: Int, _ rate: MessageRate, _ now: MonotonicTime) -> Effect? {
+        var rate = rate
+        // The rate is kept in one place only, or counting would copy it.
         self.state = .storm(lastTrouble: now)
+        guard let lasted = rate.add(count, at: now), lasted >= StormMachine.patience else {
+            self.state = .calm(rate)
+            return nil
+        }
         return .leaveRouteGroups
     }
 
@@ -84,7 +79,7 @@ package struct StormMachine: Sendable {
 
     private mutating func leave(ifQuietSince last: MonotonicTime, _ now: MonotonicTime) -> Effect? {
         guard now - last >= StormMachine.quiet else { return nil }
-        self.state = .calm(windowStart: nil, count: 0)
+        self.state = StormMachine.calm
         self.lastOverrun = nil
         return .joinRouteGroups
     }

@@ -20,6 +20,8 @@ package struct KernelLink: Sendable, Hashable {
     package var alternativeNames: [String] = []
     /// The link that this one runs on, in the same namespace: a VLAN's parent, a tunnel's `dev` (IFLA_LINK).
     package var lower: UInt32?
+    /// True where a phone pays: a network by Bluetooth.
+    package var isTether = false
     /// The table of a VRF's routes (IFLA_VRF_TABLE).
     package var vrfTable: UInt32?
 

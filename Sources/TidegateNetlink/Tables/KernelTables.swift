@@ -61,8 +61,11 @@ package struct KernelTables: Sendable {
         for address in addresses { _ = self.upsert(address) }
     }
 
-    /// Says what kind a link is.
-    package mutating func classify(_ index: UInt32, as kind: Link.Kind) { self.links[index]?.kind = kind }
+    /// Says what kind a link is, and whether a phone pays for it.
+    package mutating func classify(_ index: UInt32, as kind: Link.Kind, isTether: Bool = false) {
+        self.links[index]?.kind = kind
+        self.links[index]?.isTether = isTether
+    }
 
     private mutating func upsert(_ link: KernelLink) -> Change {
         var link = link
@@ -70,6 +73,7 @@ package struct KernelTables: Sendable {
         let old = self.links[link.index]
         link.generation = old?.generation ?? self.endedLives
         link.kind = old?.kind ?? link.kind
+        link.isTether = old?.isTether ?? link.isTether
         self.links[link.index] = link
         guard let old, old != link else { return old == nil ? .some : .none }
         let isLoss = old.canCarry && !link.canCarry || old.master != link.master

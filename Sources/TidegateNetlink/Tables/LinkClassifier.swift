@@ -19,10 +19,11 @@ package enum LinkClassifier {
     private static let kinds: [String: Link.Kind] = [
         "bridge": .bridge, "bond": .bond, "team": .bond, "tun": .tunnel, "wireguard": .tunnel, "gre": .tunnel,
         "gretap": .tunnel, "ip6gre": .tunnel, "ipip": .tunnel, "ip6tnl": .tunnel, "sit": .tunnel, "vti": .tunnel,
-        "vti6": .tunnel, "xfrm": .tunnel, "ppp": .tunnel, "vxlan": .tunnel, "geneve": .tunnel, "wwan": .cellular,
-        "rmnet": .cellular,
-        // The usual way out of a container.
-        "veth": .ethernet,
+        "vti6": .tunnel, "xfrm": .tunnel, "ppp": .tunnel, "vxlan": .tunnel, "geneve": .tunnel, "ip6gretap": .tunnel,
+        "erspan": .tunnel, "ip6erspan": .tunnel, "ovpn": .tunnel, "gtp": .tunnel, "bareudp": .tunnel, "amt": .tunnel,
+        "wwan": .cellular, "rmnet": .cellular, "virt_wifi": .wifi,
+        // The usual ways out of a container, and the ports of a switch chip.
+        "veth": .ethernet, "netkit": .ethernet, "dsa": .ethernet,
     ]
     private static let hardware: [UInt16: Link.Kind] = [
         772: .loopback, 512: .tunnel, 768: .tunnel, 769: .tunnel, 776: .tunnel, 778: .tunnel, 65534: .tunnel,
@@ -30,8 +31,12 @@ package enum LinkClassifier {
     ]
     private static let deviceTypes: [String: Link.Kind] = [
         "wlan": .wifi, "wwan": .cellular, "bridge": .bridge, "bond": .bond, "vlan": .virtual, "vxlan": .tunnel,
+        "gadget": .ethernet,
     ]
     private static let ethernet: UInt16 = 1
+
+    /// True for networks over a phone by Bluetooth, which the phone pays for.
+    package static func isTether(_ facts: LinkFacts?) -> Bool { facts?.deviceType == "bluetooth" }
 
     /// The kind; `facts` is asked only where the kernel's own words do not decide, and may know nothing.
     package static func kind(of link: KernelLink, facts: () -> LinkFacts?) -> Link.Kind {
@@ -41,7 +46,7 @@ package enum LinkClassifier {
         let facts = known ?? LinkFacts()
         if let kind = facts.deviceType.flatMap({ self.deviceTypes[$0] }) { return kind }
         if facts.isWireless { return .wifi }
-        if ["rmnet", "rev_rmnet", "ccmni"].contains(where: link.name.hasPrefix) { return .cellular }
+        if ["rmnet", "rev_rmnet", "ccmni", "wwan"].contains(where: link.name.hasPrefix) { return .cellular }
         guard link.hardwareType == self.ethernet else { return .other }
         // Drivers without hardware name their kind, so what sysfs cannot tell of is hardware.
         return facts.hasDevice || known == nil ? .ethernet : .virtual

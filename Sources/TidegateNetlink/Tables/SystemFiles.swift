@@ -34,6 +34,14 @@ package enum SystemFiles {
         }
     }
 
+    /// How long the machine has slept since it was started: CLOCK_BOOTTIME runs on meanwhile, CLOCK_MONOTONIC does not.
+    package static func slept() -> Duration {
+        var (all, awake) = (timespec(), timespec())
+        clock_gettime(CLOCK_MONOTONIC, &awake)
+        clock_gettime(CLOCK_BOOTTIME, &all)
+        return .seconds(all.tv_sec - awake.tv_sec) + .nanoseconds(all.tv_nsec - awake.tv_nsec)
+    }
+
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     // These files are short; whatever goes beyond 64 KiB is not one of them.

@@ -8,6 +8,13 @@ struct NamePatterns {
         self.patterns = patterns.compactMap { try? Regex($0) }
     }
 
+    /// True when one of the patterns matches a link's name, or one that administrators gave it besides.
+    mutating func match(_ name: String, or others: [String]) -> Bool {
+        if self.match(name) { return true }
+        for other in others where self.match(other) { return true }
+        return false
+    }
+
     /// True when one of the patterns matches the whole name.
     mutating func match(_ name: String) -> Bool {
         if let answer = self.known[name] { return answer }

@@ -11,6 +11,10 @@ struct Surroundings {
 
     /// Every link by index, loopback included.
     private(set) var links: [UInt32: Link] = [:]
+    /// What links run on, by index, where the kernel says so: the parent of a VLAN, the `dev` of a tunnel.
+    private(set) var underlays: [UInt32: UInt32] = [:]
+    /// Links that lead over a phone by Bluetooth.
+    private(set) var tethers: Set<UInt32> = []
     /// Addresses that traffic may come from, on links in any state.
     private(set) var sources: [IPAddress: Source] = [:]
     /// Addresses of usable links that count.
@@ -26,7 +30,10 @@ struct Surroundings {
         let livePortMasters = Set(tables.links.values.lazy.filter(LinkJudge.isLivePort).compactMap(\.master))
         for link in tables.links.values {
             let reason = LinkJudge.reason(link, hasLivePort: livePortMasters.contains(link.index))
-            self.links[link.index] = Link(link, reason, tables.addresses(on: link.index), excluded.match(link.name))
+            self.links[link.index] = Link(
+                link, reason, tables.addresses(on: link.index), excluded.match(link.name, or: link.alternativeNames))
+            self.underlays[link.index] = link.lower
+            if link.isTether { self.tethers.insert(link.index) }
         }
         self.linkReason = self.judgeLinks()
         self.judgeAddresses(tables)
@@ -94,6 +101,6 @@ extension Link {
             isAdminUp: link.isAdminUp, hasCarrier: link.hasCarrier, operState: link.operState, reason: reason,
             master: link.master, addresses: addresses.map(\.prefix),
             usableFamilies: Set(addresses.filter { AddressJudge.reason($0) == nil }.map(\.address.family)),
-            carrierLosses: link.carrierLosses, isExcluded: isExcluded)
+            carrierLosses: link.carrierLosses, isExcluded: isExcluded, alternativeNames: link.alternativeNames)
     }
 }

@@ -26,13 +26,12 @@ struct VerdictReducer {
     init(_ surroundings: Surroundings, meteredLinks: Set<UInt32> = []) {
         self.surroundings = surroundings
         self.loopback = surroundings.links.values.first { $0.kind == .loopback }
+        let judge = MeteredJudge(surroundings, configured: meteredLinks)
         self.ways = surroundings.links.mapValues { link in
-            let metered = MeteredJudge.metered(link, among: surroundings.links.values) {
-                meteredLinks.contains($0.index)
-            }
-            return Way(
+            Way(
                 path: NetworkPath(
-                    interface: link.name, index: link.index, generation: link.generation, metered: metered),
+                    interface: link.name, index: link.index, generation: link.generation,
+                    metered: judge.metered(link)),
                 isUsable: surroundings.isUsable(link.index), isTunnel: link.kind == .tunnel)
         }
     }

@@ -99,7 +99,8 @@ extension Watchkeeper {
     func currentReducer() -> VerdictReducer {
         if !self.isDirty, let reducer = self.reducer { return reducer }
         let surroundings = Surroundings(self.kernel.tables, excluded: &self.excluded)
-        let metered = surroundings.links.values.filter { self.metered.match($0.name) }.map(\.index)
+        let metered = surroundings.links.values.filter { self.metered.match($0.name, or: $0.alternativeNames) }
+            .map(\.index)
         let reducer = VerdictReducer(surroundings, meteredLinks: Set(metered))
         self.flaps.observe(surroundings.links.values, at: self.kernel.now)
         self.reducer = reducer
