@@ -64,6 +64,25 @@ struct NameBookTests {
         #expect(book["a.test"]?.failure == .timedOut)
     }
 
+    @Test(
+        "A name's own time decides when it is asked for again, within bounds",
+        arguments: [(0, 5), (20, 20), (300, 300), (90_000, 3600)])
+    func ownTime(_ told: Int, _ kept: Int) throws {
+        var book = try self.book("a.test")
+        book.lasts("a.test", for: .seconds(told), at: self.at(0))
+        #expect(book.nextDeadline == nil, "there is no answer yet")
+        _ = book.take(.new)
+        _ = book.answered("a.test", self.good, at: self.at(0))
+        book.lasts("a.test", for: .seconds(told), at: self.at(0))
+        #expect(book.nextDeadline == self.at(kept))
+        #expect(book.take(.due(self.at(kept))) == ["a.test"])
+        book.lasts("a.test", for: .seconds(told), at: self.at(kept))
+        #expect(book.nextDeadline == nil, "it is being asked for")
+        _ = book.answered("a.test", .failure(.timedOut), at: self.at(kept))
+        book.lasts("a.test", for: .seconds(told), at: self.at(kept))
+        #expect(book.nextDeadline == self.at(kept + 1), "a failure is asked again by its own rule")
+    }
+
     @Test("An answer that was under way while the path changed is asked for once more")
     func dated() throws {
         var book = try self.book("a.test")

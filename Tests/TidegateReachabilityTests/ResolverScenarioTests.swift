@@ -1,0 +1,96 @@
+internal import Foundation
+internal import Synchronization
+internal import Testing
+internal import TidegateBus
+internal import TidegateModel
+internal import TidegateNetlink
+internal import TidegateResolver
+
+@testable internal import TidegateReachability
+
+/// A resolver that knows how long its answers are good for.
+private final class TimedResolver: NameResolver {
+    private struct State {
+        var address = IPAddress(ipv4: 0x0A00_0007)
+        var questions = 0
+        var invalidations = 0
+    }
+
+    private let state = Mutex(State())
+
+    func resolve(_ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void) {
+        let address = self.state.withLock { state in
+            state.questions += 1
+            return state.address
+        }
+        completion(.success([address]))
+    }
+
+    func cached(_ name: String) -> [IPAddress]? { nil }
+
+    func invalidate() { self.state.withLock { $0.invalidations += 1 } }
+
+    func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void) { completion(.seconds(1)) }
+
+    func say(_ address: IPAddress) { self.state.withLock { $0.address = address } }
+
+    var questions: Int { self.state.withLock { $0.questions } }
+    var invalidations: Int { self.state.withLock { $0.invalidations } }
+}
+
+/// A monitor of a target by name, in a world whose resolv.conf a test writes.
+private final class NamedTarget: Sendable {
+    let monitor: ReachabilityMonitor
+    let resolver = TimedResolver()
+    let target: Target
+    private let file = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)")
+
+    init(in world: World, servers: String) throws {
+        try Data(servers.utf8).write(to: self.file, options: .atomic)
+        self.target = try Target("api.test:443")
+        let namespace = world.here
+        self.monitor = ReachabilityMonitor(
+            try ReachabilityConfiguration(targets: [self.target]), bus: EventBus(time: TestTime()),
+            resolver: self.resolver, time: TestTime(), kernel: KernelOptions(onThreadStart: { namespace.enter() }),
+            resolverFiles: ResolverFiles(configuration: self.file.path, upstreams: "/nonexistent/resolv.conf"))
+    }
+
+    deinit {
+        self.monitor.stop()
+        try? FileManager.default.removeItem(at: self.file)
+    }
+
+    func write(_ servers: String) throws { try Data(servers.utf8).write(to: self.file, options: .atomic) }
+
+    var addresses: [String] {
+        self.monitor.current(self.target).addresses.map(\.address.description)
+    }
+}
+
+/// What becomes of names when their servers or their time are others.
+@Suite(.enabled(if: World.isPossible, World.need)) struct ResolverScenarioTests {
+    @Test("Another resolv.conf makes every name be asked for again at once")
+    func changed() async throws {
+        let rig = try NamedTarget(in: World(), servers: "nameserver 10.0.0.1\n")
+        _ = await rig.monitor.firstStatus(within: .seconds(5))
+        #expect(await eventually { rig.addresses == ["10.0.0.7"] })
+        let (questions, invalidations) = (rig.resolver.questions, rig.resolver.invalidations)
+        rig.resolver.say(IPAddress(ipv4: 0x0A00_0009))
+        let start = ContinuousClock.now
+        try rig.write("nameserver 10.0.0.2\n")
+        #expect(await eventually { rig.addresses == ["10.0.0.9"] })
+        #expect(ContinuousClock.now - start < .seconds(4), "before its time of five seconds is over")
+        #expect(rig.resolver.questions > questions && rig.resolver.invalidations > invalidations)
+    }
+
+    @Test("A name is asked for again when its time is over, though not before five seconds")
+    func timeToLive() async throws {
+        let rig = try NamedTarget(in: World(), servers: "nameserver 10.0.0.1\n")
+        _ = await rig.monitor.firstStatus(within: .seconds(5))
+        #expect(await eventually { rig.addresses == ["10.0.0.7"] })
+        let start = ContinuousClock.now
+        rig.resolver.say(IPAddress(ipv4: 0x0A00_0009))
+        #expect(await eventually(within: .seconds(15)) { rig.addresses == ["10.0.0.9"] })
+        #expect(ContinuousClock.now - start > .seconds(3))
+    }
+}
