@@ -55,7 +55,7 @@ final class Watcher: Sendable {
         names: [String: [IPAddress]] = [:], receiveBufferBytes: Int = 8 << 20,
         onThreadStart: @escaping @Sendable () -> Void = {},
         refusal: @escaping @Sendable (KernelOptions.Purpose) -> NetlinkError? = { _ in nil },
-        tune: (inout KernelOptions) -> Void = { _ in }
+        web: (any WebChecker)? = nil, tune: (inout KernelOptions) -> Void = { _ in }
     ) {
         let bus = EventBus(time: TestTime())
         bus.attach(self.sink)
@@ -69,7 +69,7 @@ final class Watcher: Sendable {
         tune(&options)
         self.monitor = ReachabilityMonitor(
             configuration, bus: bus, resolver: self.resolver, time: TestTime(), kernel: options,
-            resolverAddresses: { [IPAddress(ipv4: 0x0808_0808)] })
+            resolverAddresses: { [IPAddress(ipv4: 0x0808_0808)] }, web: web)
     }
 
     deinit { self.monitor.stop() }

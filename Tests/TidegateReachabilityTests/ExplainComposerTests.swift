@@ -1,0 +1,178 @@
+internal import Testing
+internal import TidegateModel
+internal import TidegateNetlink
+internal import TidegateResolver
+
+@testable internal import TidegateReachability
+
+/// How an explanation follows from what was found out.
+struct ExplainComposerTests {
+    private static let own4 = IPAddress(ipv4: 0x0A00_0002)
+    private static let gateway4 = IPAddress(ipv4: 0x0A00_0001)
+    private static let server4 = IPAddress(ipv4: 0xC633_6402)
+    private static let eth0 = Link(
+        name: "eth0", index: 77, kind: .ethernet, isAdminUp: true, hasCarrier: true, operState: .up, reason: nil,
+        usableFamilies: [.ipv4])
+
+    private static func way(_ address: IPAddress, _ verdict: Verdict? = nil, _ answer: WebAnswer? = nil) -> WayFindings
+    {
+        var way = WayFindings(subject: .target(address), addresses: [address])
+        let path = NetworkPath(interface: "eth0", index: 77, gateway: self.gateway4, source: self.own4, table: 254)
+        way.verdict = verdict ?? Verdict(level: .routed, path: path)
+        way.gateway.neighbour = KernelNeighbour(self.gateway4, on: 77, .reachable)
+        if let answer { way.web = [address: answer] }
+        return way
+    }
+
+    private func findings(
+        _ text: String, _ ways: [AddressFamily: WayFindings], name: NameFindings? = nil, links: [Link] = [eth0]
+    ) throws -> LadderFindings {
+        var findings = LadderFindings(target: try ExplainTarget(text), families: AddressFamily.allCases)
+        findings.links = links
+        findings.ways = ways
+        findings.name = name
+        return findings
+    }
+
+    private func name(_ addresses: [IPAddress]) -> NameFindings {
+        NameFindings(name: "api.test", system: .success(addresses))
+    }
+
+    private func server6() throws -> IPAddress { try address("2001:db8::2") }
+
+    private let noIPv6 = Verdict(level: .none, reason: .noAddress)
+
+    @Test("A target that answers over one family has no failure, whatever the other one lacks")
+    func reached() throws {
+        let answer = WebAnswer(reached: .http, status: 200)
+        let explanation = ExplanationComposer.compose(
+            try self.findings(
+                "https://api.test/",
+                [.ipv4: Self.way(Self.server4, nil, answer), .ipv6: Self.way(try self.server6(), self.noIPv6)],
+                name: self.name([Self.server4, try self.server6()])))
+        #expect(explanation.firstFailure == nil && explanation.party == nil)
+        #expect(explanation.ladders.map(\.firstFailure?.rung) == [nil, .address])
+        #expect(explanation.ladders[0].rungs.map(\.rung) == Rung.allCases)
+        #expect(explanation.advice == "Nothing to do: https://api.test/ answers.")
+    }
+
+    @Test("The failure that matters is that of the family that got furthest")
+    func furthest() throws {
+        let refused = WebAnswer(reached: .nothing, failure: .connectFailed, socketError: .refused)
+        let explanation = ExplanationComposer.compose(
+            try self.findings(
+                "api.test:80",
+                [.ipv4: Self.way(Self.server4, nil, refused), .ipv6: Self.way(try self.server6(), self.noIPv6)],
+                name: self.name([Self.server4, try self.server6()])))
+        #expect(explanation.firstFailure?.rung == .tcp && explanation.firstFailure?.reason == .refused)
+        #expect(explanation.party == .theirs)
+        #expect(explanation.advice.hasPrefix("Start the service on api.test:80"))
+    }
+
+    @Test("A family that the name has no address in does not count")
+    func otherFamily() throws {
+        var sentinel = WayFindings(subject: .sentinel(try self.server6()))
+        sentinel.verdict = Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 77))
+        let noCarrier = Verdict(level: .none, reason: .noRoute)
+        let explanation = ExplanationComposer.compose(
+            try self.findings(
+                "api.test", [.ipv4: Self.way(Self.server4, noCarrier), .ipv6: sentinel], name: self.name([Self.server4])
+            ))
+        #expect(explanation.firstFailure?.reason == .noRoute && explanation.party == .mine)
+        let dns = explanation.ladders[1].rungs.first { $0.rung == .dns }
+        #expect(dns?.status == .notApplicable)
+    }
+
+    @Test("What lies above the first bad rung is not climbed, unless it is known anyway")
+    func above() throws {
+        var down = Self.eth0
+        (down.hasCarrier, down.operState, down.reason) = (false, .down, .noCarrier)
+        let verdict = Verdict(level: .none, reason: .noCarrier)
+        let explanation = ExplanationComposer.compose(
+            try self.findings(
+                "https://api.test/", [.ipv4: Self.way(Self.server4, verdict)], name: self.name([Self.server4]),
+                links: [down]))
+        let rungs = explanation.ladders[0].rungs
+        #expect(
+            rungs.map(\.status) == [
+                .ok, .ok, .bad, .unknown, .unknown, .unknown, .ok, .unknown, .unknown, .unknown, .unknown,
+            ])
+        #expect(rungs[2].evidence == ["eth0: no carrier, operstate down"])
+        #expect(rungs[8].evidence == ["not climbed"])
+        #expect(explanation.advice.hasPrefix("Plug in the cable of eth0"))
+    }
+
+    @Test("A gateway that seems dead is good once a connection has come about through it")
+    func throughTheGateway() throws {
+        var way = Self.way(Self.server4, nil, WebAnswer(reached: .tcp))
+        way.gateway.neighbour?.state = .failed
+        let answered = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
+        #expect(answered.ladders[0].rungs[5].status == .ok && answered.firstFailure == nil)
+        way.web = [Self.server4: WebAnswer(reached: .nothing, failure: .timedOut)]
+        let silent = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
+        #expect(silent.firstFailure?.reason == .gatewayUnresolved && silent.party == .gateway)
+        let refusal = NetworkRefusal(offender: IPAddress(ipv4: 0xC633_6401), type: 3, code: 1)
+        way.web = [Self.server4: WebAnswer(reached: .nothing, failure: .connectFailed, refusal: refusal)]
+        let refused = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
+        #expect(refused.firstFailure?.rung == .tcp && refused.party == .theirs, "an ICMP error came back through it")
+    }
+
+    @Test("A blind monitor is the first failure, and what is known without it is told")
+    func blind() throws {
+        var findings = try self.findings("api.test:80", [:], name: self.name([Self.server4]), links: [])
+        findings.blindness = "opening a route netlink socket: Permission denied"
+        var way = WayFindings(subject: .target(Self.server4))
+        way.web = [Self.server4: WebAnswer(reached: .tcp)]
+        findings.ways[.ipv4] = way
+        let explanation = ExplanationComposer.compose(findings)
+        #expect(explanation.ladders[0].firstFailure?.reason == .monitorDown)
+        #expect(explanation.firstFailure == nil, "the target answers all the same")
+        findings.ways[.ipv4]?.web = [:]
+        let unreached = ExplanationComposer.compose(findings)
+        #expect(unreached.firstFailure?.rung == .monitor && unreached.party == .mine)
+    }
+
+    @Test("Behind a portal an answer over http is nobody's")
+    func portal() throws {
+        var way = Self.way(Self.server4, nil, WebAnswer(reached: .http, status: 200))
+        let url = try InternetCheckURL("http://check.test/204")
+        way.internet = [
+            InternetObservation(url: url, finding: .portal(location: "http://portal.test/"), evidence: "302")
+        ]
+        let explanation = ExplanationComposer.compose(
+            try self.findings("http://api.test/", [.ipv4: way], name: self.name([Self.server4])))
+        #expect(explanation.firstFailure?.rung == .internet && explanation.firstFailure?.reason == .portal)
+        #expect(explanation.ladders[0].rungs.last?.status == .unknown)
+        #expect(explanation.party == .upstream && explanation.advice.contains("http://portal.test/"))
+    }
+
+    @Test("A name that does not exist is the name's fault, with the rungs of the target unclimbed")
+    func name() throws {
+        var findings = NameFindings(name: "nope.test", system: .failure(.nameNotFound))
+        findings.servers = [
+            ResolverFindings(
+                server: Self.gateway4, verdict: Self.way(Self.server4).verdict, answers: [.a: .nameNotFound],
+                control: .answered([Self.server4], timeToLive: .seconds(5)))
+        ]
+        var way = Self.way(Self.gateway4)
+        way.subject = .resolver(Self.gateway4)
+        let explanation = ExplanationComposer.compose(
+            try self.findings("nope.test:80", [.ipv4: way, .ipv6: way], name: findings))
+        #expect(explanation.firstFailure?.reason == .nameNotFound && explanation.party == .theirs)
+        #expect(explanation.ladders[0].rungs.first { $0.rung == .route }?.status == .ok)
+        #expect(explanation.ladders[0].rungs.first { $0.rung == .tcp }?.status == .unknown)
+        #expect(explanation.addresses.isEmpty)
+    }
+
+    @Test("The JSON has both families and every rung")
+    func json() throws {
+        let explanation = ExplanationComposer.compose(
+            try self.findings(
+                "api.test",
+                [.ipv4: Self.way(Self.server4), .ipv6: Self.way(try self.server6(), self.noIPv6)],
+                name: self.name([Self.server4])))
+        let text = explanation.json.description
+        #expect(text.hasPrefix(#"{"schema":1,"target":"api.test","addresses":["198.51.100.2"]"#))
+        #expect(text.contains(#""rung":"http","status":"notApplicable","reason":null"#))
+    }
+}

@@ -1,0 +1,98 @@
+internal import Testing
+internal import TidegateModel
+
+@testable internal import TidegateReachability
+
+/// What answers of check URLs say, one by one and together.
+struct InternetRungTests {
+    private static func url(_ text: String, body: String? = nil) throws -> InternetCheckURL {
+        try InternetCheckURL(text, expectedBody: body)
+    }
+
+    private static func answer(_ status: Int, location: String? = nil, body: String = "") -> WebAnswer {
+        WebAnswer(reached: .http, status: status, location: location, body: Array(body.utf8))
+    }
+
+    private static let silence = WebAnswer(reached: .nothing, failure: .timedOut, text: "no answer within 10 s")
+
+    @Test(
+        "One answer",
+        arguments: [
+            ("http://a.test/204", nil, answer(204), InternetObservation.Finding.good),
+            ("http://a.test/204", nil, answer(200), .good),
+            ("http://a.test/204", nil, answer(200, body: "<html>Log in"), .portal(location: nil)),
+            (
+                "http://a.test/204", nil, answer(302, location: "http://portal.test/login"),
+                .portal(location: "http://portal.test/login")
+            ),
+            ("http://a.test/204", nil, answer(302, location: "https://a.test/204"), .unexpected),
+            ("http://a.test/204", nil, answer(302, location: "/elsewhere"), .unexpected),
+            ("http://a.test/204", nil, answer(511), .portal(location: nil)),
+            ("http://a.test/204", nil, answer(503), .unexpected),
+            ("http://a.test/ok", "fine", answer(200, body: "fine weather"), .good),
+            ("http://a.test/ok", "fine", answer(200, body: "<html>"), .portal(location: nil)),
+            ("http://a.test/ok", "fine", answer(204), .portal(location: nil)),
+            ("https://a.test/", nil, answer(200, body: "<html>"), .good),
+            ("https://a.test/", nil, answer(301, location: "https://b.test/"), .unexpected),
+            ("https://a.test/", nil, silence, .silent),
+        ] as [(String, String?, WebAnswer, InternetObservation.Finding)])
+    func one(_ text: String, _ body: String?, _ answer: WebAnswer, _ finding: InternetObservation.Finding) throws {
+        #expect(ConnectivityJudge.judge(try Self.url(text, body: body), answer).finding == finding)
+    }
+
+    private typealias Finding = InternetObservation.Finding
+
+    private static func observed(_ findings: [(String, InternetObservation.Finding)]) throws -> [InternetObservation] {
+        try findings.map { InternetObservation(url: try self.url("\($0.0)://a.test/"), finding: $0.1, evidence: "x") }
+    }
+
+    @Test(
+        "All answers together",
+        arguments: [
+            ([], Connectivity.unknown),
+            ([("http", .good)], .full),
+            ([("http", .good), ("https", .good)], .full),
+            ([("http", .silent), ("http", .good)], .full),
+            ([("http", .good), ("https", .silent)], .limited),
+            ([("http", .silent), ("https", .good)], .limited),
+            ([("http", .portal(location: "http://p/")), ("https", .silent)], .portal(location: "http://p/")),
+            ([("http", .unexpected), ("https", .silent)], .limited),
+            ([("http", .silent), ("https", .silent)], .none),
+        ] as [([(String, InternetObservation.Finding)], Connectivity)])
+    func together(_ findings: [(String, InternetObservation.Finding)], _ connectivity: Connectivity) throws {
+        #expect(ConnectivityJudge.connectivity(try Self.observed(findings)) == connectivity)
+    }
+
+    @Test("The rung names the portal and where it sends people, and says why it is not climbed")
+    func rung() throws {
+        let portal = InternetRung.judge(try Self.observed([("http", .portal(location: "http://p/login"))]))
+        #expect(portal.status == .bad && portal.reason == .portal)
+        #expect(portal.evidence.first == "a captive portal answers: it sends people to http://p/login")
+        #expect(InternetRung.judge(try Self.observed([("http", .good), ("https", .silent)])).reason == .limited)
+        #expect(InternetRung.judge(try Self.observed([("http", .good)])).status == .ok)
+        let unasked = InternetRung.judge(nil)
+        #expect(unasked.status == .unknown && unasked.evidence == ["no internet check is configured"])
+    }
+
+    @Test("A request that succeeded a moment ago stands in for a check")
+    func passive() throws {
+        let passive = PassiveFindings(
+            answered: .seconds(4), remote: try address("8.8.8.8"), resolved: nil, internet: .seconds(4))
+        let report = InternetRung.judge(nil, passive: passive)
+        #expect(report.status == .ok && report.evidence == ["a request to 8.8.8.8 succeeded 4 s ago"])
+    }
+
+    @Test("A policy without URLs, with too little rest or with a bad URL cannot be made")
+    func policy() throws {
+        #expect(throws: ReachabilityConfigurationError.noCheckURL) { try InternetCheckPolicy(urls: []) }
+        #expect(throws: ReachabilityConfigurationError.invalidCheckURL("ftp://a.test/")) {
+            try InternetCheckURL("ftp://a.test/")
+        }
+        #expect(throws: ReachabilityConfigurationError.checksTooOften(.seconds(1))) {
+            try InternetCheckPolicy(urls: [try InternetCheckURL("http://a.test")], interval: .seconds(1))
+        }
+        let policy = try InternetCheckPolicy(urls: [try InternetCheckURL("HTTP://A.test")])
+        #expect(policy.urls.map(\.text) == ["http://a.test/"] && policy.interval == .seconds(300))
+        #expect(!InternetCheckPolicy.off.isEnabled && InternetCheckPolicy.off.urls.isEmpty)
+    }
+}

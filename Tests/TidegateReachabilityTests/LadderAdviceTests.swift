@@ -1,0 +1,125 @@
+internal import Testing
+internal import TidegateModel
+
+@testable internal import TidegateReachability
+
+/// What people are told to do, and whose failure it is said to be.
+struct LadderAdviceTests {
+    private func place() throws -> Advice.Place {
+        var place = Advice.Place(target: try Target("api.test:443"))
+        place.link = "eth0"
+        place.gateway = try address("10.0.0.1")
+        place.resolver = try address("10.0.0.3")
+        return place
+    }
+
+    @Test("Every reason has a useful sentence of its own")
+    func complete() throws {
+        var seen: [String: Unreachable] = [:]
+        for reason in Unreachable.allCases {
+            let sentence = Advice.sentence(for: reason, on: reason.rung, try self.place())
+            #expect(seen[sentence] == nil, "\(reason) and \(seen[sentence]?.rawValue ?? "") say the same")
+            seen[sentence] = reason
+            #expect(sentence.hasSuffix(".") && !sentence.dropLast().contains(". "), "one sentence: \(sentence)")
+            #expect(sentence.first?.isUppercase == true && (20...140).contains(sentence.count), "\(sentence)")
+        }
+    }
+
+    @Test("Sentences name what they are about")
+    func names() throws {
+        let place = try self.place()
+        #expect(
+            Advice.sentence(for: .noCarrier, on: .carrier, place)
+                == "Plug in the cable of eth0, or bring up another link with a default route.")
+        #expect(Advice.sentence(for: .gatewayUnresolved, on: .gateway, place).contains("10.0.0.1"))
+        #expect(Advice.sentence(for: .resolverTimeout, on: .dns, place).contains("10.0.0.3"))
+        #expect(Advice.sentence(for: .refused, on: .tcp, place).contains("api.test:443"))
+    }
+
+    @Test("A time-out says on which rung it was")
+    func timeouts() throws {
+        let place = try self.place()
+        let sentences = [Rung.tcp, .tls, .http].map { Advice.sentence(for: .timeout, on: $0, place) }
+        #expect(Set(sentences).count == 3)
+    }
+
+    @Test("Details change the sentence: a resolver of this host, a portal's page, a status")
+    func details() throws {
+        var place = try self.place()
+        place.localResolver = try address("127.0.0.53")
+        #expect(Advice.sentence(for: .resolverFailed, on: .dns, place).contains("nothing listens at 127.0.0.53"))
+        place.portal = "http://portal.test/login"
+        #expect(Advice.sentence(for: .portal, on: .internet, place).contains("open http://portal.test/login"))
+        var sentences: Set<String> = []
+        for status in [407, 401, 404, 429, 418, 503, nil] as [Int?] {
+            place.status = status
+            sentences.insert(Advice.sentence(for: .httpError, on: .http, place))
+        }
+        #expect(sentences.count == 7)
+    }
+
+    // MARK: Parties
+
+    private static let own = IPAddress(ipv4: 0x0A00_0002)
+    private static let gateway = IPAddress(ipv4: 0x0A00_0001)
+    private static let far = IPAddress(ipv4: 0xC633_6401)
+
+    private static func icmp(_ offender: IPAddress?, _ code: UInt8) -> NetworkRefusal {
+        NetworkRefusal(offender: offender, type: 3, code: code)
+    }
+
+    private func party(_ reason: Unreachable, _ refusal: NetworkRefusal?, gateway: IPAddress?) throws -> Party {
+        let server = try address("198.51.100.2")
+        var way = WayFindings(subject: .target(server))
+        way.verdict = Verdict(
+            level: .routed, path: NetworkPath(interface: "eth0", index: 77, gateway: gateway, source: Self.own))
+        way.web = [server: WebAnswer(reached: .nothing, failure: .connectFailed, refusal: refusal)]
+        let report = RungReport(rung: .tcp, status: .bad, reason: reason)
+        return PartyJudge.party(of: report, way, isNameWrong: true)
+    }
+
+    @Test(
+        "The table of measured socket errors",
+        arguments: [
+            (Unreachable.refused, nil, Party.theirs),
+            (.refused, icmp(own, 3), .mine),
+            (.hostUnreachable, icmp(own, 13), .mine),
+            (.hostUnreachable, icmp(own, 1), .gateway),
+            (.hostUnreachable, icmp(nil, 1), .gateway),
+            (.hostUnreachable, icmp(gateway, 0), .upstream),
+            (.hostUnreachable, icmp(gateway, 1), .theirs),
+            (.hostUnreachable, icmp(gateway, 13), .gateway),
+            (.hostUnreachable, icmp(far, 0), .path),
+            (.hostUnreachable, icmp(far, 1), .theirs),
+            (.hostUnreachable, icmp(far, 13), .path),
+            (.hostUnreachable, nil, .path),
+            (.timeout, nil, .unknown),
+        ] as [(Unreachable, NetworkRefusal?, Party)])
+    func offenders(_ reason: Unreachable, _ refusal: NetworkRefusal?, _ expected: Party) throws {
+        #expect(try self.party(reason, refusal, gateway: Self.gateway) == expected)
+    }
+
+    @Test("A neighbour that is not found is theirs where there is no gateway between")
+    func onLink() throws {
+        #expect(try self.party(.hostUnreachable, Self.icmp(Self.own, 1), gateway: nil) == .theirs)
+    }
+
+    @Test(
+        "Every other reason has its party",
+        arguments: [
+            (Unreachable.noCarrier, Party.mine), (.noRoute, .mine), (.prohibited, .mine), (.monitorDown, .mine),
+            (.gatewaySilent, .gateway), (.resolverNoRoute, .mine), (.resolverTimeout, .resolver),
+            (.resolverFailed, .resolver), (.nameNotFound, .theirs), (.portal, .upstream), (.limited, .upstream),
+            (.tlsFailed, .theirs),
+        ])
+    func parties(_ reason: Unreachable, _ expected: Party) {
+        let report = RungReport(rung: reason.rung, status: .bad, reason: reason)
+        #expect(PartyJudge.party(of: report, nil, isNameWrong: true) == expected)
+    }
+
+    @Test("A name that a doubtful resolver does not know is the resolver's")
+    func doubtful() {
+        let report = RungReport(rung: .dns, status: .bad, reason: .nameNotFound)
+        #expect(PartyJudge.party(of: report, nil, isNameWrong: false) == .resolver)
+    }
+}

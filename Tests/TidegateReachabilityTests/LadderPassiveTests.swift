@@ -1,0 +1,105 @@
+internal import Synchronization
+internal import Testing
+internal import TidegateBus
+internal import TidegateModel
+internal import TidegateTestKit
+
+@testable internal import TidegateReachability
+
+/// What requests that succeeded leave behind for the ladder.
+struct LadderPassiveTests {
+    private let time = ManualTime()
+    private let evidence = PassiveEvidence()
+
+    private func succeeded(_ local: String, _ remote: String, tls: Bool = false, resolved: Bool = false) throws {
+        let phases = PhaseDurations(resolve: resolved ? .zero : nil, tls: tls ? .zero : nil)
+        let summary = AttemptSummary(
+            number: 1, method: "GET", status: 200, duration: .zero, phases: phases, remote: try address(remote),
+            local: try address(local))
+        self.tell(.attemptSucceeded(summary))
+    }
+
+    private func tell(_ change: TaskEvent.Change) {
+        self.evidence.receive(self.event(change))
+    }
+
+    private func event(_ change: TaskEvent.Change) -> Event {
+        var dice = SystemRandomNumberGenerator()
+        let id = TaskID(at: self.time.wall(), using: &dice)
+        let task = TaskEvent(id: id, kind: .data, change: change)
+        return Event(
+            sequence: 1, time: self.time.wall(), moment: self.time.monotonic(), occurrence: .task(task))
+    }
+
+    @Test("A success counts for 30 s, and only for the address it came from")
+    func lifetime() throws {
+        try self.succeeded("10.0.0.2", "198.51.100.2")
+        self.time.advance(by: .seconds(4))
+        let trace = self.evidence.fresh(from: try address("10.0.0.2"), at: self.time.monotonic())
+        #expect(trace.map { PassiveFindings($0, at: self.time.monotonic()).answered } == .seconds(4))
+        #expect(self.evidence.fresh(from: try address("10.0.0.3"), at: self.time.monotonic()) == nil)
+        #expect(self.evidence.fresh(from: nil, at: self.time.monotonic()) == nil)
+        self.time.advance(by: .seconds(27))
+        #expect(self.evidence.fresh(from: try address("10.0.0.2"), at: self.time.monotonic()) == nil)
+    }
+
+    @Test("Only TLS with an address of the wide world shows the internet; only a lookup shows the resolver")
+    func kinds() throws {
+        let own = try address("10.0.0.2")
+        try self.succeeded("10.0.0.2", "192.168.1.1", tls: true)
+        try self.succeeded("10.0.0.2", "8.8.8.8")
+        #expect(self.evidence.fresh(from: own, at: self.time.monotonic())?.internetAt == nil)
+        #expect(self.evidence.fresh(from: own, at: self.time.monotonic())?.resolvedAt == nil)
+        try self.succeeded("10.0.0.2", "8.8.8.8", tls: true, resolved: true)
+        let trace = self.evidence.fresh(from: own, at: self.time.monotonic())
+        #expect(trace?.internetAt != nil && trace?.resolvedAt != nil)
+        self.time.advance(by: .seconds(20))
+        try self.succeeded("10.0.0.2", "8.8.8.8")
+        self.time.advance(by: .seconds(20))
+        let later = self.evidence.fresh(from: own, at: self.time.monotonic())
+        #expect(later != nil && later?.internetAt == nil, "the answer is fresh, the handshake is not")
+    }
+
+    @Test("Many source addresses do not grow it; the quietest one goes")
+    func bound() throws {
+        for host in 1...20 {
+            self.time.advance(by: .milliseconds(1))
+            try self.succeeded("10.0.0.\(host)", "8.8.8.8")
+        }
+        #expect(self.evidence.fresh(from: try address("10.0.0.12"), at: self.time.monotonic()) == nil)
+        #expect(self.evidence.fresh(from: try address("10.0.0.13"), at: self.time.monotonic()) != nil)
+        #expect(self.evidence.fresh(from: try address("10.0.0.20"), at: self.time.monotonic()) != nil)
+    }
+
+    @Test("Trouble is told at most once a second")
+    func trouble() {
+        let counter = Counter()
+        let sink = TroubleSink { counter.add() }
+        let failed = TaskEvent.Change.attemptFailed(
+            AttemptSummary(number: 1, method: "GET", duration: .zero), .connectFailed, nil, isCharged: true)
+        for _ in 0..<100 { sink.receive(self.event(failed)) }
+        #expect(counter.count == 1)
+        self.time.advance(by: .seconds(1))
+        for _ in 0..<100 { sink.receive(self.event(failed)) }
+        sink.receive(self.event(.resumed))
+        #expect(counter.count == 2)
+    }
+
+    private final class Counter: Sendable {
+        private let value = Atomic<Int>(0)
+        var count: Int { self.value.load(ordering: .relaxed) }
+        func add() { self.value.add(1, ordering: .relaxed) }
+    }
+
+    @Test(
+        "What is global",
+        arguments: [
+            ("8.8.8.8", true), ("198.51.100.2", true), ("10.1.2.3", false), ("172.16.0.1", false), ("172.32.0.1", true),
+            ("192.168.0.1", false), ("100.64.0.1", false), ("100.128.0.1", true), ("127.0.0.1", false),
+            ("169.254.1.1", false), ("0.0.0.0", false), ("2001:db8::1", true), ("fd00::1", false), ("fe80::1", false),
+            ("::1", false), ("ff02::1", false),
+        ])
+    func global(_ text: String, _ isGlobal: Bool) throws {
+        #expect(try address(text).isGlobal == isGlobal)
+    }
+}

@@ -1,0 +1,73 @@
+internal import Synchronization
+internal import Testing
+internal import TidegateModel
+internal import TidegateReachability
+internal import TidegateResolver
+internal import TidegateTestKit
+
+/// A world with a monitor in it, and a climber whose packets stay inside.
+final class LadderRig: Sendable {
+    let world: World
+    let watcher: Watcher
+    let climber: LadderClimber
+    let web: ScriptedWebChecker
+
+    init(
+        _ world: World, names: [String: [IPAddress]] = [:], nameservers: [String] = ["10.0.0.1"],
+        internetCheck: InternetCheckPolicy = .off, web: ScriptedWebChecker = ScriptedWebChecker()
+    ) {
+        self.world = world
+        self.watcher = Watcher(world.here, names: names)
+        self.web = web
+        var settings = ResolverSettings()
+        settings.nameservers = nameservers.compactMap { IPAddress($0) }
+        let fixed = settings
+        let tools = LadderTools(time: TestTime(), onThreadStart: { world.here.enter() }, settings: { fixed })
+        self.climber = LadderClimber(
+            monitor: self.watcher.monitor, resolver: self.watcher.resolver, web: web, internetCheck: internetCheck,
+            time: TestTime(), tools: tools)
+    }
+
+    func explain(_ text: String, within limit: Duration = .seconds(5)) async throws -> Explanation {
+        await self.climber.explain(try ExplainTarget(text), within: limit)
+    }
+}
+
+extension Explanation {
+    func report(_ rung: Rung, _ family: AddressFamily = .ipv4) -> RungReport? {
+        self.ladders.first { $0.family == family }?.rungs.first { $0.rung == rung }
+    }
+}
+
+extension RungReport {
+    /// All evidence as one text, for a look into it.
+    var text: String { self.evidence.joined(separator: "; ") }
+}
+
+/// A checker that answers what a test tells it to.
+final class ScriptedWebChecker: WebChecker {
+    private struct State {
+        var answer: @Sendable (WebQuestion) -> WebAnswer
+        var questions: [WebQuestion] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ answer: @escaping @Sendable (WebQuestion) -> WebAnswer = { _ in WebAnswer(reached: .http, status: 204) }) {
+        self.state = Mutex(State(answer: answer))
+    }
+
+    func ask(_ question: WebQuestion) async -> WebAnswer {
+        let answer = self.state.withLock { state in
+            state.questions.append(question)
+            return state.answer
+        }
+        return answer(question)
+    }
+
+    func say(_ answer: @escaping @Sendable (WebQuestion) -> WebAnswer) {
+        self.state.withLock { $0.answer = answer }
+    }
+
+    var questions: [WebQuestion] { self.state.withLock { $0.questions } }
+}

@@ -1,0 +1,107 @@
+internal import Testing
+internal import TidegateModel
+internal import TidegateResolver
+
+@testable internal import TidegateReachability
+
+/// Whose fault it is that a name has no address.
+struct RungDNSTests {
+    private static let server = IPAddress(ipv4: 0x0A00_0001)
+    private static let routed = Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 77))
+    private static let good = DNSOutcome.answered([IPAddress(ipv4: 0xC633_6402)], timeToLive: .seconds(60))
+
+    private static func resolver(
+        _ outcome: DNSOutcome?, control: DNSOutcome? = nil, _ verdict: Verdict = routed, _ address: IPAddress = server
+    ) -> ResolverFindings {
+        ResolverFindings(
+            server: address, verdict: verdict, answers: outcome.map { [.a: $0] } ?? [:], control: control)
+    }
+
+    private static let noRoute = Verdict(level: .none, reason: .noRoute)
+
+    @Test(
+        "A name without an address",
+        arguments: [
+            ([resolver(.nameNotFound, control: good)], Unreachable?.some(.nameNotFound)),
+            ([resolver(.noData)], .nameNotFound),
+            ([resolver(.timedOut)], .resolverTimeout),
+            ([resolver(.failed(code: "SERVFAIL"))], .resolverFailed),
+            ([resolver(.refused, IPAddress(ipv4: 0x7F00_0035))], .resolverFailed),
+            ([resolver(nil, noRoute)], .resolverNoRoute),
+            ([resolver(.unreachable(nil))], .resolverNoRoute),
+            ([resolver(nil, noRoute), resolver(.timedOut)], .resolverTimeout),
+            ([resolver(.timedOut), resolver(.failed(code: "REFUSED"))], .resolverFailed),
+            ([resolver(.timedOut), resolver(.nameNotFound)], .nameNotFound),
+            ([], .resolverTimeout),
+        ] as [([ResolverFindings], Unreachable?)])
+    func failures(_ servers: [ResolverFindings], _ reason: Unreachable?) {
+        let findings = NameFindings(name: "api.test", system: .failure(.timedOut), servers: servers)
+        let report = DNSRung.judge(findings, family: .ipv4)
+        #expect(report.status == .bad && report.reason == reason, "\(report)")
+    }
+
+    private static func resolver(_ outcome: DNSOutcome?, _ verdict: Verdict) -> ResolverFindings {
+        self.resolver(outcome, control: nil, verdict)
+    }
+
+    private static func resolver(_ outcome: DNSOutcome?, _ address: IPAddress) -> ResolverFindings {
+        self.resolver(outcome, control: nil, self.routed, address)
+    }
+
+    @Test("Before anybody has answered nothing is known")
+    func silence() {
+        #expect(DNSRung.judge(NameFindings(name: "api.test"), family: .ipv4).status == .unknown)
+    }
+
+    @Test("The system's answer outweighs servers that fail, and each says its part")
+    func answers() throws {
+        let address = try address("198.51.100.2")
+        let findings = NameFindings(
+            name: "api.test", system: .success([address]),
+            servers: [
+                Self.resolver(.timedOut), Self.resolver(Self.good, try TidegateReachabilityTests.address("10.0.0.9")),
+            ])
+        let report = DNSRung.judge(findings, family: .ipv4)
+        #expect(report.status == .ok && report.reason == nil)
+        #expect(
+            report.evidence == [
+                "api.test is 198.51.100.2", "resolver 10.0.0.1: A no answer in time",
+                "resolver 10.0.0.9: A 198.51.100.2, TTL 60 s",
+            ])
+        let other = DNSRung.judge(findings, family: .ipv6)
+        #expect(other.status == .notApplicable && other.evidence.first == "api.test has no IPv6 address")
+    }
+
+    @Test("A server's answer does where the system's own is late")
+    func late() throws {
+        let findings = NameFindings(name: "api.test", servers: [Self.resolver(Self.good)])
+        #expect(DNSRung.judge(findings, family: .ipv4).status == .ok)
+    }
+
+    @Test("A stub at whose port nothing listens is this host's own")
+    func stub() throws {
+        let stub = Self.resolver(.refused, try address("127.0.0.53"))
+        let report = DNSRung.judge(NameFindings(name: "api.test", servers: [stub]), family: .ipv4)
+        #expect(report.reason == .resolverFailed)
+        #expect(
+            report.evidence == [
+                "resolver 127.0.0.53: A nothing listens at port 53, on this host itself (ECONNREFUSED)"
+            ])
+    }
+
+    @Test("Resolvers alone: one that answers anything is enough")
+    func condition() {
+        let answering = Self.resolver(nil, control: .nameNotFound)
+        #expect(DNSRung.judge(resolvers: [Self.resolver(nil, control: .timedOut), answering]).status == .ok)
+        #expect(DNSRung.judge(resolvers: [Self.resolver(nil, control: .timedOut)]).reason == .resolverTimeout)
+        #expect(DNSRung.judge(resolvers: [Self.resolver(nil, Self.noRoute)]).reason == .resolverNoRoute)
+    }
+
+    @Test("Who says that the name is wrong is believed only where he knows other names")
+    func blame() {
+        let known = NameFindings(name: "x.test", servers: [Self.resolver(.nameNotFound, control: Self.good)])
+        #expect(known.isNameWrong)
+        let ignorant = NameFindings(name: "x.test", servers: [Self.resolver(.nameNotFound, control: .nameNotFound)])
+        #expect(!ignorant.isNameWrong)
+    }
+}

@@ -1,0 +1,114 @@
+internal import Testing
+internal import TidegateModel
+internal import TidegateNetlink
+internal import TidegateSockets
+
+@testable internal import TidegateReachability
+
+/// Whether a gateway is there, by what its link knows and what it answers.
+struct RungGatewayTests {
+    private static let gateway = IPAddress(ipv4: 0x0A00_0001)
+    private static let path = NetworkPath(
+        interface: "eth0", index: 77, gateway: gateway, source: IPAddress(ipv4: 0x0A00_0002))
+    private static let passive = PassiveFindings(answered: .seconds(3), remote: IPAddress(ipv4: 0x0808_0808))
+
+    private static func findings(
+        _ state: KernelNeighbour.State?, _ poke: PokeOutcome? = nil, stuck: Bool = false, known: Bool = false
+    ) -> GatewayFindings {
+        var findings = GatewayFindings()
+        findings.neighbour = state.map { KernelNeighbour(gateway, on: 77, $0) }
+        findings.poke = poke
+        findings.isStuck = stuck
+        findings.wasReachable = known
+        return findings
+    }
+
+    private static let router = NetworkRefusal(offender: IPAddress(ipv4: 0x0A00_0009), type: 3, code: 13)
+
+    @Test(
+        "Every state of the neighbour and every outcome of a poke",
+        arguments: [
+            (findings(.reachable), RungReport.Status.ok, Unreachable?.none),
+            (findings(.permanent), .ok, nil),
+            (findings(.stale), .ok, nil),
+            (findings(.delay), .ok, nil),
+            (findings(.probe), .ok, nil),
+            (findings(.incomplete), .unknown, nil),
+            (findings(KernelNeighbour.State.none), .unknown, nil),
+            (findings(nil), .unknown, nil),
+            (findings(.failed), .bad, .gatewayUnresolved),
+            (findings(.failed, known: true), .bad, .gatewaySilent),
+            (findings(.noarp), .notApplicable, nil),
+            (findings(.incomplete, stuck: true), .bad, .gatewayUnresolved),
+            (findings(.stale, stuck: true, known: true), .bad, .gatewaySilent),
+            (findings(nil, .answered), .ok, nil),
+            (findings(.failed, .answered, stuck: true), .ok, nil),
+            (findings(.reachable, .unresolved(nil)), .bad, .gatewayUnresolved),
+            (findings(nil, .unresolved(nil), known: true), .bad, .gatewaySilent),
+            (findings(.reachable, .silent), .ok, nil),
+            (findings(.incomplete, .silent), .unknown, nil),
+            (findings(.stale, .refused(router)), .ok, nil),
+            (findings(nil, .failed(1)), .unknown, nil),
+        ] as [(GatewayFindings, RungReport.Status, Unreachable?)])
+    func table(_ findings: GatewayFindings, _ status: RungReport.Status, _ reason: Unreachable?) {
+        let report = GatewayRung.judge(Self.path, findings)
+        #expect(report.status == status && report.reason == reason, "\(report)")
+        #expect(report.rung == .gateway && !report.evidence.isEmpty)
+    }
+
+    @Test("A way without a gateway, and a link without neighbours, have nothing to ask")
+    func notApplicable() {
+        var path = Self.path
+        path.gateway = nil
+        #expect(GatewayRung.judge(path, Self.findings(nil)).status == .notApplicable)
+        var findings = Self.findings(nil)
+        findings.resolvesNeighbours = false
+        let report = GatewayRung.judge(Self.path, findings)
+        #expect(report.status == .notApplicable && report.evidence == ["eth0 resolves no neighbours (NOARP)"])
+    }
+
+    @Test("A gateway that does not answer us but forwards is good")
+    func traffic() {
+        let report = GatewayRung.judge(Self.path, Self.findings(.failed), passive: Self.passive)
+        #expect(report.status == .ok && report.reason == nil)
+        #expect(report.evidence.last == "a request to 8.8.8.8 succeeded 3 s ago, through this gateway")
+        let outweighed = GatewayRung.outweighed(
+            GatewayRung.judge(Self.path, Self.findings(.failed)), by: "traffic flows")
+        #expect(outweighed.status == .ok && outweighed.evidence.last == "traffic flows")
+    }
+
+    @Test("FAILED stays until REACHABLE, whatever the kernel tries in between")
+    func memory() {
+        var memory = NeighbourMemory()
+        let key = NeighbourKey(Self.gateway, on: 77)
+        func recalled() -> GatewayFindings {
+            var findings = GatewayFindings()
+            memory.recall(key, into: &findings)
+            return findings
+        }
+        memory.heard(KernelNeighbour(Self.gateway, on: 77, .stale))
+        #expect(!recalled().isStuck && !recalled().wasReachable)
+        memory.heard(KernelNeighbour(Self.gateway, on: 77, .reachable))
+        memory.heard(KernelNeighbour(Self.gateway, on: 77, .failed))
+        for state in [KernelNeighbour.State.incomplete, .none, .stale, .delay, .probe] {
+            memory.heard(KernelNeighbour(Self.gateway, on: 77, state))
+            #expect(recalled().isStuck, "\(state)")
+        }
+        #expect(recalled().wasReachable)
+        memory.heard(KernelNeighbour(Self.gateway, on: 77, .reachable))
+        #expect(!recalled().isStuck)
+        memory.keep([])
+        #expect(!recalled().wasReachable)
+    }
+
+    @Test("The evidence shows the neighbour as ip(8) does")
+    func evidence() {
+        var findings = Self.findings(.stale, .silent)
+        findings.neighbour?.linkLayerAddress = "02:00:00:00:00:01"
+        #expect(
+            GatewayRung.judge(Self.path, findings).evidence == [
+                "neighbour 10.0.0.1 dev eth0 lladdr 02:00:00:00:00:01 STALE",
+                "a UDP packet to port 9 was not answered",
+            ])
+    }
+}

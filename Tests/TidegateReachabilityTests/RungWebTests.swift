@@ -1,0 +1,104 @@
+internal import Testing
+internal import TidegateModel
+
+@testable internal import TidegateReachability
+
+/// What a look at a server says about the rungs tcp, tls and http.
+struct RungWebTests {
+    private static let own = IPAddress(ipv4: 0x0A00_0002)
+    private static let gateway = IPAddress(ipv4: 0x0A00_0001)
+    private static let path = NetworkPath(interface: "eth0", index: 77, gateway: gateway, source: own)
+
+    private static func failed(
+        _ error: FailureEvidence.SocketError?, _ refusal: NetworkRefusal? = nil, _ failure: TaskFailure = .connectFailed
+    ) -> WebAnswer {
+        WebAnswer(reached: .nothing, failure: failure, socketError: error, refusal: refusal)
+    }
+
+    private func judge(_ text: String, _ answer: WebAnswer?) throws -> [RungReport] {
+        let server = try address("198.51.100.2")
+        return WebRungs.judge(try ExplainTarget(text), answer, at: server, path: Self.path)
+    }
+
+    @Test(
+        "No connection",
+        arguments: [
+            (failed(.refused), Unreachable.refused), (failed(.reset), .refused),
+            (failed(.networkUnreachable), .hostUnreachable), (failed(.hostUnreachable), .hostUnreachable),
+            (failed(.timedOut), .timeout), (failed(nil, nil, .timedOut), .timeout), (failed(nil), .hostUnreachable),
+            (failed(.addressNotAvailable), .noSourceAddress), (failed(.prohibited), .prohibited),
+            (failed(.blackholed), .blackholed),
+        ] as [(WebAnswer, Unreachable)])
+    func connections(_ answer: WebAnswer, _ reason: Unreachable) throws {
+        let rungs = try self.judge("https://api.test/", answer)
+        #expect(rungs.map(\.rung) == [.tcp, .tls, .http])
+        #expect(rungs.map(\.status) == [.bad, .unknown, .unknown])
+        #expect(rungs[0].reason == reason)
+    }
+
+    @Test("An ICMP error is told with who sent it")
+    func offender() throws {
+        let refusal = NetworkRefusal(offender: Self.gateway, type: 3, code: 0)
+        let rungs = try self.judge("api.test:80", Self.failed(.networkUnreachable, refusal))
+        #expect(rungs[0].evidence.last == "10.0.0.1 (the gateway) says: no route (ICMP 3/0)")
+        let own = NetworkRefusal(offender: Self.own, type: 3, code: 1)
+        #expect(
+            try self.judge("api.test:80", Self.failed(.hostUnreachable, own))[0].evidence.last
+                == "10.0.0.2 (this host) says: host unreachable (ICMP 3/1)")
+    }
+
+    @Test(
+        "Beyond the connection",
+        arguments: [
+            (WebAnswer(reached: .tcp, failure: .tlsFailed, text: "certificate has expired"), [nil, .tlsFailed, nil]),
+            (WebAnswer(reached: .tcp, failure: .timedOut), [nil, .timeout, nil]),
+            (WebAnswer(reached: .tls, failure: .timedOut), [nil, nil, .timeout]),
+            (WebAnswer(reached: .tls, failure: .protocolError), [nil, nil, .httpError]),
+            (WebAnswer(reached: .http, status: 503), [nil, nil, .httpError]),
+            (WebAnswer(reached: .http, status: 404), [nil, nil, .httpError]),
+            (WebAnswer(reached: .http, status: 302, location: "/x"), [nil, nil, nil]),
+            (WebAnswer(reached: .http, status: 200), [nil, nil, nil]),
+        ] as [(WebAnswer, [Unreachable?])])
+    func later(_ answer: WebAnswer, _ reasons: [Unreachable?]) throws {
+        let rungs = try self.judge("https://api.test/", answer)
+        #expect(rungs.map(\.reason) == reasons, "\(rungs)")
+    }
+
+    @Test("A certificate is shown whether it is good or not")
+    func certificate() throws {
+        let certificate = CertificateSummary(
+            subject: "CN=api.test", issuer: "CN=Test CA", notAfter: "Nov 21 12:00:00 2026 GMT", names: ["api.test"])
+        let bad = WebAnswer(
+            reached: .tcp, failure: .tlsFailed, text: "certificate has expired", certificate: certificate)
+        let shown = [
+            "certificate of CN=api.test, for api.test", "signed by CN=Test CA", "valid until Nov 21 12:00:00 2026 GMT",
+        ]
+        #expect(try self.judge("https://api.test/", bad)[1].evidence == ["certificate has expired"] + shown)
+        let good = WebAnswer(reached: .http, status: 200, certificate: certificate)
+        #expect(try self.judge("https://api.test/", good)[1].evidence == shown)
+    }
+
+    @Test("Only the rungs that were asked for are climbed")
+    func depth() throws {
+        let answer = WebAnswer(reached: .tcp)
+        #expect(try self.judge("api.test", nil).map(\.status) == [.notApplicable, .notApplicable, .notApplicable])
+        #expect(try self.judge("api.test:80", answer).map(\.status) == [.ok, .notApplicable, .notApplicable])
+        #expect(try self.judge("api.test:443", WebAnswer(reached: .tls)).map(\.status) == [.ok, .ok, .notApplicable])
+        let plain = WebAnswer(reached: .http, status: 200)
+        #expect(try self.judge("http://api.test/", plain).map(\.status) == [.ok, .notApplicable, .ok])
+        #expect(try self.judge("https://api.test/", nil).map(\.status) == [.unknown, .unknown, .unknown])
+    }
+
+    @Test("A target is a host, a port or a URL, and what is wrong with it is quoted")
+    func targets() throws {
+        let url = try ExplainTarget("https://user:secret@API.test/x?y=1#z")
+        #expect(url.description == "https://api.test/x?y=1" && url.target.description == "api.test:443")
+        #expect(url.depth == .http && url.usesTLS)
+        #expect(try ExplainTarget("http://[2001:db8::1]:8080").url == "http://[2001:db8::1]:8080/")
+        #expect(try ExplainTarget("api.test").depth == nil)
+        #expect(try ExplainTarget("api.test:443").depth == .tls)
+        #expect(try ExplainTarget("api.test:22").depth == .tcp)
+        #expect(throws: TargetError.badPort("99999", of: "api.test:99999")) { try ExplainTarget("api.test:99999") }
+        #expect(throws: TargetError.self) { try ExplainTarget("ftp://api.test/") }
+    }
+}
