@@ -93,3 +93,10 @@ static inline int tg_peer_groups(int descriptor, uint32_t *groups, int capacity)
     socklen_t length = (socklen_t)capacity * sizeof *groups;
     return getsockopt(descriptor, SOL_SOCKET, 59, groups, &length) == 0 ? (int)(length / sizeof *groups) : -1;
 }
+
+/// A number that no other socket of this machine has had (SO_COOKIE, socket(7)); 0 where there is none.
+static inline uint64_t tg_socket_cookie(int descriptor) {
+    uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    return getsockopt(descriptor, SOL_SOCKET, 57, &cookie, &size) == 0 ? cookie : 0;
+}

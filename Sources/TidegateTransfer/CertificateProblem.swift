@@ -17,14 +17,15 @@ package enum CertificateProblem: Sendable, Hashable {
 
     /// The problem behind a verification result of OpenSSL's (X509_V_ERR_*, X509_STORE_CTX_get_error(3)).
     ///
-    /// `text` is what libcurl says. Nil where verification found nothing.
-    init?(verifyResult: Int, text: String) {
+    /// `text` is what libcurl says.
+    init(verifyResult: Int, text: String) {
         switch verifyResult {
-        case 0: return nil
+        // libcurl compares names itself, before it asks for a result: until then it is "unspecified".
+        case 0, 1: self = .wrongName
         case 9: self = .notYetValid
         case 10: self = .expired
-        case 18, 19: self = .selfSigned
-        case 2, 20, 21, 27: self = .unknownIssuer
+        case 18: self = .selfSigned
+        case 2, 19, 20, 21, 27: self = .unknownIssuer
         case 23: self = .revoked
         case 62, 64: self = .wrongName
         default: self = .other(text)

@@ -53,7 +53,7 @@ struct DialRecord {
 
     mutating func ended(_ end: DialEnd) {
         // The first of several equal ones was preferred by whoever ordered the addresses.
-        if let best = self.best, best.rank >= end.rank { return }
+        if let best = self.best, best.rank >= end.rank, best.address != end.address { return }
         self.best = end
     }
 }

@@ -15,10 +15,7 @@ struct DialSockets {
     /// A socket was opened to be connected.
     mutating func opened(_ descriptor: Int32, _ dial: Dial) {
         self.dials[descriptor] = dial
-        // Where the kernel has no queue for it there is less to tell, and nothing else is wrong.
-        if let family = dial.address?.family {
-            _ = tg_receive_errors(descriptor, family == .ipv4 ? AF_INET : AF_INET6, 1)
-        }
+        DialSockets.listen(descriptor, dial, isOn: true)
     }
 
     /// libcurl says what it waits for (CURL_POLL_*): nothing but room to write until the connection stands.
@@ -34,37 +31,58 @@ struct DialSockets {
     /// The connection stands.
     mutating func connected(_ descriptor: Int32) {
         guard !self.dials.isEmpty, let dial = self.dials.removeValue(forKey: descriptor) else { return }
-        if let family = dial.address?.family {
-            _ = tg_receive_errors(descriptor, family == .ipv4 ? AF_INET : AF_INET6, 0)
-        }
-        guard dial.slot.request?.id == dial.attempt else { return }
-        dial.slot.connected(to: dial.address)
+        DialSockets.listen(descriptor, dial, isOn: false)
+        if dial.isWanted { dial.slot.connected(to: dial.address) }
     }
 
     /// The socket is about to be closed; where it never became a connection, its slot is told why.
     mutating func closing(_ descriptor: Int32) {
-        guard !self.dials.isEmpty, let dial = self.dials.removeValue(forKey: descriptor) else { return }
-        guard dial.slot.request?.id == dial.attempt else { return }
-        dial.slot.dials.ended(self.end(of: descriptor, dial))
+        guard !self.dials.isEmpty, let dial = self.dials.removeValue(forKey: descriptor), dial.isWanted else { return }
+        dial.slot.dials.ended(DialSockets.end(of: descriptor, dial))
     }
 
-    /// Whom a slot waits for, where it waits.
-    func pending(of slot: Slot) -> DialEnd? {
-        for (descriptor, dial) in self.dials where dial.slot === slot { return self.end(of: descriptor, dial) }
-        return nil
+    /// libcurl may give up what has lasted too long: looks at it while it is there.
+    ///
+    /// libcurl closes a socket that has waited in vain without a word.
+    mutating func look(at now: MonotonicTime) {
+        for (descriptor, dial) in self.dials where dial.deadline <= now + .milliseconds(5) && dial.isOpen(descriptor) {
+            self.dials[descriptor]?.seen = DialSockets.end(of: descriptor, dial)
+        }
     }
 
-    private func end(of descriptor: Int32, _ dial: Dial) -> DialEnd {
+    /// Tells a slot about those of its tries that are still waiting, or were given up without a word.
+    func settle(_ slot: Slot) {
+        for (descriptor, dial) in self.dials where dial.slot === slot && dial.isWanted {
+            let end = dial.isOpen(descriptor) ? DialSockets.end(of: descriptor, dial) : dial.seen
+            slot.dials.ended(end ?? DialEnd(address: dial.address))
+        }
+    }
+
+    /// Forgets a slot's tries once libcurl has; the sockets that it closed without a word.
+    mutating func forget(_ slot: Slot) -> [Int32] {
+        guard !self.dials.isEmpty else { return [] }
+        let over = self.dials.filter { $0.value.slot === slot }.map(\.key)
+        for descriptor in over { self.dials[descriptor] = nil }
+        return over
+    }
+
+    // Where the kernel has no queue for it there is less to tell, and nothing else is wrong.
+    private static func listen(_ descriptor: Int32, _ dial: Dial, isOn: Bool) {
+        guard let family = dial.address?.family else { return }
+        _ = tg_receive_errors(descriptor, family == .ipv4 ? AF_INET : AF_INET6, isOn ? 1 : 0)
+    }
+
+    private static func end(of descriptor: Int32, _ dial: Dial) -> DialEnd {
         var end = DialEnd(address: dial.address, local: LocalAddress.of(descriptor), isImmediate: !dial.isWaiting)
         var info: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0, 0)
         let isKnown = withUnsafeMutableBytes(of: &info) {
             tg_tcp_info(descriptor, $0.assumingMemoryBound(to: UInt8.self).baseAddress) == 0
         }
         if isKnown { end.retransmits = Int(info.2) }
-        if let message = DialSockets.drain(descriptor) {
+        if let message = self.drain(descriptor) {
             end.refusal = message.refusal
             end.errorNumber = message.errorNumber
-        } else if !isKnown || info.0 != DialSockets.isSent {
+        } else if !isKnown || info.0 != self.isSent {
             // While it waits, libcurl's error number is that of another try.
             end.errorNumber = Int32(truncatingIfNeeded: dial.slot.easy.long(CURLINFO_OS_ERRNO))
         }
@@ -92,6 +110,18 @@ struct Dial {
     let slot: Slot
     let attempt: AttemptID
     let address: IPAddress?
+    /// When libcurl gives it up.
+    let deadline: MonotonicTime
+    /// Tells the socket from another one that has its number.
+    let cookie: UInt64
     /// Whether libcurl waits for it; where not, the kernel's answer came at once.
     var isWaiting = false
+    /// How it stood shortly before its end.
+    var seen: DialEnd?
+
+    /// Whether its attempt is still the slot's.
+    var isWanted: Bool { self.slot.request?.id == self.attempt }
+
+    /// Whether a descriptor is still this socket.
+    func isOpen(_ descriptor: Int32) -> Bool { self.cookie != 0 && tg_socket_cookie(descriptor) == self.cookie }
 }

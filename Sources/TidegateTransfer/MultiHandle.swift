@@ -75,6 +75,8 @@ final class CurlLog {
         case opened(Int32)
         /// A socket we opened is closed; the kernel has forgotten it, too.
         case closed(Int32)
+        /// A socket we opened, and that never became a connection, is closed; its number may be another one's by now.
+        case lost(Int32)
     }
 
     /// Sockets of this epoch that are not connected yet.

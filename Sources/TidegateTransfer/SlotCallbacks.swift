@@ -172,8 +172,11 @@ extension Slot {
         self.wire.hasOpened = true
         if self.stamps.socketOpened == nil { self.stamps.socketOpened = self.time.monotonic() }
         self.epoch?.log.note(.opened(descriptor))
-        if let id = self.request?.id {
-            self.epoch?.log.dials.opened(descriptor, Dial(slot: self, attempt: id, address: peer))
+        if let request = self.request {
+            let dial = Dial(
+                slot: self, attempt: request.id, address: peer,
+                deadline: self.stamps.started + request.connectTimeout, cookie: tg_socket_cookie(descriptor))
+            self.epoch?.log.dials.opened(descriptor, dial)
         }
         return descriptor
     }

@@ -49,16 +49,17 @@ extension Slot {
     }
 
     private func explain(_ code: CURLcode, _ outcome: inout AttemptOutcome) {
-        if !outcome.isConnected { outcome.dial = self.dials.best ?? self.epoch?.log.dials.pending(of: self) }
+        if !outcome.isConnected {
+            self.epoch?.log.dials.settle(self)
+            outcome.dial = self.dials.best
+        }
         // libcurl's number is that of the last try, and not of the one that counts.
         outcome.osError = outcome.dial?.errorNumber ?? Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO))
         outcome.socketError = FailureEvidence.SocketError(errorNumber: outcome.osError)
         outcome.text = self.text(code, outcome)
-        guard case .tlsFailed? = outcome.failure else { return }
-        let result = self.easy.long(CURLINFO_SSL_VERIFYRESULT)
-        outcome.certificateProblem = CertificateProblem(verifyResult: result, text: outcome.text)
-        // The chain is good, and libcurl still refuses the certificate.
-        if result == 0, code == CURLE_PEER_FAILED_VERIFICATION { outcome.certificateProblem = .wrongName }
+        guard code == CURLE_PEER_FAILED_VERIFICATION else { return }
+        outcome.certificateProblem = CertificateProblem(
+            verifyResult: self.easy.long(CURLINFO_SSL_VERIFYRESULT), text: outcome.text)
     }
 
     private func text(_ code: CURLcode, _ outcome: AttemptOutcome) -> String {

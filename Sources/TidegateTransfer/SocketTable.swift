@@ -44,6 +44,7 @@ struct SocketTable {
             switch entry.change {
             case .opened(let descriptor): self.open(descriptor, entry.epoch)
             case .closed(let descriptor): self.close(descriptor)
+            case .lost(let descriptor): self.lose(descriptor, entry.epoch)
             case .want(let descriptor, let what): self.want(descriptor, what, entry.epoch, on: loop)
             }
         }
@@ -68,9 +69,17 @@ struct SocketTable {
     private var touched: [Int32] = []
 
     private mutating func open(_ descriptor: Int32, _ epoch: Int) {
-        let index = self.makeIndex(descriptor)
-        self.entries[index] = Entry(epoch: epoch, isOurs: true)
+        // libcurl has closed whatever had the number before, and may not have said so.
+        self.close(descriptor)
+        self.entries[self.makeIndex(descriptor)] = Entry(epoch: epoch, isOurs: true)
         self.openCount += 1
+    }
+
+    private mutating func lose(_ descriptor: Int32, _ epoch: Int) {
+        guard let index = self.index(descriptor), self.entries[index].isOurs, self.entries[index].epoch == epoch else {
+            return
+        }
+        self.close(descriptor)
     }
 
     private mutating func close(_ descriptor: Int32) {

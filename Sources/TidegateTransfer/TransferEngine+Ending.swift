@@ -10,10 +10,10 @@ extension TransferEngine {
         slot.note(.broken)
     }
 
-    /// The try to connect that a running attempt waits for, or the failed one that came furthest; nil where it is
-    /// connected or over.
+    /// The try to connect of a running attempt that has come furthest so far; nil where it is connected or over.
     package func dial(of id: AttemptID) -> DialEnd? {
         guard let slot = self.slots[id], !slot.dials.isConnected, slot.wire.tries == 0 else { return nil }
-        return slot.epoch?.log.dials.pending(of: slot) ?? slot.dials.best
+        slot.epoch?.log.dials.settle(slot)
+        return slot.dials.best
     }
 }

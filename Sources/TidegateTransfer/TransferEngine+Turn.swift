@@ -75,6 +75,7 @@ extension TransferEngine {
         for epoch in self.epochs {
             epoch.takeTimer(at: self.now)
             guard let deadline = epoch.deadline, deadline <= self.now else { continue }
+            epoch.log.dials.look(at: self.now)
             self.guarding(epoch) { () throws(CurlError) in try epoch.timeOut() }
         }
     }
@@ -160,7 +161,10 @@ extension TransferEngine {
     /// Takes an attempt out of libcurl and frees its slot.
     func remove(_ slot: Slot, _ id: AttemptID) {
         let epoch = slot.epoch
-        if let epoch { self.guarding(epoch) { () throws(CurlError) in try epoch.remove(slot) } }
+        if let epoch {
+            self.guarding(epoch) { () throws(CurlError) in try epoch.remove(slot) }
+            for descriptor in epoch.log.dials.forget(slot) { epoch.log.note(.lost(descriptor)) }
+        }
         if case .descriptor(let descriptor)? = slot.request?.sink, slot.pause.contains(.sink) {
             self.blockedSinks.drop(slot.number, from: descriptor, on: self.loop)
         }

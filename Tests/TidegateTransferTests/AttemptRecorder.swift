@@ -2,6 +2,7 @@ internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
 internal import TidegateModel
+internal import TidegateTestKit
 internal import TidegateTransfer
 
 /// A transfer thread whose client does what the test says and remembers every report.
@@ -43,9 +44,13 @@ final class AttemptRecorder: Sendable {
         func stopping() {}
     }
 
-    init(reaction: @escaping Reaction = { _, _, _ in }) throws {
+    /// `namespace` is where its attempts are made; nil is the test's own.
+    init(in namespace: NetworkNamespace? = nil, reaction: @escaping Reaction = { _, _, _ in }) throws {
         let log = self.log
-        self.thread = try TransferThread { Client(engine: $0, log: log, reaction: reaction) }
+        self.thread = try TransferThread { engine in
+            namespace?.enter()
+            return Client(engine: engine, log: log, reaction: reaction)
+        }
     }
 
     deinit { self.thread.stop() }

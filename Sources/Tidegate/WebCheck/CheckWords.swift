@@ -66,7 +66,13 @@ enum CheckWords {
 }
 
 extension WebQuestion {
-    fileprivate var isSecure: Bool { self.depth == .tls || self.url.lowercased().hasPrefix("https:") }
+    fileprivate var isSecure: Bool {
+        switch self.depth {
+        case .tcp: false
+        case .tls: true
+        case .http: self.url.lowercased().hasPrefix("https:")
+        }
+    }
 }
 
 extension CertificateProblem {

@@ -1,0 +1,118 @@
+internal import Foundation
+
+/// A certificate authority of a test's own, with everything it made in a folder that goes with it (openssl(1)).
+public final class TestAuthority: Sendable {
+    /// A certificate with its key.
+    public struct Identity: Sendable {
+        /// The PEM file of the certificate.
+        public let certificate: String
+        /// The PEM file of its key.
+        public let key: String
+    }
+
+    /// When a certificate holds.
+    public enum Validity: String, Sendable, CaseIterable {
+        /// From last year on, for years.
+        case now = "20250101000000Z 20450101000000Z"
+        /// In January 2024.
+        case past = "20240101000000Z 20240201000000Z"
+        /// From 2044 on.
+        case future = "20440101000000Z 20450101000000Z"
+    }
+
+    /// The PEM file of the authority.
+    public let certificate: String
+    private let folder: URL
+
+    /// True where openssl(1) is there.
+    public static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") }
+
+    /// A new authority.
+    public init() async throws {
+        self.folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-ca-\(UUID().uuidString)")
+        self.certificate = self.folder.appendingPathComponent("ca.pem").path
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        let configuration = """
+            [ca]
+            default_ca=d
+            [d]
+            new_certs_dir=.
+            database=index.txt
+            serial=serial
+            default_md=sha256
+            policy=p
+            unique_subject=no
+            [p]
+            commonName=supplied
+            """
+        try await self.shell(
+            """
+            printf '%s\\n' '\(configuration)' > ca.cnf; : > index.txt; echo 01 > serial
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj '/CN=Test Authority' \
+              -keyout ca.key -out ca.pem
+            """)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: self.folder) }
+
+    /// Signs a certificate for DNS names.
+    public func sign(_ names: [String], _ validity: Validity = .now) async throws -> Identity {
+        let id = UUID().uuidString
+        let dates = validity.rawValue.split(separator: " ")
+        let list = names.map { "DNS:\($0)" }.joined(separator: ",")
+        try await self.shell(
+            """
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj '/CN=\(names[0])' \
+              -keyout \(id).key -out \(id).csr
+            printf 'subjectAltName=\(list)\\n' > \(id).ext
+            openssl ca -batch -config ca.cnf -cert ca.pem -keyfile ca.key -in \(id).csr -out \(id).pem -notext \
+              -startdate \(dates[0]) -enddate \(dates[1]) -extfile \(id).ext
+            """)
+        return self.identity(id)
+    }
+
+    /// Makes a certificate that is its own authority.
+    public func selfSigned(_ name: String) async throws -> Identity {
+        let id = UUID().uuidString
+        try await self.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj '/CN=\(name)' \
+              -addext subjectAltName=DNS:\(name) -keyout \(id).key -out \(id).pem
+            """)
+        return self.identity(id)
+    }
+
+    private func identity(_ id: String) -> Identity {
+        Identity(
+            certificate: self.folder.appendingPathComponent("\(id).pem").path,
+            key: self.folder.appendingPathComponent("\(id).key").path)
+    }
+
+    private func shell(_ script: String) async throws {
+        try await Program.expect(["sh", "-ec", "cd '\(self.folder.path)'\n\(script)"])
+    }
+}
+
+/// A TLS server that shows one certificate and answers every request with a status page (`openssl s_server -www`).
+public final class TestTLSServer: Sendable {
+    /// The port on 127.0.0.1.
+    public let port: UInt16
+    private let program: Program
+
+    /// Starts listening, and waits until it does.
+    public init(_ identity: TestAuthority.Identity) async throws {
+        let free = try LiveServer { _ in .respond() }
+        free.stop()
+        self.port = free.port
+        self.program = try Program([
+            "openssl", "s_server", "-accept", "127.0.0.1:\(self.port)", "-cert", identity.certificate, "-key",
+            identity.key, "-www",
+        ])
+        let program = self.program
+        guard await eventually({ program.outputSoFar.contains("ACCEPT") }) else {
+            throw Program.NotStarted(description: "s_server: \(program.errorsSoFar)")
+        }
+    }
+
+    deinit { self.program.signal(9) }
+}
