@@ -111,6 +111,17 @@ struct KernelTablesTests {
             (nil, 512, LinkFacts(), "ppp0", .tunnel), (nil, 1, LinkFacts(deviceType: "wlan"), "x", .wifi),
             (nil, 1, LinkFacts(deviceType: "wwan"), "x", .cellular), (nil, 1, LinkFacts(isWireless: true), "x", .wifi),
             (nil, 1, LinkFacts(), "rmnet0", .cellular), (nil, 1, LinkFacts(hasDevice: true), "eth0", .ethernet),
+            ("tun", 1, LinkFacts(), "tap0", .tunnel), ("netkit", 1, LinkFacts(), "eth0", .ethernet),
+            ("team", 1, LinkFacts(), "x", .bond), ("macvlan", 1, LinkFacts(), "x", .virtual),
+            ("vlan", 1, LinkFacts(hasDevice: true), "x", .virtual), ("wwan", 65534, LinkFacts(), "x", .cellular),
+            ("bridge", 1, LinkFacts(deviceType: "wlan"), "x", .bridge), (nil, 801, LinkFacts(), "mon0", .wifi),
+            (nil, 768, LinkFacts(deviceType: "wlan"), "x", .tunnel), (nil, 776, LinkFacts(), "sit0", .tunnel),
+            (nil, 519, LinkFacts(), "x", .cellular), (nil, 65534, LinkFacts(), "x", .tunnel),
+            (nil, 1, LinkFacts(deviceType: "vxlan"), "x", .tunnel), (nil, 1, LinkFacts(), "rev_rmnet0", .cellular),
+            (nil, 1, LinkFacts(), "ccmni1", .cellular), (nil, 1, LinkFacts(hasDevice: true), "wwan0", .cellular),
+            (nil, 1, LinkFacts(deviceType: "wlan"), "wwan0", .wifi),
+            (nil, 1, LinkFacts(deviceType: "gadget"), "usb0", .ethernet),
+            (nil, 1, LinkFacts(deviceType: "bluetooth", hasDevice: true), "bnep0", .ethernet),
             (nil, 1, LinkFacts(), "eth0", .virtual), (nil, 32, LinkFacts(), "ib0", .other),
         ] as [(String?, UInt16, LinkFacts, String, Link.Kind)])
     func kinds(word: String?, hardware: UInt16, facts: LinkFacts, name: String, expected: Link.Kind) {

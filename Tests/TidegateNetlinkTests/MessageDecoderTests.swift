@@ -78,6 +78,31 @@ struct MessageDecoderTests {
                         carrierLosses: 21)))
     }
 
+    @Test("A link has its other names, what it runs on and, as a VRF, its table")
+    func properties() {
+        var message = MessageBuilder.link()
+        message.add(3, text: "red")
+        message.add(5, word: 12)
+        var names = MessageBuilder(0, fixed: [])
+        names.add(53, text: "uplink")
+        names.add(53, text: "enp1s0")
+        message.add(52 | 0x8000, Array(names.bytes.dropFirst(16)))
+        var (info, data) = (MessageBuilder(0, fixed: []), MessageBuilder(0, fixed: []))
+        data.add(1, word: 10)
+        info.add(1, text: "vrf")
+        info.add(2, Array(data.bytes.dropFirst(16)))
+        message.add(18, Array(info.bytes.dropFirst(16)))
+        guard case .link(let link) = self.one(message.bytes) else {
+            Issue.record("no link")
+            return
+        }
+        #expect(link.alternativeNames == ["uplink", "enp1s0"])
+        #expect(link.lower == 12 && link.vrfTable == 10 && link.infoKind == "vrf")
+        message.add(37, word: 3)
+        guard case .link(let abroad) = self.one(message.bytes) else { return }
+        #expect(abroad.lower == nil, "an index of another namespace")
+    }
+
     @Test("A port that leaves its bridge is not a link that is gone")
     func bridgePort() {
         #expect(self.one(MessageBuilder.link(17, family: 7).bytes) == .ignored)
@@ -191,6 +216,35 @@ struct MessageDecoderTests {
     func truncated() {
         for message in RecordedMessages.all {
             for length in 0..<message.count { _ = MessageDecoder.decode(Array(message[..<length])) }
+        }
+    }
+
+    @Test("Rules, neighbours, settings and listed routes of any bytes decode without harm")
+    func fuzzedStories() {
+        var random = SplitMix(state: 3)
+        let types: [UInt16] = [32, 28, 29, 80, 24]
+        for _ in 0..<20_000 {
+            let size = [12, 1, 12, 4].randomElement(using: &random) ?? 12
+            let fixed = (0..<size).map { _ in UInt8.random(in: 0...12, using: &random) }
+            var message = MessageBuilder(types.randomElement(using: &random) ?? 32, fixed: fixed)
+            for _ in 0..<Int.random(in: 0...6, using: &random) {
+                let payload = (0..<Int.random(in: 0...17, using: &random)).map { _ in
+                    UInt8.random(in: 0...255, using: &random)
+                }
+                message.add(UInt16.random(in: 0...40, using: &random), payload)
+            }
+            var bytes = message.bytes
+            for _ in 0..<2 {
+                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            bytes.withUnsafeBytes { datagram in
+                _ = MessageDecoder.each(datagram) { message in
+                    _ = RuleDecoder.decode(message, in: .ipv4)
+                    _ = NeighbourDecoder.decode(message)
+                    _ = SettingsDecoder.decode(message)
+                    _ = RouteDecoder.listed(message, longest: 128, in: .ipv6)
+                }
+            }
         }
     }
 

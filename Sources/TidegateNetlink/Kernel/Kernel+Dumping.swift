@@ -9,6 +9,10 @@ extension Kernel {
     /// An interrupted dump is tried again, at once and then with a pause.
     func resync(_ news: inout KernelNews, reason: NetlinkEvent.ResyncReason) {
         let start = self.moment
+        defer {
+            let nonsense = self.query?.takeNonsense() ?? 0
+            if nonsense > 0 { news.events.append(.malformed(count: nonsense)) }
+        }
         for attempt in 1...Kernel.immediateTries {
             guard let query = self.query else { return }
             switch query.dump() {

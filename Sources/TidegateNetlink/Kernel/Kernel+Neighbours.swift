@@ -81,15 +81,18 @@ extension Kernel {
 
     private func readNeighbours(_ channel: NeighbourChannel) -> KernelNews {
         var news = KernelNews()
-        var (fresh, gone) = (0, 0)
+        var (fresh, gone, malformed) = (0, 0, 0)
         for _ in 0..<2048 {
-            let received = channel.receive { message in
+            let received = channel.receive(malformed: &malformed) { message in
                 guard let neighbour = NeighbourDecoder.decode(message) else { return }
                 if neighbour.state == .none { gone += 1 } else { fresh += 1 }
                 if self.neighbours.take(neighbour) { news.neighbours.append(neighbour) }
             }
             switch received {
-            case .datagram, .foreign: continue
+            case .datagram: continue
+            case .foreign:
+                malformed += 1
+                continue
             case .nothing: break
             case .overrun, .truncated:
                 self.health.overruns += 1
@@ -102,6 +105,7 @@ extension Kernel {
             break
         }
         if fresh > 0 { news.events.append(.received(.newneigh, count: fresh)) }
+        if malformed > 0 { news.events.append(.malformed(count: malformed)) }
         if gone > 0 { news.events.append(.received(.delneigh, count: gone)) }
         return news
     }

@@ -36,7 +36,7 @@ extension Kernel {
         var news = KernelNews()
         self.noticeSleep(&news)
         guard let monitor = self.monitor else { return news }
-        var tally = Tally()
+        var tally = Tally(malformed: self.query?.takeNonsense() ?? 0)
         var trouble: NetlinkSocket.Received?
         // Bounded, so that timers and commands get their turn in a storm; what is left wakes the thread again.
         for _ in 0..<2048 {

@@ -30,8 +30,10 @@ final class NeighbourChannel {
         self.socket.setFilter(program)
     }
 
-    func receive(_ body: (UnsafeMutablePointer<nlmsghdr>) -> Void) -> NetlinkSocket.Received {
-        self.socket.receive { _ = MessageDecoder.each($0, body) }
+    func receive(
+        malformed: inout Int, _ body: (UnsafeMutablePointer<nlmsghdr>) -> Void
+    ) -> NetlinkSocket.Received {
+        self.socket.receive { if !MessageDecoder.each($0, body) { malformed += 1 } }
     }
 
     // MARK: The filter

@@ -63,7 +63,7 @@ extension QueryChannel {
                     if !isEnd { body(message) }
                 }
             }
-            try QueryChannel.check(received)
+            try self.check(received)
         }
     }
 }

@@ -25,6 +25,8 @@ final class QueryChannel {
 
     let socket: NetlinkSocket
     private var sequence: UInt32 = 0
+    /// Messages that made no sense, or came from somebody else than the kernel, since somebody asked.
+    private var nonsense = 0
     private var writer = RequestWriter()
 
     init(_ options: KernelOptions) throws(NetlinkError) {
@@ -72,11 +74,11 @@ final class QueryChannel {
                     case .overrun: interrupted = true
                     case .link, .linkGone, .address, .addressGone, .route, .routeGone, .news, .ignored:
                         if let message = envelope.message { body(message) }
-                    case nil: break
+                    case nil: self.nonsense += 1
                     }
                 }
             }
-            try QueryChannel.check(received)
+            try self.check(received)
         }
         if let end { throw .failed(end) }
     }
@@ -90,9 +92,16 @@ final class QueryChannel {
         return self.sequence
     }
 
-    static func check(_ received: NetlinkSocket.Received) throws(QueryFailure) {
+    /// How many messages made no sense since the last call.
+    func takeNonsense() -> Int {
+        defer { self.nonsense = 0 }
+        return self.nonsense
+    }
+
+    func check(_ received: NetlinkSocket.Received) throws(QueryFailure) {
         switch received {
-        case .datagram, .foreign: return
+        case .datagram: return
+        case .foreign: self.nonsense += 1
         case .nothing: throw .failed(NetlinkError(operation: "asking the kernel", text: "no answer in time"))
         case .overrun, .truncated: throw .broken
         case .failed(let error): throw .failed(error)
@@ -147,7 +156,8 @@ final class QueryChannel {
                 }
             }
             switch received {
-            case .datagram, .foreign: continue
+            case .datagram: continue
+            case .foreign: self.nonsense += 1
             case .overrun, .truncated: return false
             case .nothing: throw NetlinkError(operation: "looking up routes", text: "no answer in time")
             case .failed(let error): throw error

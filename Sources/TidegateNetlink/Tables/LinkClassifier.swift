@@ -27,7 +27,7 @@ package enum LinkClassifier {
     ]
     private static let hardware: [UInt16: Link.Kind] = [
         772: .loopback, 512: .tunnel, 768: .tunnel, 769: .tunnel, 776: .tunnel, 778: .tunnel, 65534: .tunnel,
-        519: .cellular, 530: .cellular,
+        519: .cellular, 530: .cellular, 801: .wifi, 802: .wifi, 803: .wifi, 823: .tunnel,
     ]
     private static let deviceTypes: [String: Link.Kind] = [
         "wlan": .wifi, "wwan": .cellular, "bridge": .bridge, "bond": .bond, "vlan": .virtual, "vxlan": .tunnel,
