@@ -10,6 +10,7 @@ struct Targets {
         let monitor = try Monitor()
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         let finish = Finish(count: self.count)
+        monitor.bus.attach(finish)
         let watches = (0..<self.count).map { number in
             // 20.0.0.0/8 is as good as any: no packet is sent.
             let address = IPAddress(ipv4: 0x1400_0000 + UInt32(number) * 256 + 1)
@@ -23,8 +24,8 @@ struct Targets {
     }
 }
 
-/// Prints, in nanoseconds of CLOCK_MONOTONIC, every moment at which the last of so many has heard.
-private final class Finish: Sendable {
+/// Prints, in nanoseconds of CLOCK_MONOTONIC, every moment at which the last of so many has heard or was looked at.
+private final class Finish: EventSink {
     private let heardSoFar = Atomic<Int>(0)
     private let count: Int
 
@@ -32,6 +33,15 @@ private final class Finish: Sendable {
 
     func heard() {
         guard self.heardSoFar.add(1, ordering: .relaxed).newValue % self.count == 0 else { return }
+        self.tell()
+    }
+
+    func receive(_ event: Event) {
+        guard case .netlink(.lookedUp(let lookups)) = event.occurrence, lookups >= self.count else { return }
+        self.tell()
+    }
+
+    private func tell() {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         Self.say("\(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))")
