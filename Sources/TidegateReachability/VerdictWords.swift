@@ -39,10 +39,10 @@ public enum VerdictWords {
         }
     }
 
-    /// Whose failure it was, as a noun with what that means: `this host: its links, addresses and routes`.
+    /// Whose failure it was, with what that means: `the gateway: the router on this host's link`.
     public static func words(of party: Party) -> String {
         switch party {
-        case .mine: "mine: this host, its links, addresses and routes"
+        case .mine: "mine: this host, its network or the request itself"
         case .gateway: "the gateway: the router on this host's link"
         case .upstream: "upstream: the network behind the gateway"
         case .resolver: "the resolver: who turns names into addresses"

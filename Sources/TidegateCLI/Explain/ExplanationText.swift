@@ -10,7 +10,8 @@ enum ExplanationText {
         let page = Page(style)
         var lines = page.row("target", explanation.target, .strong)
         let addresses = explanation.addresses.map(\.description)
-        if addresses != [explanation.target] {
+        // A target that is an address has said it already.
+        if addresses.count != 1 || !explanation.target.contains(addresses[0]) {
             lines += page.row("addresses", addresses.isEmpty ? "none known" : addresses.joined(separator: ", "))
         }
         for ladder in explanation.ladders { lines += [""] + self.ladder(ladder, page) }

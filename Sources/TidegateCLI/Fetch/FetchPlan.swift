@@ -17,6 +17,8 @@ struct FetchPlan: Sendable {
 
     var items: [Item]
     var session: SessionConfiguration
+    /// Whom the requirement online goes by.
+    var internetCheck: InternetCheckPolicy
     /// True where the standard output carries a body.
     var writesBody: Bool
 
@@ -27,6 +29,7 @@ struct FetchPlan: Sendable {
         guard !urls.isEmpty else { throw ValidationError("there is nothing to fetch: the input file names no URL") }
         let places = try FetchPlan.places(options, urls)
         self.session = try FetchPlan.session(options)
+        self.internetCheck = try options.patience.values().internetCheck
         self.items = try zip(urls, places).map { url, place in
             var request = try FetchPlan.request(url, options)
             request.destination = place.destination(continues: options.continues)

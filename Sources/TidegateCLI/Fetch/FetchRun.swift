@@ -19,7 +19,9 @@ struct FetchRun: Sendable {
         let requests = try self.requests()
         let monitor: Monitor
         do {
-            monitor = try Monitor(MonitorConfiguration(session: self.plan.session))
+            var reachability = ReachabilityConfiguration()
+            reachability.internetCheck = self.plan.internetCheck
+            monitor = try Monitor(MonitorConfiguration(reachability: reachability, session: self.plan.session))
         } catch {
             throw Ending(.usage, "transfers cannot be made: \(error)")
         }

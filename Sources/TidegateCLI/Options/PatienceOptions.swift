@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import Tidegate
 internal import TidegateDaemon
-internal import TidegateModel
 
 /// How long a transfer waits, and how often it is tried.
 struct PatienceOptions: ParsableArguments {
@@ -19,8 +19,12 @@ struct PatienceOptions: ParsableArguments {
     @Option(name: .customLong("wait"), help: ArgumentHelp("Wait this long for a path.", valueName: "duration"))
     var patience = "10m"
 
-    @Option(help: ArgumentHelp("Wait for this: routed, unmetered, interface:NAME or none.", valueName: "requirement"))
+    @Option(
+        help: ArgumentHelp(
+            "Wait for this: routed, online, unmetered, interface:NAME or none.", valueName: "requirement"))
     var require: [String] = []
+
+    @OptionGroup var internetCheck: InternetCheckOptions
 
     @Flag(help: "Do not wait for a path: try at once.")
     var noGate = false
@@ -34,6 +38,8 @@ struct PatienceOptions: ParsableArguments {
         /// What the gate asks for; empty where there is no gate.
         var require: [Requirement]
         var patience: Duration?
+        /// Whom the requirement online goes by.
+        var internetCheck: InternetCheckPolicy
     }
 
     func values() throws -> Values {
@@ -49,7 +55,8 @@ struct PatienceOptions: ParsableArguments {
             deadline: try self.limit(self.maxTime, "--max-time"),
             connectTimeout: try OptionText.positive(self.connectTimeout, of: "--connect-timeout"),
             require: self.noGate ? [] : require.isEmpty ? [.routed] : require,
-            patience: try OptionText.duration(self.patience, of: "--wait").duration)
+            patience: try OptionText.duration(self.patience, of: "--wait").duration,
+            internetCheck: try self.internetCheck.policy(isAskedFor: require.contains(.online)))
     }
 
     func validate() throws { _ = try self.values() }

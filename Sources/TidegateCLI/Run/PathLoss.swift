@@ -18,7 +18,9 @@ struct PathLoss: Sendable {
         }
         if change.to.level == .unknown { return nil }
         if change.to.level < .routed { return VerdictWords.phrase(change.to, among: links) ?? "no path" }
-        guard let before = change.from.path, let after = change.to.path, !before.isSameWay(as: after) else { return nil }
+        guard let before = change.from.path, let after = change.to.path, !before.isSameWay(as: after) else {
+            return nil
+        }
         return "it moved from \(before.words) to \(after.words)"
     }
 

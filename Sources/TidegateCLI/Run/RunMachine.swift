@@ -45,6 +45,9 @@ struct RunMachine: Sendable {
     /// How long after a failure a loss of the path still explains it.
     static let grace: Duration = .seconds(2)
 
+    // SIGHUP, SIGINT, SIGQUIT and SIGTERM (signal(7)).
+    private static let endsByWish: Set<Int32> = [129, 130, 131, 143]
+
     private var state = State.waiting
     private var retries = 0
     private let retryLimit: Int
@@ -81,8 +84,10 @@ struct RunMachine: Sendable {
             return [.forward(number)]
         case .notStarted(let ending): return self.finish(ending.code.number, ending.message)
         case .ended(let code):
-            // Who was asked to end has ended; that is no failure to repeat.
-            guard code != 0, signal == nil else { return self.finish(code, nil) }
+            // Who was asked to end has ended; that is no failure to repeat. The keyboard may have asked it directly.
+            guard code != 0, signal == nil, !RunMachine.endsByWish.contains(code) else {
+                return self.finish(code, nil)
+            }
             if let lost { return self.retry(code, because: lost) }
             // Without a retry left, a loss would change nothing.
             guard self.retries < self.retryLimit else { return self.finish(code, nil) }

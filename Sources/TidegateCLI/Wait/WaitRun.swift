@@ -12,10 +12,16 @@ struct WaitRun: Sendable {
 
     /// What a condition lacks.
     private struct Missing: CustomStringConvertible {
-        let rung: String
+        let rung: Rung
+        /// Nil while an answer is awaited.
+        let reason: Unreachable?
         let sentence: String
 
-        var description: String { "\(self.rung): \(self.sentence)" }
+        // What a server says may be long, and is not to be obeyed by a terminal.
+        var description: String {
+            let text = Fold.printable("\(self.rung.rawValue): \(self.sentence)")
+            return text.count > 240 ? "\(text.prefix(239))…" : text
+        }
     }
 
     private let values: WaitOptions.Values
@@ -52,9 +58,10 @@ struct WaitRun: Sendable {
             let missing = self.missing(in: status, desk)
             if wait.observe(missing == nil, at: now) == .done { return .holds }
             if isOver, self.values.timeout != .zero || !desk.isAsking { return .timedOut(self.complaint(missing)) }
-            // While a change settles its words may waver; the rung does not.
-            if let missing, missing.rung != lastMissing?.rung, !isOver { self.note("waiting: \(missing)") }
-            lastMissing = missing
+            // A first answer may be a good one. While a change settles its words may waver; the rung does not.
+            let isAwaited = missing.map { $0.reason == nil } ?? false && desk.isAsking
+            if let missing, missing.rung != lastMissing?.rung, !isOver, !isAwaited { self.note("waiting: \(missing)") }
+            if !isAwaited || isOver { lastMissing = missing }
         }
         return .timedOut(lastMissing?.description ?? "interrupted")
     }
@@ -62,7 +69,8 @@ struct WaitRun: Sendable {
     // What the first unsatisfied condition lacks; nil where enough of them hold.
     private func missing(in status: ReachabilityStatus, _ desk: AskDesk) -> Missing? {
         if let why = self.look.monitor.blindness {
-            return Missing(rung: "monitor", sentence: "\(VerdictWords.phrase(.monitorDown)): \(why)")
+            return Missing(
+                rung: .monitor, reason: .monitorDown, sentence: "\(VerdictWords.phrase(.monitorDown)): \(why)")
         }
         var first: Missing?
         for condition in self.values.conditions {
@@ -70,8 +78,8 @@ struct WaitRun: Sendable {
             switch condition.evaluate(status, family: self.values.family, evidence: evidence) {
             case .satisfied:
                 if self.values.isAnyEnough { return nil }
-            case .unsatisfied(let rung, _, let sentence):
-                first = first ?? Missing(rung: rung.rawValue, sentence: sentence)
+            case .unsatisfied(let rung, let reason, let sentence):
+                first = first ?? Missing(rung: rung, reason: reason, sentence: sentence)
                 if !self.values.isAnyEnough { return first }
             }
         }

@@ -18,7 +18,21 @@ extension Configuration {
         var problems = ProblemList(file: file)
         var configuration = Configuration()
         problems.read(ConfigurationSchema.root, from: root, into: &configuration)
+        problems.refuseOnlineWithoutChecks(configuration, root)
         guard problems.problems.isEmpty else { throw ConfigurationError(problems.problems) }
         return configuration
+    }
+}
+
+extension ProblemList {
+    // A gate that nothing can open would hold a task until its patience ends.
+    fileprivate mutating func refuseOnlineWithoutChecks(_ configuration: Configuration, _ root: ConfigurationNode) {
+        guard !configuration.reachability.internetCheck.isEnabled else { return }
+        let gate = root.value(of: "transfers")?.value(of: "gate")?.value(of: "require")
+        let tasks = root.value(of: "tasks")?.elements.compactMap { $0.value(of: "require") } ?? []
+        for element in ([gate].compactMap(\.self) + tasks).flatMap(\.elements) {
+            guard case .scalar("online") = element.content else { continue }
+            self.add("\"online\" needs reachability.internet_check to be enabled", at: element)
+        }
     }
 }

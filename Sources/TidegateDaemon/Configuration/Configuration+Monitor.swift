@@ -23,11 +23,25 @@ extension Configuration {
         var sentinels = ReachabilityConfiguration.defaultSentinels
         if let addresses = self.reachability.ipv4Sentinels { sentinels[.ipv4] = addresses }
         if let addresses = self.reachability.ipv6Sentinels { sentinels[.ipv6] = addresses }
-        return try ReachabilityConfiguration(
+        var configuration = try ReachabilityConfiguration(
             sentinels: sentinels, targets: targets,
             excludedInterfaces: self.reachability.excludedInterfaces
                 ?? ReachabilityConfiguration.defaultExcludedInterfaces,
-            meteredInterfaces: self.reachability.meteredInterfaces ?? [])
+            meteredInterfaces: self.reachability.meteredInterfaces ?? [],
+            internetCheck: try self.reachability.internetCheck.policy())
+        configuration.mark = self.reachability.mark
+        configuration.uid = self.reachability.uid
+        return configuration
+    }
+}
+
+extension Configuration.InternetCheck {
+    fileprivate func policy() throws(ReachabilityConfigurationError) -> InternetCheckPolicy {
+        guard self.isEnabled else { return .off }
+        var urls: [InternetCheckURL] = []
+        for text in self.urls { urls.append(try InternetCheckURL(text)) }
+        guard let interval = self.interval else { return try InternetCheckPolicy(urls: urls) }
+        return try InternetCheckPolicy(urls: urls, interval: interval)
     }
 }
 

@@ -5,6 +5,7 @@ package struct Configuration: Sendable, Hashable {
     package var reachability = Reachability()
     package var transfers = Transfers()
     package var tasks: [ScheduledTask] = []
+    package var journal = Journal()
 
     /// The built-in defaults.
     package init() {}
@@ -16,6 +17,18 @@ package struct Configuration: Sendable, Hashable {
         package var ipv6Sentinels: [IPAddress]?
         package var targets: [NamedTarget] = []
         package var meteredInterfaces: [String]?
+        package var internetCheck = InternetCheck()
+        /// The mark of the sockets to judge for.
+        package var mark: UInt32?
+        /// The user of the sockets to judge for.
+        package var uid: UInt32?
+    }
+
+    /// Whether, where and how often the internet is looked for.
+    package struct InternetCheck: Sendable, Hashable {
+        package var isEnabled = false
+        package var urls: [String] = []
+        package var interval: Duration?
     }
 
     /// A target that is watched all the time.
@@ -68,6 +81,12 @@ package struct Configuration: Sendable, Hashable {
         package var retryCost: Double?
         package var connectCost: Double?
         package var refillPerSecond: Double?
+    }
+
+    /// The `journal` section: how long things are kept.
+    package struct Journal: Sendable, Hashable {
+        package var keepCompleted: Duration?
+        package var pathEvents: Duration?
     }
 
     /// The gate of tasks that say nothing of their own.

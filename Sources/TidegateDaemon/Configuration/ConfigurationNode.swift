@@ -35,4 +35,15 @@ struct ConfigurationNode: Sendable {
         case .section: "a section"
         }
     }
+
+    /// The piece under `key`; nil where this is no section or has no such key.
+    func value(of key: String) -> ConfigurationNode? {
+        guard case .section(let entries) = self.content else { return nil }
+        return entries.first { $0.key == key }?.value
+    }
+
+    /// The pieces of a list; none where this is none.
+    var elements: [ConfigurationNode] {
+        if case .list(let nodes) = self.content { nodes } else { [] }
+    }
 }

@@ -6,9 +6,10 @@ enum ConfigurationSchema {
     static let root: [Field<Configuration>] = [
         .section("reachability", \.reachability, Self.reachability),
         .section("transfers", \.transfers, Self.transfers),
+        .section("journal", \.journal, Self.journal),
         .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks),
         .notAvailable("modules"), .notAvailable("probe_targets"), .notAvailable("probes"),
-        .notAvailable("remote_write"), .notAvailable("journal"), .notAvailable("events"), .notAvailable("metrics"),
+        .notAvailable("remote_write"), .notAvailable("events"), .notAvailable("metrics"),
     ]
 
     // MARK: reachability
@@ -17,10 +18,17 @@ enum ConfigurationSchema {
         .section("interfaces", \.self, [.list("exclude", \.excludedInterfaces, .regularExpression)]),
         .section(
             "sentinels", \.self,
-            [.list("ipv4", \.ipv4Sentinels, .address(.ipv4)), .list("ipv6", \.ipv6Sentinels, .address(.ipv6))]),
+            [.list("ipv4", \.ipv4Sentinels, .sentinel(.ipv4)), .list("ipv6", \.ipv6Sentinels, .sentinel(.ipv6))],
+            check: Self.checkSentinels),
         .sections("targets", \.targets, blank: Configuration.NamedTarget(), Self.target, check: Self.checkTargets),
         .section("metered", \.self, [.list("interfaces", \.meteredInterfaces, .regularExpression)]),
-        .notAvailable("internet_check"),
+        .section("internet_check", \.internetCheck, Self.internetCheck, check: Self.checkInternetCheck),
+        .value("mark", \.mark, .mark), .value("uid", \.uid, .userID),
+    ]
+
+    static let internetCheck: [Field<Configuration.InternetCheck>] = [
+        .value("enabled", \.isEnabled, .truth), .list("urls", \.urls, .checkURL),
+        .value("interval", \.interval, ValueKind<Duration>.duration(atLeast: .seconds(10))),
     ]
 
     static let target: [Field<Configuration.NamedTarget>] = [
@@ -57,6 +65,13 @@ enum ConfigurationSchema {
         .list("require", \.require, .requirement), .value("patience", \.patience, .limit),
     ]
 
+    // MARK: journal
+
+    static let journal: [Field<Configuration.Journal>] = [
+        .value("keep_completed", \.keepCompleted, .duration(atLeast: .seconds(1))),
+        .value("path_events", \.pathEvents, .duration(atLeast: .seconds(1))),
+    ]
+
     // MARK: tasks
 
     static let task: [Field<ScheduledTask>] = [
@@ -86,6 +101,24 @@ enum ConfigurationSchema {
         for (task, node) in zip(tasks, nodes) where task.bodyFile != nil && task.download != nil {
             problems.add("\"body_file\" and \"download\" do not go together", at: node)
         }
+    }
+
+    @Sendable
+    private static func checkSentinels(
+        _ reachability: Configuration.Reachability, node: ConfigurationNode, problems: inout ProblemList
+    ) {
+        for (key, addresses) in [("ipv4", reachability.ipv4Sentinels), ("ipv6", reachability.ipv6Sentinels)] {
+            guard let list = node.value(of: key), addresses?.isEmpty == true, list.elements.isEmpty else { continue }
+            problems.add("expected one address at least; leave the key out for the built-in ones", at: list)
+        }
+    }
+
+    @Sendable
+    private static func checkInternetCheck(
+        _ check: Configuration.InternetCheck, node: ConfigurationNode, problems: inout ProblemList
+    ) {
+        guard check.isEnabled, node.value(of: "urls")?.elements.isEmpty ?? true else { return }
+        problems.add("checks are enabled without \"urls\" to ask", at: node)
     }
 
     @Sendable
@@ -127,6 +160,15 @@ extension ValueKind<String> {
             return text
         } catch {
             throw TextError(error.underlying)
+        }
+    }
+
+    fileprivate static let checkURL = ValueKind.text("a URL") { text throws(TextError) in
+        do throws(ReachabilityConfigurationError) {
+            _ = try InternetCheckURL(text)
+            return text
+        } catch {
+            throw TextError(error.description)
         }
     }
 

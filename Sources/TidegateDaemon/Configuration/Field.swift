@@ -52,12 +52,14 @@ struct Field<Section>: Sendable {
         }
     }
 
-    /// A key with a section of its own.
+    /// A key with a section of its own; `check` sees what no single key of it can tell.
     static func section<Inner: Sendable>(
-        _ key: String, _ place: Place<Section, Inner>, _ fields: [Field<Inner>]
+        _ key: String, _ place: Place<Section, Inner>, _ fields: [Field<Inner>],
+        check: @escaping @Sendable (Inner, ConfigurationNode, inout ProblemList) -> Void = { _, _, _ in }
     ) -> Field {
         Field(key: key, isRequired: false) { section, node, problems in
             problems.read(fields, from: node, into: &section[keyPath: place])
+            check(section[keyPath: place], node, &problems)
         }
     }
 

@@ -126,6 +126,47 @@ extension ValueKind<IPAddress> {
     }
 }
 
+extension ValueKind<IPAddress> {
+    /// An address that stands for the internet: one of another host, wherever it is.
+    static func sentinel(_ family: AddressFamily) -> ValueKind {
+        let address = ValueKind.address(family)
+        return ValueKind { node throws(TextError) in
+            let value = try address.parse(node)
+            guard !value.isLoopback, !value.isLinkLocal, !value.isMulticast, !value.isUnspecified else {
+                throw TextError("\"\(value)\" is no address that other networks could route")
+            }
+            return value
+        }
+    }
+}
+
+extension ValueKind<Bool> {
+    static let truth = ValueKind.text("true or false") { text throws(TextError) in
+        switch text {
+        case "true": true
+        case "false": false
+        default: throw TextError("expected true or false, found \"\(text)\"")
+        }
+    }
+}
+
+extension ValueKind<UInt32> {
+    /// A packet mark as iproute2 writes it: decimal, or hexadecimal after 0x.
+    static let mark = ValueKind.text("a mark") { text throws(TextError) in
+        let number = text.hasPrefix("0x") ? UInt32(text.dropFirst(2), radix: 16) : UInt32(text)
+        guard let number else { throw TextError("\"\(text)\" is not a mark: write one like 51820 or 0xca6c") }
+        return number
+    }
+
+    /// The number of a user; the largest means no user (chown(2)).
+    static let userID = ValueKind.text("a user's number") { text throws(TextError) in
+        guard let number = UInt32(text), number < .max else {
+            throw TextError("\"\(text)\" is not the number of a user")
+        }
+        return number
+    }
+}
+
 extension ValueKind<UInt16> {
     static let port = ValueKind.text("a port") { text throws(TextError) in
         guard let port = UInt16(text), port > 0 else { throw TextError("\"\(text)\" is not a port from 1 to 65535") }

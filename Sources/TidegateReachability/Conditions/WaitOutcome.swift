@@ -57,7 +57,7 @@ extension WaitCondition {
     // A resolver on this host or its link needs no default path, so what was found counts before what is below it.
     private static func rung(_ rung: Rung, _ evidence: ConditionEvidence, below: WaitOutcome) -> WaitOutcome {
         guard case .rungs(let reports) = evidence, !reports.isEmpty else {
-            return below.isSatisfied ? .unsatisfied(rung, nil, sentence: "no answer yet") : below
+            return below.isSatisfied ? .unsatisfied(rung, nil, sentence: rung.pendingWords) : below
         }
         let holds = reports.contains { $0.status == .ok || $0.status == .notApplicable }
         if holds, below.isSatisfied || rung == .dns { return .satisfied }
@@ -164,6 +164,16 @@ extension WaitOutcome {
 }
 
 extension Rung {
+    // What is missing while an answer is awaited.
+    fileprivate var pendingWords: String {
+        switch self {
+        case .gateway: "the gateway has not answered yet"
+        case .dns: "no resolver has answered yet"
+        case .internet: "no internet check has been answered yet"
+        case .monitor, .interface, .carrier, .address, .route, .tcp, .tls, .http: "no answer yet"
+        }
+    }
+
     fileprivate init(_ check: WaitCondition.HostCheck) {
         self =
             switch check {

@@ -53,7 +53,8 @@ enum ExplanationSamples {
     static let cableOut: Explanation = {
         let carrier = RungReport(
             rung: .carrier, status: .bad, reason: .noCarrier, evidence: ["eth0 is admin up and has operstate down"])
-        let rungs = [lower[0], lower[1], carrier]
+        let rungs =
+            [lower[0], lower[1], carrier]
             + unclimbed(.address, .route, .gateway, .dns, .internet, .tcp, .tls, .http)
         return explanation(
             "api.example.com:443", ipv4: rungs, ipv6: rungs, failure: carrier, party: .mine,
@@ -61,12 +62,14 @@ enum ExplanationSamples {
     }()
 
     static let portal: Explanation = {
-        let long = "http://portal.example/login?continue=" + String(repeating: "http%3A%2F%2Fexample.com%2Fa%2Fb", count: 4)
+        let long =
+            "http://portal.example/login?continue=" + String(repeating: "http%3A%2F%2Fexample.com%2Fa%2Fb", count: 4)
         let internet = RungReport(
             rung: .internet, status: .bad, reason: .portal,
             evidence: ["http://connectivity.example/generate_204 answered 302 with Location: \(long)"])
         return explanation(
-            "http://example.com/", "198.51.100.2", ipv4: lower + [route, gateway, dns, internet]
+            "http://example.com/", "198.51.100.2",
+            ipv4: lower + [route, gateway, dns, internet]
                 + unclimbed(.tcp) + [.init(rung: .tls, status: .notApplicable), .init(rung: .http, status: .unknown)],
             ipv6: noIPv6, failure: internet, party: .upstream,
             advice: "Open any http:// page in a browser and sign in at the captive portal.")
@@ -76,7 +79,7 @@ enum ExplanationSamples {
         let tls = RungReport(
             rung: .tls, status: .bad, reason: .tlsFailed,
             evidence: [
-                "certificate has expired: api.example.com until Nov 20 12:00:00 2025 GMT, signed by Example CA",
+                "certificate has expired: api.example.com until Nov 20 12:00:00 2025 GMT, signed by Example CA"
             ])
         return explanation(
             "https://api.example.com/", "198.51.100.2",

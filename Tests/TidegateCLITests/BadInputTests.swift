@@ -1,0 +1,136 @@
+import ArgumentParser
+import Testing
+import Tidegate
+
+@testable import TidegateCLI
+
+@Suite struct BadInputTests {
+    static let cases: [([String], String)] = [
+        (["explain"], "missing expected argument '<host[:port]|url>'"),
+        (
+            ["explain", "ftp://a.example/"],
+            "\"ftp\" in \"ftp://a.example/\" is not a scheme to explain: write http or https"
+        ),
+        (["explain", "http:///x"], "\"http:///x\" names no host"),
+        (["explain", "a.example:99999"], "\"99999\" in \"a.example:99999\" is not a port from 1 to 65535"),
+        (["explain", "https://a.example:0/"], "\"0\" in \"a.example:0\" is not a port from 1 to 65535"),
+        (["explain", "fe80::1%nosuch"], "the zone \"nosuch\" in \"fe80::1%nosuch\" names no interface"),
+        (["explain", "fe80::1%4294967295"], "the zone \"4294967295\" in \"fe80::1%4294967295\" names no interface"),
+        (["explain", "http://[fe80::1%nosuch]/"], "the zone \"nosuch\" in \"[fe80::1%nosuch]\" names no interface"),
+        (["explain", "http://::1/"], "\"::1\" in \"http://::1/\" has to stand in brackets: [::1]"),
+        (
+            ["explain", "https://b\u{FC}cher.example/"],
+            "\"b\u{FC}cher.example\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
+        ),
+        (
+            ["explain", "b\u{FC}cher.example:443"],
+            "\"b\u{FC}cher.example\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
+        ),
+        (["explain", "-4", "-6", "a.example"], "-4 and -6 exclude each other"),
+        (["explain", "a.example", "--timeout", "0"], "--timeout: \"0\" has to be longer than 0 and not inf"),
+        (
+            ["explain", "a.example", "--timeout", "soon"],
+            "--timeout: \"soon\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+        ),
+        (
+            ["explain", "a.example", "--internet-check", "a.example"],
+            "--internet-check: \"a.example\" is not an http:// or https:// URL"
+        ),
+        (["wait"], "there is nothing to wait for: give --for"),
+        (
+            ["wait", "--for", "online"],
+            "--for: \"online\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
+        ),
+        (["wait", "--for", "host:"], "--for: \"host:\" names no host"),
+        (["wait", "--for", "host"], "--for: \"host\" names no host"),
+        (["wait", "--for", "host::22"], "--for: \":22\" names no host"),
+        (["wait", "--for", "host:a:0"], "--for: \"0\" in \"a:0\" is not a port from 1 to 65535"),
+        (["wait", "--for", "host:a:65536/tls"], "--for: \"65536\" in \"a:65536\" is not a port from 1 to 65535"),
+        (["wait", "--for", "host:a/tcp"], "--for: the check \"tcp\" in \"host:a/tcp\" needs a port"),
+        (["wait", "--for", "gateway:v4"], "--for: \"v4\" in \"gateway:v4\" is too much: -4 and -6 choose the family"),
+        (
+            ["wait", "--for", "host:[fe80::1%nosuch]:22"],
+            "--for: the zone \"nosuch\" in \"[fe80::1%nosuch]:22\" names no interface"
+        ),
+        (
+            ["wait", "--for", "host:\u{444}.example"],
+            "--for: \"\u{444}.example\" has letters beyond ASCII: write the name in its encoded form, "
+                + "which begins with xn--"
+        ),
+        (
+            ["wait", "--for", "route", "--timeout", "5"],
+            "--timeout: \"5\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+        ),
+        (
+            ["wait", "--for", "route", "--timeout", "-1s"],
+            "missing value for '--timeout <duration>'"
+        ),
+        (
+            ["status", "--target", "fe80::1%nosuch"],
+            "--target: the zone \"nosuch\" in \"fe80::1%nosuch\" names no interface"
+        ),
+        (["run"], "there is no command to run: give it after --"),
+        (["run", "ls"], "there is no command to run: give it after --"),
+        (
+            ["run", "--for", "nonsense", "--", "ls"],
+            "--for: \"nonsense\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
+        ),
+        (["run", "--retry", "10000", "--", "ls"], "--retry: 10000 is not from 0 to 9999"),
+        (
+            ["run", "--retry", "many", "--", "ls"],
+            "the value 'many' is invalid for '--retry <n>'"
+        ),
+        (
+            ["run", "--timeout", "1 h", "--", "ls"],
+            "--timeout: \"1 h\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+        ),
+        (
+            ["fetch", "http://a/", "--require", "up"],
+            "--require: \"up\" is not one of none, routed, online, unmetered, interface:NAME"
+        ),
+    ]
+
+    @Test("What is wrong is quoted in one sentence, and ends with 2", arguments: Self.cases)
+    func messages(_ words: [String], _ sentence: String) {
+        do {
+            _ = try TidegateCommand.parseAsRoot(words)
+            Issue.record("\(words) was taken")
+        } catch {
+            let farewell = Farewell(error, parsedBy: TidegateCommand.self)
+            #expect(farewell.complaint == "tidegate: \(sentence)")
+            #expect(farewell.code == 2 && farewell.answer == nil)
+        }
+    }
+
+    @Test(
+        "A zone may be a name or a number, and what is unusual but right is taken",
+        arguments: [
+            ["explain", "fe80::1%lo"], ["explain", "fe80::1%1"], ["explain", "http://[fe80::1%lo]:8080/x?y#z"],
+            ["explain", "HTTPS://User:secret@A.Example"], ["explain", "xn--bcher-kva.example"],
+            ["wait", "--for", "host:[fe80::1%lo]:22"], ["wait", "--for", "carrier:nosuch0"],
+            ["run", "--timeout", "inf", "--retry", "0", "--", "ls", "--for"],
+        ])
+    func accepted(_ words: [String]) {
+        #expect(throws: Never.self) { _ = try TidegateCommand.parseAsRoot(words) }
+    }
+
+    @Test("A URL loses what is nobody's business, and keeps the rest")
+    func subjects() throws {
+        #expect(try ExplainSubject("HTTPS://user:secret@A.Example/x?y#z").url == "https://a.example/x?y")
+        #expect(try ExplainSubject("http://[::1]:8080").url == "http://[::1]:8080")
+        #expect(try ExplainSubject("http://[::1]:8080").target.description == "[::1]:8080")
+        #expect(try ExplainSubject("https://a.example/").target.port == 443)
+        #expect(try ExplainSubject("a.example").url == nil)
+        #expect(try ExplainSubject("https://a.example:443/").explainTarget().target.description == "a.example:443")
+    }
+
+    @Test("The internet is asked at the usual addresses only where it is asked for by name")
+    func internetCheck() throws {
+        #expect(try WaitOptions.parse(["--for", "route"]).values().internetCheck == .off)
+        #expect(
+            try WaitOptions.parse(["--for", "internet"]).values().internetCheck.urls.map(\.text)
+                == InternetCheckOptions.usual)
+        let own = try WaitOptions.parse(["--for", "internet", "--internet-check", "http://a.example/204"]).values()
+        #expect(own.internetCheck.urls.map(\.text) == ["http://a.example/204"])
+    }
+}

@@ -1,0 +1,67 @@
+import Synchronization
+import Testing
+import Tidegate
+import TidegateTestKit
+
+@testable import TidegateCLI
+
+@Suite struct AskTests {
+    private func moment(_ milliseconds: UInt64) -> MonotonicTime {
+        MonotonicTime(nanoseconds: milliseconds * 1_000_000)
+    }
+
+    private static let none = Verdict(level: .none, reason: .noAddress)
+    private static let up = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: none, links: [])
+    private static let down = Samples.status(none, ipv4: none, ipv6: none, links: [])
+
+    @Test("The pause between questions grows from 1 s to 10 s while the ways stay as they are")
+    func growing() {
+        var rhythm = AskRhythm()
+        let ways = Ways(Self.up)
+        var asked: [UInt64] = []
+        for time in stride(from: UInt64(0), through: 60_000, by: 250)
+        where rhythm.isDue(on: ways, at: self.moment(time)) {
+            rhythm.asked(on: ways, at: self.moment(time))
+            asked.append(time)
+        }
+        #expect(asked == [0, 1000, 3000, 7000, 15_000, 25_000, 35_000, 45_000, 55_000])
+    }
+
+    @Test("Another way is asked on at once, but never more than four times a second")
+    func otherWays() {
+        var rhythm = AskRhythm()
+        rhythm.asked(on: Ways(Self.up), at: self.moment(0))
+        #expect(!rhythm.isDue(on: Ways(Self.down), at: self.moment(200)))
+        #expect(rhythm.isDue(on: Ways(Self.down), at: self.moment(250)))
+        rhythm.asked(on: Ways(Self.down), at: self.moment(300))
+        // The pause starts from its beginning again.
+        #expect(rhythm.isDue(on: Ways(Self.down), at: self.moment(1300)))
+    }
+
+    @Test("A level that internet checks raised is no other way")
+    func levels() {
+        var online = Samples.routed
+        online.level = .online
+        #expect(Ways(Self.up) == Ways(Samples.status(online, ipv4: online, ipv6: Self.none, links: [])))
+        #expect(Ways(Self.up) != Ways(Self.down))
+    }
+
+    @Test("An answer counts on the ways that it was found on, and no others")
+    func evidence() async throws {
+        let count = Atomic<Int>(0)
+        let found = ConditionEvidence.rungs([RungReport(rung: .gateway, status: .ok)])
+        let desk = AskDesk([.gateway, .carrier(interface: nil)]) { _, _ in
+            count.add(1, ordering: .relaxed)
+            return found
+        } onAnswer: {
+        }
+        #expect(desk.evidence(for: .gateway, in: Self.up) == .pending)
+        desk.askAround(Self.up, at: self.moment(0))
+        desk.askAround(Self.up, at: self.moment(10))
+        #expect(await eventually { !desk.isAsking })
+        #expect(count.load(ordering: .relaxed) == 1)
+        #expect(desk.evidence(for: .gateway, in: Self.up) == found)
+        #expect(desk.evidence(for: .gateway, in: Self.down) == .pending)
+        #expect(desk.evidence(for: .carrier(interface: nil), in: Self.up) == .pending)
+    }
+}
