@@ -109,19 +109,4 @@ import TidegateModel
         var atOnce = StableWait(required: .zero)
         #expect(atOnce.observe(true, at: moment(1)) == .done)
     }
-
-    @Test("An answer of a server that does not know HEAD is an answer")
-    func hostChecks() {
-        func result(_ status: Int?, _ failure: TaskFailure?) -> TaskResult {
-            var result = Samples.result(failure == nil ? .success : .failure, failure)
-            result.status = status
-            return result
-        }
-        #expect(HostChecks.judge(result(200, nil), isAnyAnswerGood: false) == .passed)
-        #expect(HostChecks.judge(result(405, .httpStatus), isAnyAnswerGood: false) == .passed)
-        #expect(HostChecks.judge(result(503, .httpStatus), isAnyAnswerGood: false) == .failed(.httpError))
-        #expect(HostChecks.judge(result(503, .httpStatus), isAnyAnswerGood: true) == .passed)
-        #expect(HostChecks.judge(result(nil, .tlsFailed), isAnyAnswerGood: true) == .failed(.tlsFailed))
-        #expect(HostChecks.judge(result(nil, .deadlineExceeded), isAnyAnswerGood: true) == .failed(.timeout))
-    }
 }
