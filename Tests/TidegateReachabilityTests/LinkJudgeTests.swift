@@ -83,6 +83,77 @@ struct LinkJudgeTests {
         }
     }
 
+    @Test("A link goes by every name that it has")
+    func names() {
+        var link = KernelLink.make("enp1s0")
+        link.alternativeNames = ["veth-uplink", "wan"]
+        let judged = Surroundings.of([link], []).links[77]
+        #expect(judged?.isExcluded == true, "a pattern for one of its names")
+        #expect(judged?.isNamed("wan") == true && judged?.isNamed("enp1s0") == true && judged?.isNamed("lo") == false)
+        #expect(judged?.alternativeNames == ["veth-uplink", "wan"])
+    }
+
+    // MARK: Metered
+
+    /// A way out beside whatever else there is.
+    private func metered(
+        _ link: KernelLink, among others: [KernelLink] = [], configured: Set<UInt32> = []
+    ) throws -> Metered {
+        let addresses = others.map { KernelAddress.make("10.0.\($0.index).2/24", on: $0.index) }
+        let surroundings = Surroundings.of([link] + others, addresses)
+        return MeteredJudge(surroundings, configured: configured).metered(
+            try #require(surroundings.links[link.index]))
+    }
+
+    private func link(
+        _ kind: Link.Kind, _ index: UInt32 = 77, on lower: UInt32? = nil,
+        _ change: (inout KernelLink) -> Void = { _ in }
+    ) -> KernelLink {
+        var link = KernelLink.make("x\(index)", index: index, kind: kind)
+        link.lower = lower
+        change(&link)
+        return link
+    }
+
+    @Test(
+        "What is configured comes before any guess; of the kinds, cellular costs",
+        arguments: [
+            (Link.Kind.cellular, Metered.guessYes), (.ethernet, .guessNo), (.wifi, .guessNo), (.bridge, .guessNo),
+            (.tunnel, .guessNo), (.virtual, .guessNo), (.other, .guessNo),
+        ])
+    func kinds(kind: Link.Kind, guess: Metered) throws {
+        #expect(try self.metered(self.link(kind)) == guess)
+        #expect(try self.metered(self.link(kind), configured: [77]) == .yes)
+    }
+
+    @Test("A network over a phone by Bluetooth costs")
+    func tether() throws {
+        #expect(try self.metered(self.link(.ethernet) { $0.isTether = true }) == .guessYes)
+    }
+
+    @Test("A tunnel costs what it runs over; where that is unknown, the worst that it can run over")
+    func tunnels() throws {
+        let (wired, radio) = (self.link(.ethernet, 2), self.link(.cellular, 3))
+        #expect(try self.metered(self.link(.tunnel, on: 2), among: [wired, radio]) == .guessNo)
+        #expect(try self.metered(self.link(.tunnel, on: 3), among: [wired, radio]) == .guessYes)
+        #expect(try self.metered(self.link(.tunnel), among: [wired, radio]) == .guessYes)
+        #expect(try self.metered(self.link(.tunnel), among: [wired]) == .guessNo)
+        #expect(try self.metered(self.link(.tunnel), among: [wired], configured: [2]) == .guessYes)
+        #expect(try self.metered(self.link(.tunnel, on: 2), among: [wired], configured: [2]) == .guessYes)
+        let dead = self.link(.cellular, 3) { $0.flags = 0 }
+        #expect(try self.metered(self.link(.tunnel), among: [wired, dead]) == .guessNo)
+        let inner = self.link(.tunnel, 4, on: 3)
+        #expect(try self.metered(self.link(.tunnel, on: 4), among: [inner, wired, radio]) == .guessYes)
+        #expect(try self.metered(self.link(.tunnel, on: 4), among: [self.link(.tunnel, 4, on: 77)]) == .guessNo)
+    }
+
+    @Test("What is cut out of a link costs what the link costs")
+    func virtual() throws {
+        let radio = self.link(.cellular, 3)
+        #expect(try self.metered(self.link(.virtual, on: 3), among: [radio]) == .guessYes)
+        #expect(try self.metered(self.link(.virtual), among: [radio]) == .guessNo)
+    }
+
     @Test("There are at least four built-in sentinels of each family, IPv4 in both halves")
     func sentinels() throws {
         let sentinels = ReachabilityConfiguration().sentinels

@@ -3,9 +3,10 @@ package import TidegateModel
 
 // What `explain` wants to know beyond the verdict; asked for on demand, never kept.
 extension Kernel {
-    // What makes defaults (RTPROT_* of linux/rtnetlink.h): redirect, kernel, boot, static, ra, dhcp, keepalived.
-    // 0 would mean any, and with it the whole table; what a routing daemon made is found as the route that matched.
-    private static let protocols: [UInt8] = [1, 2, 3, 4, 9, 16, 18]
+    // What makes defaults (RTPROT_* of linux/rtnetlink.h): kernel, boot, static, dhcp, keepalived, and advertisements
+    // (ra) for IPv6. 0 would mean any, and with it the whole table; what a routing daemon made is found as the route
+    // that matched.
+    private static let protocols: [AddressFamily: [UInt8]] = [.ipv4: [2, 3, 4, 16, 18], .ipv6: [2, 3, 4, 16, 18, 9]]
     // RTN_BLACKHOLE, RTN_UNREACHABLE, RTN_PROHIBIT.
     private static let refusingTypes: [Int32: UInt8] = [22: 6, 113: 7, 13: 8]
     // Where there are more tables than this, nobody reads the list.
@@ -103,7 +104,7 @@ extension Kernel {
     ) throws(QueryFailure) -> [KernelDefault] {
         var defaults: [KernelDefault] = []
         for table in tables {
-            for number in Kernel.protocols {
+            for number in Kernel.protocols[family] ?? [] {
                 defaults += try query.routes(family, RouteFilter(table: table, routeProtocol: number), longest: 1)
             }
         }

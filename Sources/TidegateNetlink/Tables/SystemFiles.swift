@@ -1,5 +1,4 @@
 internal import Glibc
-package import TidegateModel
 
 /// Small files of the system's that the kernel or the administrator keeps.
 package enum SystemFiles {
@@ -15,23 +14,6 @@ package enum SystemFiles {
             deviceType: type.map(String.init),
             isWireless: self.exists("\(folder)/wireless") || self.exists("\(folder)/phy80211"),
             hasDevice: self.exists("\(folder)/device"))
-    }
-
-    /// The resolvers of /etc/resolv.conf (resolv.conf(5)), in order; 127.0.0.1 where there is none, as glibc has it.
-    package static func resolvers() -> [IPAddress] {
-        let found = self.resolvers(in: self.text("/etc/resolv.conf") ?? "")
-        return found.isEmpty ? [IPAddress(ipv4: 0x7F00_0001)] : found
-    }
-
-    /// The `nameserver` lines of a resolv.conf.
-    ///
-    /// Zones given by interface name are left out, and with them the address.
-    package static func resolvers(in text: String) -> [IPAddress] {
-        text.split(whereSeparator: \.isNewline).compactMap { line in
-            let words = line.split(whereSeparator: \.isWhitespace)
-            guard words.count >= 2, words[0] == "nameserver" else { return nil }
-            return IPAddress(String(words[1]))
-        }
     }
 
     /// How long the machine has slept since it was started: CLOCK_BOOTTIME runs on meanwhile, CLOCK_MONOTONIC does not.
