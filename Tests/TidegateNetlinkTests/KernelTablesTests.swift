@@ -128,12 +128,4 @@ struct KernelTablesTests {
         let link = KernelLink(index: 7, name: name, flags: 0, hardwareType: hardware, infoKind: word)
         #expect(LinkClassifier.kind(of: link) { facts } == expected)
     }
-
-    @Test("Resolvers are the nameserver lines of resolv.conf")
-    func resolvers() {
-        let text =
-            "# nameserver 9.9.9.9\nsearch example.com\nnameserver 10.0.0.1\n nameserver\t2001:db8::1 \nnameserver x\n"
-        #expect(SystemFiles.resolvers(in: text).map(\.description) == ["10.0.0.1", "2001:db8::1"])
-        #expect(SystemFiles.resolvers(in: "").isEmpty)
-    }
 }
