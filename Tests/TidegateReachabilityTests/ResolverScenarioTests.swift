@@ -5,6 +5,7 @@ internal import TidegateBus
 internal import TidegateModel
 internal import TidegateNetlink
 internal import TidegateResolver
+internal import TidegateTestKit
 
 @testable internal import TidegateReachability
 

@@ -1,5 +1,4 @@
 internal import CLdns
-
 internal import Glibc
 internal import TidegateModel
 
