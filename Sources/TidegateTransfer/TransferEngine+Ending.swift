@@ -16,4 +16,9 @@ extension TransferEngine {
         slot.epoch?.log.dials.settle(slot)
         return slot.dials.best
     }
+
+    /// Whether a running attempt has a TCP connection.
+    package func isConnected(_ id: AttemptID) -> Bool {
+        self.slots[id].map { $0.dials.isConnected || $0.wire.tries > 0 } ?? false
+    }
 }

@@ -122,11 +122,14 @@ extension SessionCore {
             let nothing = LiveAttempt(id: AttemptID(rawValue: 0), number: 0, started: self.now, before: .unknown)
             return AttemptEnd(nothing, failure, text, at: self.now)
         }
+        var end = AttemptEnd(live, failure, text, at: self.now)
         if live.isLaunched {
             live.progress = self.engine.progress(of: live.id) ?? live.progress
+            end.outcome.progress = live.progress
+            end.outcome.dial = self.engine.dial(of: live.id)
+            end.outcome.isConnected = self.engine.isConnected(live.id)
             self.engine.detach(live.id)
         }
-        let end = AttemptEnd(live, failure, text, at: self.now)
         self.account(end, record)
         return end
     }

@@ -33,13 +33,32 @@ extension SessionCore {
     /// Judges whose failure the attempt's was, and remembers it for the result.
     func attribute(_ end: AttemptEnd, _ record: TaskRecord) -> Attribution? {
         guard let failure = end.failure else { return nil }
-        let evidence = FailureEvidence(
-            failure: failure, status: end.outcome.head?.status, socketError: end.outcome.socketError,
-            resolveFailure: end.resolveFailure, before: end.live.before,
-            after: record.desk?.verdict(for: end.outcome.contact?.remote) ?? .unknown)
-        let blame = Attribution.judge(evidence)
+        let blame = Attribution.judge(self.failureEvidence(end, failure, record))
         record.tally.attribution = blame
         return blame
+    }
+
+    private func failureEvidence(_ end: AttemptEnd, _ failure: TaskFailure, _ record: TaskRecord) -> FailureEvidence {
+        let (outcome, dial) = (end.outcome, end.outcome.dial)
+        // Behind a proxy the verdict is the proxy's, and so is the address.
+        let after = record.desk?.verdict(for: outcome.peer) ?? .unknown
+        var before = end.live.before
+        before.path = self.pathBefore(end, after, record)
+        return FailureEvidence(
+            failure: failure, phase: end.phase, status: outcome.head?.status, socketError: outcome.socketError,
+            refusal: outcome.refusal, peer: outcome.peer, local: outcome.contact?.local ?? dial?.local,
+            isImmediate: dial?.isImmediate ?? false, unanswered: dial.map { $0.retransmits + 1 } ?? 0,
+            resolveFailure: end.resolveFailure, words: failure == .tlsFailed ? end.text : "", before: before,
+            after: after, peers: self.peers(of: record, end))
+    }
+
+    // Where the best way is still the same, another address's own way is no change of path.
+    private func pathBefore(_ end: AttemptEnd, _ after: Verdict, _ record: TaskRecord) -> NetworkPath? {
+        if end.live.contact != nil { return end.live.path }
+        guard let best = record.desk?.verdict(for: nil).path, let first = end.live.before.path,
+            best.isSameWay(as: first)
+        else { return end.live.before.path }
+        return after.path
     }
 
     func attribution(of failure: TaskFailure, _ record: TaskRecord) -> Attribution? {

@@ -92,6 +92,7 @@ extension SessionCore {
         for clock in [TaskClocks.Clock.pause, .grace, .silence, .look] { record.clocks.appoint(clock, at: nil) }
         self.tellProgress(record, isLast: end.failure == nil)
         self.countBody(live, end, record)
+        self.notePeer(end, record)
         var phases = end.outcome.phases
         phases.resolve = live.resolve
         record.tally.phases = phases

@@ -19,6 +19,8 @@ final class SessionCore: TransferClient {
     let proxy: Target?
     var queue: AdmissionQueue
     var budgets = OriginTable<RetryBudget>()
+    /// Who could be reached lately.
+    var peers = PeerLedger()
     /// Origins that asked to be left alone for a while.
     var restingUntil = OriginTable<MonotonicTime>()
     var attempts: [AttemptID: TaskRecord] = [:]
