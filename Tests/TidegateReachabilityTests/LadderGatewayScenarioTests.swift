@@ -7,7 +7,7 @@ internal import TidegateTestKit
 @Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
 struct LadderGatewayScenarioTests {
     private static let dark =
-        "table netdev dark { chain in { type filter hook ingress device p0 priority 0; policy drop; } }"
+        "table netdev dark { chain in { type filter hook ingress device p0 priority 0; policy drop; }; }"
 
     private func darken(_ world: World) throws { try world.there.run(["nft", Self.dark]) }
 
@@ -55,7 +55,7 @@ struct LadderGatewayScenarioTests {
     func pokeDropped() async throws {
         let world = try World()
         try world.there.run([
-            "nft", "table inet quiet { chain in { type filter hook input priority 0; udp dport 9 drop; } }",
+            "nft", "table inet quiet { chain in { type filter hook input priority 0; udp dport 9 drop; }; }",
         ])
         let rig = LadderRig(world)
         let explanation = try await rig.explain("198.51.100.2", within: .seconds(2))

@@ -98,7 +98,7 @@ struct RungDNSTests {
     }
 
     @Test("Who says that the name is wrong is believed only where he knows other names")
-    func blame() {
+    func belief() {
         let known = NameFindings(name: "x.test", servers: [Self.resolver(.nameNotFound, control: Self.good)])
         #expect(known.isNameWrong)
         let ignorant = NameFindings(name: "x.test", servers: [Self.resolver(.nameNotFound, control: .nameNotFound)])

@@ -85,7 +85,9 @@ private struct Look {
             return RungReport(rung: .tcp, status: .unknown, evidence: [self.words("could not be asked")])
         }
         let reason = WebRungs.connectFailure(self.answer)
-        var evidence = ["\(place): \(self.words(VerdictWords.phrase(reason)))"]
+        let phrase = VerdictWords.phrase(reason)
+        // Who refused is said below, with the part that he plays.
+        var evidence = ["\(place): \(self.answer.refusal == nil ? self.words(phrase) : phrase)"]
         if let refusal = self.answer.refusal {
             let own = self.answer.local ?? self.path?.source
             evidence.append(LadderWords.refusal(refusal, own: own, gateway: self.path?.gateway))

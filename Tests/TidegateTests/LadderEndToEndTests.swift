@@ -1,0 +1,151 @@
+import Testing
+import Tidegate
+import TidegateBus
+import TidegateModel
+import TidegateNetlink
+import TidegateReachability
+import TidegateResolver
+import TidegateTestKit
+
+/// The whole ladder between real hosts: kernel, gateway, name server, portal, web server.
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(1)))
+struct LadderEndToEndTests {
+    private static let names: [String: [IPAddress]] = [
+        "check.test": [IPAddress(ipv4: 0xC633_6402)], "api.test": [IPAddress(ipv4: 0xC633_6402)],
+    ]
+
+    private let hosts: ThreeHosts
+
+    init() throws { self.hosts = try ThreeHosts() }
+
+    /// A web server that says 204 to everything, or, as a portal, sends everybody to its login.
+    private func serve(_ namespace: NetworkNamespace, port: Int, _ answer: String) throws -> RunningCommand {
+        let configuration = """
+            daemon off; master_process off; pid /dev/null; error_log /dev/null; events {}
+            http { access_log off; server { listen \(port); listen [::]:\(port); location / { \(answer) } } }
+            """
+        // nginx reads its configuration from a file only; it has it after a moment, and then the file can go.
+        let script = #"f=$(mktemp); printf %s "$1" > "$f"; (sleep 3; rm -f "$f") & exec nginx -e stderr -c "$f""#
+        return try namespace.start(["sh", "-c", script, "sh", configuration])
+    }
+
+    private func climber(_ urls: [String]) throws -> LadderClimber {
+        let hosts = self.hosts
+        let time = SystemClocks()
+        let resolver = ScriptedResolver(Self.names)
+        let monitor = ReachabilityMonitor(
+            ReachabilityConfiguration(), bus: EventBus(time: time), resolver: resolver, time: time,
+            kernel: KernelOptions(onThreadStart: { hosts.here.enter() }))
+        var settings = ResolverSettings()
+        settings.nameservers = [IPAddress(ipv4: 0x0A00_0001)]
+        let fixed = settings
+        let policy = try InternetCheckPolicy(isEnabled: false, urls: urls.map { try InternetCheckURL($0) })
+        return LadderClimber(
+            monitor: monitor, resolver: resolver, web: AttemptWebChecker(onThreadStart: { hosts.here.enter() }),
+            internetCheck: policy, time: time,
+            tools: LadderTools(time: time, onThreadStart: { hosts.here.enter() }, settings: { fixed }))
+    }
+
+    private func explain(
+        _ text: String, urls: [String] = [], within limit: Duration = .seconds(5)
+    ) async throws -> Explanation {
+        try await self.climber(urls).explain(try ExplainTarget(text), within: limit)
+    }
+
+    private func report(_ explanation: Explanation, _ rung: Rung) throws -> RungReport {
+        try #require(explanation.ladders.first?.rungs.first { $0.rung == rung })
+    }
+
+    private func isListening(_ climber: LadderClimber, _ text: String) async throws -> Bool {
+        let target = try Target(text)
+        for _ in 0..<50 {
+            if await climber.host(target, .tcp, within: .seconds(1)) == .passed { return true }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return false
+    }
+
+    @Test("A web server that answers is climbed to the top")
+    func top() async throws {
+        let server = try self.serve(self.hosts.far, port: 80, "return 204;")
+        let climber = try self.climber(["http://check.test/generate_204"])
+        #expect(try await self.isListening(climber, "198.51.100.2:80"))
+        let explanation = await climber.explain(try ExplainTarget("http://198.51.100.2/"), within: .seconds(5))
+        #expect(explanation.firstFailure == nil && explanation.party == nil, "\(explanation)")
+        #expect(try self.report(explanation, .internet).status == .ok)
+        #expect(try self.report(explanation, .tcp).evidence.first?.contains("from 10.0.0.2") ?? false)
+        #expect(try self.report(explanation, .http).evidence.first?.hasPrefix("status 204") ?? false)
+        #expect(await climber.internet(.ipv4).status == .ok)
+        #expect(await climber.host(try Target("198.51.100.2:80"), .http, within: .seconds(2)) == .passed)
+        #expect(await climber.host(try Target("198.51.100.2:81"), .tcp, within: .seconds(2)) == .failed(.refused))
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("A captive portal is named with the page that it sends people to, although HTTPS only fails")
+    func portal() async throws {
+        let portal = try self.serve(self.hosts.gateway, port: 8080, "return 302 http://portal.test/login;")
+        try ThreeHosts.filter(
+            self.hosts.gateway,
+            """
+            table ip portal {
+                chain in { type nat hook prerouting priority -100; iif p0 tcp dport 80 redirect to :8080; }
+                chain f { type filter hook forward priority 0; policy drop; }
+            }
+            """)
+        let climber = try self.climber(["http://check.test/generate_204", "https://check.test/"])
+        #expect(try await self.isListening(climber, "10.0.0.1:8080"))
+        let explanation = await climber.explain(try ExplainTarget("http://198.51.100.2/"), within: .seconds(3))
+        let report = try self.report(explanation, .internet)
+        #expect(report.reason == .portal, "\(report)")
+        #expect(report.evidence.first == "a captive portal answers: it sends people to http://portal.test/login")
+        #expect(explanation.firstFailure?.rung == .internet && explanation.party == .upstream)
+        #expect(explanation.advice.contains("http://portal.test/login"))
+        withExtendedLifetime(portal) {}
+    }
+
+    @Test("HTTP without HTTPS is limited")
+    func limited() async throws {
+        let server = try self.serve(self.hosts.far, port: 80, "return 204;")
+        try ThreeHosts.filter(
+            self.hosts.gateway,
+            "table ip t { chain f { type filter hook forward priority 0; tcp dport 443 drop; }; }")
+        let climber = try self.climber(["http://check.test/generate_204", "https://check.test/"])
+        #expect(try await self.isListening(climber, "198.51.100.2:80"))
+        let explanation = await climber.explain(try ExplainTarget("198.51.100.2:443"), within: .seconds(2))
+        #expect(try self.report(explanation, .internet).reason == .limited)
+        #expect(explanation.firstFailure?.rung == .internet)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("A closed port is theirs, without any ICMP error")
+    func closed() async throws {
+        let explanation = try await self.explain("198.51.100.2:81")
+        #expect(explanation.firstFailure?.reason == .refused && explanation.party == .theirs, "\(explanation)")
+        #expect(try self.report(explanation, .tcp).evidence.last == "no ICMP error came with it")
+    }
+
+    @Test("A dead host on their own link is theirs, and the router that says so is named")
+    func deadHost() async throws {
+        let explanation = try await self.explain("198.51.100.99:80", within: .seconds(6))
+        #expect(explanation.firstFailure?.reason == .hostUnreachable && explanation.party == .theirs)
+        #expect(
+            try self.report(explanation, .tcp).evidence.last
+                == "10.0.0.1 (the gateway) says: host unreachable (ICMP 3/1)")
+        #expect(try self.report(explanation, .gateway).status == .ok)
+    }
+
+    @Test("A gateway without a route is upstream's failure")
+    func upstream() async throws {
+        let explanation = try await self.explain("203.0.113.1:80")
+        #expect(explanation.firstFailure?.rung == .tcp && explanation.party == .upstream, "\(explanation)")
+    }
+
+    @Test("Where everything vanishes behind the gateway, nothing tells whose it is")
+    func silence() async throws {
+        try ThreeHosts.filter(
+            self.hosts.gateway, "table inet t { chain f { type filter hook forward priority 0; policy drop; }; }")
+        let explanation = try await self.explain("198.51.100.2:80", within: .seconds(2))
+        #expect(explanation.firstFailure?.reason == .timeout && explanation.party == .unknown, "\(explanation)")
+        #expect(try self.report(explanation, .gateway).status == .ok)
+    }
+}
