@@ -92,8 +92,9 @@ package final class Endpoint: Sendable {
         let count = self.inFlight.wrappingAdd(1, ordering: .relaxed).newValue
         defer { self.inFlight.wrappingSubtract(1, ordering: .relaxed) }
         let question = Question(
-            method: request.head.method.rawValue, target: request.head.path ?? "", accept: request.headers.accepted)
-        let answer = self.answers.answer(question, inFlight: count)
+            method: request.head.method.rawValue, target: request.head.path ?? "",
+            accept: request.headers.list(.accept), acceptEncoding: request.headers.list(.acceptEncoding))
+        let answer = await self.answers.answer(question, inFlight: count)
         self.bus.publish(.daemon(.requestAnswered(handler: answer.handler.rawValue, status: answer.status)))
         // A client that stops reading would keep its buffers and its place for ever.
         let timer = channel.eventLoop.scheduleTask(in: .init(self.configuration.writeTimeout)) {
@@ -154,8 +155,8 @@ extension EndpointError {
 
 extension HTTPFields {
     // Several fields of one name are one list (RFC 9110 5.3).
-    fileprivate var accepted: String? {
-        let values = self[values: .accept]
+    fileprivate func list(_ name: HTTPTypes.HTTPField.Name) -> String? {
+        let values = self[values: name]
         return values.isEmpty ? nil : values.joined(separator: ",")
     }
 }

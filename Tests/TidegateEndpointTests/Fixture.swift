@@ -51,8 +51,11 @@ struct Fixture {
             configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time)
     }
 
-    func ask(_ method: String, _ target: String, accept: String? = nil, inFlight: Int = 1) -> Answer {
-        self.answers.answer(Question(method: method, target: target, accept: accept), inFlight: inFlight)
+    func ask(
+        _ method: String, _ target: String, accept: String? = nil, encoding: String? = nil, inFlight: Int = 1
+    ) async -> Answer {
+        let question = Question(method: method, target: target, accept: accept, acceptEncoding: encoding)
+        return await self.answers.answer(question, inFlight: inFlight)
     }
 
     /// Runs the endpoint for as long as `body` takes; passes the bound addresses.

@@ -9,9 +9,10 @@ struct Answers: Sendable {
     let bus: EventBus
     let recorder: MetricsRecorder
     let time: any TimeSource
+    let scrapes = ScrapeDesk()
 
     /// The answer to a request; `inFlight` counts it too.
-    func answer(_ question: Question, inFlight: Int) -> Answer {
+    func answer(_ question: Question, inFlight: Int) async -> Answer {
         guard let route = Route(path: question.path, telemetryPath: self.configuration.telemetryPath) else {
             return Answer(.other, status: 404, line: "There is nothing at this path.")
         }
@@ -25,12 +26,12 @@ struct Answers: Sendable {
             answer.fields = [("retry-after", "1")]
             return answer
         }
-        return self.answer(route, question, inFlight: inFlight)
+        return await self.answer(route, question, inFlight: inFlight)
     }
 
-    private func answer(_ route: Route, _ question: Question, inFlight: Int) -> Answer {
+    private func answer(_ route: Route, _ question: Question, inFlight: Int) async -> Answer {
         switch route {
-        case .metrics: self.metrics(accept: question.accept, inFlight: inFlight)
+        case .metrics: await self.metrics(question, inFlight: inFlight)
         case .page: self.page()
         case .healthy: Answer(.healthy, line: "Tidegate is healthy.")
         case .ready:
@@ -43,8 +44,19 @@ struct Answers: Sendable {
         }
     }
 
-    private func metrics(accept: String?, inFlight: Int) -> Answer {
-        let format = ContentNegotiation.format(accept: accept)
+    private func metrics(_ question: Question, inFlight: Int) async -> Answer {
+        let order = ScrapeDesk.Order(
+            format: ContentNegotiation.format(accept: question.accept), names: question.values(of: "name[]"),
+            isCompressed: Gzip.isAccepted(by: question.acceptEncoding))
+        let body = await self.scrapes.exposition(order) { self.exposition(order, inFlight: inFlight) }
+        // No exposition begins like this, so that the body itself says whether it was compressed.
+        let isCompressed = body.starts(with: Gzip.mark)
+        var answer = Answer(.metrics, contentType: order.format.contentType, body: body)
+        answer.fields = [("vary", "Accept, Accept-Encoding")] + (isCompressed ? [("content-encoding", "gzip")] : [])
+        return answer
+    }
+
+    private func exposition(_ order: ScrapeDesk.Order, inFlight: Int) -> [UInt8] {
         let subscribers = self.bus.statistics().map { kind, statistics in
             ScrapeInputs.Subscriber(
                 label: kind.label, queued: statistics.queued, capacity: statistics.capacity, dropped: statistics.dropped
@@ -54,10 +66,8 @@ struct Answers: Sendable {
             now: self.time.monotonic(), status: self.view.status(), targetNames: self.configuration.targetNames,
             session: self.view.sessionStatistics(), subscribers: subscribers.sorted { $0.label < $1.label },
             process: ProcessReader(time: self.time).sample(), requestsInFlight: inFlight)
-        let body = self.recorder.exposition(of: inputs, in: format)
-        var answer = Answer(.metrics, contentType: format.contentType, body: body)
-        answer.fields = [("vary", "Accept, Accept-Encoding")]
-        return answer
+        let body = self.recorder.exposition(of: inputs, in: order.format, choice: FamilyChoice(names: order.names))
+        return order.isCompressed ? Gzip.compress(body) ?? body : body
     }
 
     private func page() -> Answer {

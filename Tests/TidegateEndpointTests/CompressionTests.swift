@@ -1,0 +1,103 @@
+import Foundation
+import Synchronization
+import Testing
+import TidegateBus
+import TidegateMetrics
+import TidegateTestKit
+
+@testable import TidegateEndpoint
+
+@Suite struct CompressionTests {
+    private let fixture = Fixture()
+
+    @Test("What is compressed comes back as it was from another gzip", arguments: [0, 1, 1000, 1_000_000])
+    func roundTrip(_ count: Int) async throws {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
+        let compressed = try #require(Gzip.compress(bytes))
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(compressed).write(to: file)
+        let digests = try await Program.expect(["sh", "-c", "gzip -dc < \(file.path) | sha256sum"])
+        try Data(bytes).write(to: file)
+        #expect(digests == (try await Program.expect(["sh", "-c", "sha256sum < \(file.path)"])))
+    }
+
+    @Test(
+        "Only who asks for gzip gets it",
+        arguments: [
+            ("gzip", true), ("deflate, gzip;q=0.5, br", true), ("GZIP", true), ("gzip; q=1", true),
+            (nil, false), ("", false), ("*", false), ("gzip;q=0", false), ("gzip;q=0.0", false), ("x-gzip", false),
+            ("identity", false), ("gzip;q=nonsense", false), (";;,,", false),
+        ] as [(String?, Bool)])
+    func negotiation(_ header: String?, _ expected: Bool) async {
+        let answer = await self.fixture.ask("GET", "/metrics", encoding: header)
+        #expect(answer.body.starts(with: Gzip.mark) == expected)
+        #expect(answer.fields.contains { $0 == ("content-encoding", "gzip") } == expected)
+        #expect(answer.fields.contains { $0 == ("vary", "Accept, Accept-Encoding") })
+    }
+
+    @Test("A compressed exposition is a tenth of its size")
+    func ratio() async {
+        EveryEvent.occurrences.forEach(self.fixture.bus.publish)
+        let whole = await self.fixture.ask("GET", "/metrics").body.count
+        #expect(await self.fixture.ask("GET", "/metrics", encoding: "gzip").body.count * 8 < whole)
+    }
+
+    @Test(
+        "A scrape can choose families by name, however the query is written",
+        arguments: [
+            "/metrics?name[]=tidegate_build_info", "/metrics?name%5B%5D=tidegate%5fbuild_info",
+            "/metrics?x=1&name[]=tidegate_build_info&name[]=nothing",
+        ])
+    func names(_ target: String) async {
+        let text = String(decoding: await self.fixture.ask("GET", target).body, as: UTF8.self)
+        #expect(text.split(separator: "\n").count == 3)
+        #expect(text.contains("\ntidegate_build_info{"))
+    }
+
+    @Test("Broken escapes in a query stay as they are")
+    func escapes() {
+        #expect(Question(method: "GET", target: "/?a=%zz&b=%4&c=%41+%").values(of: "a") == ["%zz"])
+        #expect(Question(method: "GET", target: "/?a=%zz&b=%4&c=%41+%").values(of: "c") == ["A %"])
+        #expect(Question(method: "GET", target: "/?&&=&a").values(of: "a") == [""])
+    }
+
+    private final class Made: Sendable {
+        let count = Atomic<Int>(0)
+    }
+
+    @Test("Sixteen scrapers at once get whole expositions, made fewer times than asked for")
+    func coalescing() async {
+        let desk = ScrapeDesk()
+        let order = ScrapeDesk.Order(format: .text, names: [], isCompressed: false)
+        let made = Made()
+        let isFirstInside = Latch()
+        let bodies = await withTaskGroup(of: [UInt8].self) { group in
+            group.addTask {
+                await desk.exposition(order) {
+                    isFirstInside.open()
+                    made.count.wrappingAdd(1, ordering: .relaxed)
+                    // Long enough for all others to come.
+                    var waited = 0
+                    while desk.waitingCount(for: order) < 15, waited < 5000 {
+                        usleep(1000)
+                        waited += 1
+                    }
+                    return [7]
+                }
+            }
+            while !isFirstInside.isOpen { await Task.yield() }
+            for _ in 0..<15 {
+                group.addTask {
+                    await desk.exposition(order) {
+                        made.count.wrappingAdd(1, ordering: .relaxed)
+                        return [7]
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(bodies == Array(repeating: [7], count: 16))
+        #expect(made.count.load(ordering: .relaxed) == 1)
+    }
+}
