@@ -23,6 +23,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -33,6 +34,7 @@ let package = Package(
         .systemLibrary(
             name: "CNetlink", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CLdns", pkgConfig: "ldns", providers: [.apt(["libldns-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "TidegateModel", swiftSettings: room),
 
@@ -45,9 +47,10 @@ let package = Package(
             name: "TidegateNetlink", dependencies: ["TidegateModel", "TidegateLoop", "CNetlink"],
             swiftSettings: house),
         .target(
-            name: "TidegateSockets", dependencies: ["TidegateModel", "TidegateLoop"], swiftSettings: house),
+            name: "TidegateSockets", dependencies: ["TidegateModel", "TidegateLoop", "CLinux"], swiftSettings: house),
         .target(
-            name: "TidegateResolver", dependencies: ["TidegateModel", "TidegateLoop"], swiftSettings: house),
+            name: "TidegateResolver", dependencies: ["TidegateModel", "TidegateLoop", "CLdns", "CLinux"],
+            swiftSettings: house),
         .target(
             name: "TidegateTransfer", dependencies: ["TidegateModel", "TidegateLoop", "CCurl", "CLinux"],
             swiftSettings: house),
@@ -59,8 +62,9 @@ let package = Package(
         // Rooms.
         .target(
             name: "TidegateReachability",
-            dependencies: ["TidegateModel", "TidegateBus", "TidegateNetlink", "TidegateSockets"],
-            swiftSettings: room),
+            dependencies: [
+                "TidegateModel", "TidegateBus", "TidegateNetlink", "TidegateResolver", "TidegateSockets",
+            ], swiftSettings: room),
         .target(
             name: "TidegateSession",
             dependencies: ["TidegateModel", "TidegateBus", "TidegateTransfer"], swiftSettings: room),
@@ -70,7 +74,7 @@ let package = Package(
             name: "Tidegate",
             dependencies: [
                 "TidegateModel", "TidegateBus", "TidegateLoop", "TidegateMetrics", "TidegateReachability",
-                "TidegateResolver", "TidegateSession",
+                "TidegateResolver", "TidegateSession", "TidegateTransfer",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
             ], swiftSettings: room),
 
@@ -78,7 +82,7 @@ let package = Package(
         .target(
             name: "TidegateEndpoint",
             dependencies: [
-                "TidegateModel", "TidegateBus", "TidegateMetrics", "CZlib",
+                "TidegateModel", "TidegateBus", "TidegateMetrics", "CLinux", "CZlib",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -86,11 +90,25 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ], resources: [.embedInCode("Resources/page.html")], swiftSettings: house),
 
+        .target(
+            name: "TidegateJournal",
+            dependencies: [
+                "TidegateModel", "TidegateLoop", "TidegateSession", .product(name: "GRDB", package: "GRDB.swift"),
+            ], swiftSettings: house),
+
         // Roof.
+        .target(
+            name: "TidegateControl",
+            dependencies: [
+                "TidegateModel",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ], swiftSettings: house),
         .target(
             name: "TidegateDaemon",
             dependencies: [
-                "TidegateModel", "Tidegate", "TidegateEndpoint", "Yams",
+                "TidegateModel", "Tidegate", "TidegateEndpoint", "TidegateJournal", "Yams",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -98,7 +116,7 @@ let package = Package(
         .executableTarget(
             name: "TidegateCLI",
             dependencies: [
-                "TidegateModel", "Tidegate", "TidegateDaemon",
+                "TidegateModel", "Tidegate", "TidegateControl", "TidegateDaemon",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: house),
 
@@ -113,7 +131,11 @@ let package = Package(
             name: "TidegateNetlinkTests", dependencies: ["TidegateNetlink", "TidegateTestKit"], swiftSettings: house),
         .testTarget(
             name: "TidegateReachabilityTests",
-            dependencies: ["TidegateReachability", "TidegateNetlink", "TidegateTestKit"], swiftSettings: house),
+            dependencies: [
+                "TidegateReachability", "TidegateNetlink", "TidegateResolver", "TidegateSockets", "TidegateTestKit",
+            ], swiftSettings: house),
+        .testTarget(
+            name: "TidegateSocketsTests", dependencies: ["TidegateSockets", "TidegateTestKit"], swiftSettings: house),
         .testTarget(
             name: "TidegateResolverTests", dependencies: ["TidegateResolver", "TidegateTestKit"], swiftSettings: house),
         .testTarget(
@@ -143,6 +165,17 @@ let package = Package(
             dependencies: [
                 "TidegateCLI", "TidegateDaemon", "Tidegate", "TidegateModel", "TidegateTestKit",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: house),
+        // Lives to be killed at each step that it journals.
+        .executableTarget(
+            name: "TidegateJournalVictim",
+            dependencies: ["TidegateJournal", "TidegateSession", "TidegateBus", "TidegateLoop", "TidegateTestKit"],
+            path: "Tests/TidegateJournalVictim", swiftSettings: house),
+        .testTarget(
+            name: "TidegateJournalTests",
+            dependencies: [
+                "TidegateJournal", "TidegateJournalVictim", "TidegateSession", "TidegateTestKit",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ], swiftSettings: house),
         .testTarget(name: "TidegateTests", dependencies: ["Tidegate", "TidegateTestKit"], swiftSettings: house),
         .testTarget(name: "HouseRulesTests", swiftSettings: house),
