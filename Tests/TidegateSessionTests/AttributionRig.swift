@@ -1,0 +1,117 @@
+import Synchronization
+import Testing
+import TidegateBus
+import TidegateLoop
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+/// A session whose thread lives on the first of three hosts.
+final class AttributionRig: Sendable {
+    let hosts: ThreeHosts
+    let paths: NamespacePaths
+    let heard = RecordingSink()
+    let session: Session
+
+    init() throws {
+        let hosts = try ThreeHosts()
+        self.hosts = hosts
+        self.paths = NamespacePaths(hosts.here)
+        let bus = EventBus(time: SystemTime())
+        bus.attach(self.heard)
+        self.session = try Session(
+            .standard, bus: bus, paths: self.paths, resolver: ScriptedResolver(), time: SystemTime(),
+            generator: SeededGenerator(seed: 7))
+    }
+
+    func far(_ family: AddressFamily) -> String {
+        family == .ipv4 ? ThreeHosts.farAddress.ipv4 : ThreeHosts.farAddress.ipv6
+    }
+
+    func gateway(_ family: AddressFamily) -> String {
+        family == .ipv4 ? ThreeHosts.gatewayAddress.ipv4 : ThreeHosts.gatewayAddress.ipv6
+    }
+
+    /// Makes a path by another gateway the one of every target.
+    func useGateway(_ gateway: String) { self.paths.gateway.withLock { $0 = IPAddress(gateway) } }
+
+    /// A server on the far host's IPv4 addresses.
+    func serve(_ answer: @escaping @Sendable (LiveServerRequest) -> LiveServerAnswer) throws -> LiveServer {
+        let box = ServerBox()
+        try self.hosts.far.inside { box.server.withLock { $0 = try? LiveServer(address: "0.0.0.0", answer: answer) } }
+        return try #require(box.server.withLock { $0 })
+    }
+
+    /// Whose failure the first attempt at a host was.
+    func blame(
+        for host: String, scheme: String = "http", within limit: Duration = .seconds(10)
+    ) async throws -> Attribution {
+        let place = host.count { $0 == ":" } > 1 ? "[\(host)]" : host
+        let task = try self.start("\(scheme)://\(place)\(host.contains("/") ? "" : "/")", within: limit)
+        return try await self.blame(of: task)
+    }
+
+    func start(_ url: String, within limit: Duration) throws -> TransferTask {
+        var request = try TaskRequest(url: url)
+        request.retry = .never
+        request.connectTimeout = limit
+        request.attemptTimeout = limit + .milliseconds(500)
+        let task = self.session.task(request)
+        task.resume()
+        return task
+    }
+
+    /// The attribution that the first failed attempt's event carries.
+    func blame(of task: TransferTask) async throws -> Attribution {
+        let heard = self.heard
+        let attribution = { () -> Attribution? in
+            for change in heard.taskChanges(of: task.id) {
+                if case .attemptFailed(_, _, let attribution, _) = change { return attribution }
+            }
+            return nil
+        }
+        _ = await eventually(within: .seconds(30)) { attribution() != nil }
+        task.cancel()
+        return try #require(attribution())
+    }
+}
+
+private final class ServerBox: Sendable {
+    let server = Mutex<LiveServer?>(nil)
+}
+
+/// A scripted source on a host of its own; the session's thread enters its namespace with its first question.
+///
+/// Where the script says routed, it is by v0 and the gateway of the target's family.
+final class NamespacePaths: PathSource {
+    let scripted = ScriptedPathSource()
+    /// Another gateway than the usual one.
+    let gateway = Mutex<IPAddress?>(nil)
+    private let namespace: NetworkNamespace
+
+    init(_ namespace: NetworkNamespace) { self.namespace = namespace }
+
+    func current(_ target: Target) -> TargetVerdict {
+        self.namespace.enter()
+        return self.placed(self.scripted.current(target))
+    }
+
+    func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
+        self.namespace.enter()
+        return self.scripted.watch(target) { sink(self.placed($0)) }
+    }
+
+    func holdsAddress(_ address: IPAddress) -> Bool { self.scripted.holdsAddress(address) }
+
+    func family(_ family: AddressFamily) -> Verdict { self.scripted.family(family) }
+
+    private func placed(_ said: TargetVerdict) -> TargetVerdict {
+        guard said.verdict.level == .routed else { return said }
+        let isIPv4 = said.target.address?.family != .ipv6
+        let usual = IPAddress(isIPv4 ? ThreeHosts.gatewayAddress.ipv4 : ThreeHosts.gatewayAddress.ipv6)
+        let path = NetworkPath(
+            interface: "v0", index: 77, gateway: self.gateway.withLock { $0 } ?? usual,
+            source: IPAddress(isIPv4 ? "10.0.0.2" : "2001:db8::2"))
+        return TargetVerdict(target: said.target, verdict: Verdict(level: .routed, path: path))
+    }
+}
