@@ -14,7 +14,9 @@ struct MemoryTests {
         let info = TaskInfo(
             id: id, kind: .data, method: "GET", url: request.url, state: .suspended, progress: TransferProgress(),
             created: wall)
-        return TransferTask(id: id, number: number, request: request, board: TaskBoard(info), line: SessionLine())
+        return TransferTask(
+            id: id, number: number, request: request, board: TaskBoard(info),
+            line: SessionLine(tap: SessionTap(time: ManualTime())))
     }
 
     private static func end(_ bytes: [Int], keeping kept: Int) throws -> [UInt64] {

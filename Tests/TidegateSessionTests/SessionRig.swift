@@ -15,7 +15,7 @@ final class SessionRig {
 
     init(
         _ configuration: SessionConfiguration = .standard, paths: ScriptedPathSource = ScriptedPathSource(),
-        resolver: ScriptedResolver = ScriptedResolver()
+        resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, hearing: TaskHearing? = nil
     ) throws {
         let bus = EventBus(time: SystemTime())
         bus.attach(self.heard)
@@ -23,7 +23,7 @@ final class SessionRig {
         self.resolver = resolver
         self.session = try Session(
             configuration, bus: bus, paths: paths, resolver: resolver, time: SystemTime(),
-            generator: SeededGenerator(seed: 7))
+            generator: SeededGenerator(seed: 7), hooks: hooks, hearing: hearing)
     }
 
     /// Makes a task and lets it go.
@@ -114,6 +114,8 @@ final class Scratch {
 
     /// Whether a file is the test pattern; compared here, because a mismatch would print both.
     func hasPattern(_ name: String, _ count: Int64) -> Bool { self.bytes(name) == LiveServerAnswer.bytes(count: count) }
+
+    func remove(_ name: String) { unlink(self.file(name)) }
 
     func write(_ bytes: [UInt8], to name: String) {
         let descriptor = open(self.file(name), O_WRONLY | O_CREAT | O_TRUNC, 0o644)

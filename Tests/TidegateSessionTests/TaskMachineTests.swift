@@ -8,7 +8,7 @@ import TidegateTestKit
 struct TaskMachineTests {
     /// The states a machine can be in, as far as inputs are concerned.
     enum Setting: CaseIterable {
-        case fresh, held, seeking, running, paused, finishing, ended
+        case fresh, held, seeking, running, paused, deciding, finishing, ended
 
         var machine: TaskMachine {
             var machine = TaskMachine()
@@ -24,6 +24,7 @@ struct TaskMachineTests {
             case .seeking: [.resume]
             case .running: [.resume, .admit]
             case .paused: [.resume, .admit, .suspend(.user)]
+            case .deciding: [.resume, .admit, .attemptAsks]
             case .finishing: [.resume, .admit, .attemptCompletes(needsCommit: true)]
             case .ended: [.cancel]
             }
@@ -34,10 +35,12 @@ struct TaskMachineTests {
         .resume, .suspend(.user), .cancel, .hold(.path, detail: "x"), .release(.path), .admit, .giveBack,
         .losePath(detail: "x"), .changePath, .attemptLeads, .attemptBacksOff, .attemptCompletes(needsCommit: true),
         .attemptCompletes(needsCommit: false), .committed(isGood: true), .committed(isGood: false), .fail,
+        .attemptHolds(.disk, detail: "full"), .attemptAsks, .decided, .foundDone,
     ]
 
     private static let held = TaskMachine.Effect.tell(.held(.path, detail: "x"))
     private static let backedOff = TaskMachine.Effect.tell(.held(.backoff, detail: nil))
+    private static let diskHeld = TaskMachine.Effect.tell(.held(.disk, detail: "full"))
     private static let released = TaskMachine.Effect.tell(.released(.path, after: .seconds(1)))
     private static let suspended = TaskMachine.Effect.tell(.suspended(.user))
 
@@ -70,6 +73,17 @@ struct TaskMachineTests {
         case (.running, .attemptBacksOff), (.paused, .attemptBacksOff): [self.backedOff]
         case (.running, .attemptCompletes(true)), (.paused, .attemptCompletes(true)): [.commit]
         case (.running, .attemptCompletes(false)), (.paused, .attemptCompletes(false)): [.end(.success)]
+        case (.running, .attemptHolds), (.paused, .attemptHolds): [self.diskHeld]
+        case (.deciding, .suspend): [self.suspended]
+        case (.deciding, .hold): [self.held]
+        case (.deciding, .decided): [.seek]
+        case (.deciding, .cancel): [.end(.cancelled)]
+        case (.deciding, .fail): [.end(.failure)]
+        case (.fresh, .foundDone), (.deciding, .foundDone): [.end(.success)]
+        case (.held, .foundDone): [self.released, .end(.success)]
+        case (.seeking, .foundDone): [.stopSeeking, .end(.success)]
+        case (.running, .foundDone), (.paused, .foundDone): [.detach(.ended), .end(.success)]
+        case (.finishing, .foundDone): [.abandonCommit, .end(.success)]
         case (.finishing, .suspend): [self.suspended]
         case (.finishing, .cancel): [.abandonCommit, .end(.cancelled)]
         case (.finishing, .committed(true)): [.end(.success)]
@@ -106,6 +120,7 @@ struct TaskMachineTests {
         #expect(Setting.held.machine.state == .waiting(.path, detail: "x"))
         #expect(Setting.running.machine.state == .running(attempt: 1))
         #expect(Setting.paused.machine.state == .suspended)
+        #expect(Setting.deciding.machine.state == .running(attempt: 1))
         #expect(Setting.finishing.machine.state == .running(attempt: 1))
         #expect(Setting.ended.machine.state == .completed(.cancelled))
     }
@@ -148,10 +163,11 @@ struct TaskMachineTests {
         var defect: String?
 
         func nextInput(using chance: inout SeededGenerator) -> TaskMachine.Input {
-            let reasons: [HoldReason] = [.path, .constraint, .backoff, .concurrency, .schedule]
+            let reasons = HoldReason.allCases
             let reason = reasons.randomElement(using: &chance) ?? .path
             let often: [TaskMachine.Input] = [
-                .resume, .suspend(.user), .admit, .admit, .release(reason), .release(reason),
+                .resume, .suspend(.user), .admit, .admit, .release(reason), .release(reason), .attemptAsks, .decided,
+                .decided,
             ]
             switch Int.random(in: 0..<100, using: &chance) {
             case 0..<60: return often.randomElement(using: &chance) ?? .resume
@@ -171,7 +187,7 @@ struct TaskMachineTests {
             case .idle: if mayRun { self.defect = "idle although nothing is in the way" }
             case .seeking, .running: if !mayRun { self.defect = "under way although something is in the way" }
             case .paused: if self.machine.suspendCount == 0 { self.defect = "paused although not suspended" }
-            case .finishing, .ended: break
+            case .deciding, .finishing, .ended: break
             }
             if Set(self.machine.heldReasons) != self.heldNow { self.defect = "holds told are not the holds in force" }
         }
@@ -199,7 +215,7 @@ struct TaskMachineTests {
             case .seek: self.isOnWire = false
             case .tell(.attemptStarted), .stopSeeking, .pause, .unpause, .abandonCommit: break
             }
-            if self.machine.phase == .idle { self.isOnWire = false }
+            if self.machine.phase == .idle || self.machine.phase == .deciding { self.isOnWire = false }
         }
     }
 }

@@ -85,6 +85,7 @@ struct LiveServerSocket {
     }
 
     private mutating func readBody(of request: inout LiveServerRequest) -> Bool {
+        if request.field("transfer-encoding")?.lowercased() == "chunked" { return self.readChunks(of: &request) }
         let length = request.field("content-length").flatMap { Int($0) } ?? 0
         if request.field("expect")?.lowercased() == "100-continue" {
             guard LiveServerSocket.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), on: self.descriptor)
@@ -94,6 +95,27 @@ struct LiveServerSocket {
         request.body = Array(self.buffer.prefix(length))
         self.buffer.removeFirst(length)
         return true
+    }
+
+    private mutating func readChunks(of request: inout LiveServerRequest) -> Bool {
+        while let line = self.readLine() {
+            guard let count = Int(line, radix: 16) else { return false }
+            while self.buffer.count < count + 2 { guard self.readMore() else { return false } }
+            request.body += self.buffer.prefix(count)
+            self.buffer.removeFirst(count + 2)
+            if count == 0 { return true }
+        }
+        return false
+    }
+
+    private mutating func readLine() -> String? {
+        while true {
+            if let end = self.buffer.firstIndex(of: 10), end > 0 {
+                defer { self.buffer.removeFirst(end + 1) }
+                return String(decoding: self.buffer[..<(end - 1)], as: UTF8.self)
+            }
+            guard self.readMore() else { return nil }
+        }
     }
 
     private var endOfHead: Int? {

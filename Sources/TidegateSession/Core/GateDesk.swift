@@ -29,6 +29,10 @@ final class GateDesk {
     /// The task that goes first after an outage, and those that follow it.
     var canary: UInt64?
     var followers: [UInt64] = []
+    /// How many canaries in a row never got a connection.
+    var canariesFailed = 0
+    /// True while the next canary is waited for.
+    var isBetweenCanaries = false
 
     var alarms: [Alarm: TransferTimer] = [:]
 

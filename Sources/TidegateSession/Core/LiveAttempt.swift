@@ -14,6 +14,8 @@ final class LiveAttempt {
     var resolve: Duration?
     /// True once the engine has it.
     var isLaunched = false
+    /// True where its body waits for a hook.
+    var asksBeforeBody = false
     /// True while a hook is asked about it.
     var isDeciding = false
     var contact: WireContact?

@@ -6,6 +6,7 @@ extension SessionCore {
     /// Decides about a task whose attempt has ended and been counted.
     func conclude(_ record: TaskRecord, _ end: AttemptEnd) {
         self.judgeOrigin(by: end, record)
+        if let desk = record.desk, desk.canary == record.number { self.canaryEnded(end, at: desk) }
         guard let failure = end.failure else { return self.succeed(record, end) }
         if failure == .httpStatus, let status = end.outcome.head?.status,
             self.answersChallenge(record, end, status: status)

@@ -51,7 +51,7 @@ extension SessionCore {
         let (state, progress) = (record.machine.state, record.progress)
         let (held, lastByte) = (record.machine.heldReasons, record.attempt?.progress.lastActivity)
         let head = record.attempt?.head
-        let url = record.redirects > 0 ? record.hop.url.text : nil
+        let url = record.hop.url === record.firstHop.url ? nil : record.hop.url.text
         record.task.board.update { board in
             board.info.state = state
             board.info.progress = progress

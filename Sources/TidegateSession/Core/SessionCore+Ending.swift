@@ -151,7 +151,10 @@ extension SessionCore {
 
     private func showEnd(of record: TaskRecord) {
         let (progress, started, body) = (record.progress, record.tally.started, record.body)
+        let (head, url) = (record.tally.head, record.hop.url === record.firstHop.url ? nil : record.hop.url.text)
         record.task.board.update { board in
+            board.head = head ?? board.head
+            board.finalURL = url
             board.info.progress = progress
             board.info.started = started
             board.body = body

@@ -180,46 +180,6 @@ extension SessionCore {
         self.feed(.release(old.reason), to: record)
     }
 
-    /// One task goes first; the others follow spread over a time that grows with their number.
-    private func letGo(_ records: [TaskRecord], from desk: GateDesk) {
-        guard !records.isEmpty else { return }
-        let ordered = records.sorted { $0.request.priority > $1.request.priority }
-        let gone = Set(ordered.map(\.number))
-        desk.waiting.removeAll(where: gone.contains)
-        let hasCanary = desk.canary != nil
-        if !hasCanary { desk.canary = ordered.first?.number }
-        for record in ordered.dropFirst(hasCanary ? 0 : 1) where !record.machine.isHeld(for: .schedule) {
-            self.feed(.hold(.schedule, detail: "spread after an outage"), to: record)
-            desk.followers.append(record.number)
-        }
-        if desk.followers.isEmpty { desk.canary = nil } else { self.schedule(.canary, at: desk, after: .seconds(1)) }
-        for record in ordered { self.release(record) }
-    }
-
-    private func release(_ record: TaskRecord) {
-        for reason in [HoldReason.path, .constraint] where record.machine.isHeld(for: reason) {
-            self.feed(.release(reason), to: record)
-        }
-    }
-
-    /// The canary sings: everybody else gets a moment of their own.
-    func spreadFollowers(of desk: GateDesk) {
-        let followers = desk.followers
-        desk.followers = []
-        desk.canary = nil
-        self.cancelAlarm(.canary, at: desk)
-        guard !followers.isEmpty else { return }
-        let window = Duration.seconds(min(30, max(0.25, Double(followers.count) / 200)))
-        let draws = self.surroundings.dice.roll { dice in
-            followers.map { _ in Backoff.random(upTo: window, using: &dice) }
-        }
-        for (number, delay) in zip(followers, draws.sorted()) {
-            guard let record = self.records[number], record.machine.isHeld(for: .schedule) else { continue }
-            record.clocks.appoint(.schedule, at: self.now + delay)
-            self.rearm(record)
-        }
-    }
-
     // MARK: - Alarms
 
     func schedule(_ alarm: GateDesk.Alarm, at desk: GateDesk, after delay: Duration) {
@@ -237,7 +197,8 @@ extension SessionCore {
         case .firstVerdict:
             if desk.verdict == nil { desk.verdict = TargetVerdict(target: desk.target, verdict: .unknown) }
             self.answerWaiting(at: desk)
-        case .canary: self.spreadFollowers(of: desk)
+        case .canary:
+            if desk.isBetweenCanaries { self.sendNextCanary(of: desk) } else { self.spreadFollowers(of: desk) }
         case .lookAgain: self.answerWaiting(at: desk)
         case .leave: self.closeDesk(desk)
         }

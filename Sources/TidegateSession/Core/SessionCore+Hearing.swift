@@ -28,7 +28,11 @@ extension SessionCore {
 
     /// True where a handler elsewhere has to return before the end is told; starts it the first time.
     func waitsForHandler(_ record: TaskRecord, _ result: TaskResult) -> Bool {
-        guard let call = record.task.traits?.call, record.extras?.isHeard != true else { return false }
+        guard let call = record.task.traits?.call else { return false }
+        guard record.extras?.isHeard != true else {
+            call.run(record.task, result)
+            return false
+        }
         let (line, number) = (self.surroundings.line, record.number)
         call.run(record.task, result) { line.send(.heard(number)) }
         return true

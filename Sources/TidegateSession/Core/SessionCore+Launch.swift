@@ -216,7 +216,10 @@ extension SessionCore {
             acceptsCompression: task.request.acceptsCompression && record.hold.resumePoint == nil,
             bytesPerSecondLimit: task.request.bytesPerSecondLimit.map(Int64.init),
             isRepeatable: task.request.isIdempotent)
-        if self.asksBeforeBody(record) { request.asksBeforeBody = true }
+        if self.asksBeforeBody(record) {
+            request.asksBeforeBody = true
+            record.attempt?.asksBeforeBody = true
+        }
         if task.request.sha256 != nil { request.listener = self.digest(of: record) }
         return request
     }

@@ -27,7 +27,7 @@ extension SessionCore {
             record.extras?.digest?.reset()
         }
         record.hold.begin(head, canContinue: record.keepsBytes)
-        if let live = record.attempt, self.asksBeforeBody(record) { self.askAboutResponse(head, record, live) }
+        if let live = record.attempt, live.asksBeforeBody { self.askAboutResponse(head, record, live) }
     }
 
     // What has been written to a pipe cannot be taken back.
@@ -98,6 +98,7 @@ extension SessionCore {
         record.tally.phases = phases
         record.tally.status = end.outcome.head?.status ?? record.tally.status
         if end.failure == nil { record.finalProgress = record.progress }
+        if let head = end.outcome.head { record.tally.head = head }
         record.attempt = nil
         self.noteReach(record, reachedWire: end.reachedWire)
         self.giveSlotBack(record)

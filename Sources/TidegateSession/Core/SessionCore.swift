@@ -185,6 +185,8 @@ final class SessionCore: TransferClient {
 
     func suspendNow(_ record: TaskRecord) {
         self.feed(.suspend(.user), to: record)
+        // Nobody waits for what a suspended task would find out.
+        if record.attempt == nil { self.leaveProbe(record) }
         // A suspended task takes nobody's turn.
         if record.machine.isHeld(for: .concurrency) {
             self.queue.forget(record.number, record.hop.url.origin)

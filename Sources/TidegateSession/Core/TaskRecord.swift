@@ -68,6 +68,8 @@ final class TaskRecord {
         var requireUnmet: Requirement?
         var movedTo: String?
         var sha256: String?
+        /// The head of the last answer.
+        var head: ResponseHead?
     }
 
     init(_ task: TransferTask, gate: GatePolicy, retry: RetryPolicy) {

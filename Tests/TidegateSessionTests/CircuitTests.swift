@@ -1,0 +1,191 @@
+import Synchronization
+import Testing
+import TidegateModel
+import TidegateTestKit
+
+@testable import TidegateSession
+
+/// Origins that fail are left alone for a while.
+@Suite(.timeLimit(.minutes(1)))
+struct CircuitTests {
+    private static func at(_ seconds: Double) -> MonotonicTime {
+        MonotonicTime(nanoseconds: 0) + .seconds(seconds)
+    }
+
+    @Test(
+        "Five failures in a row open a circuit for 30 s, one task goes first then, and its failure opens it for longer")
+    func rule() {
+        var circuit = Circuit()
+        for task in 1...4 {
+            #expect(circuit.failed(UInt64(task), .standard, at: Self.at(0), spread: 0) == nil)
+            #expect(circuit.pass(9, at: Self.at(0)) == .through)
+        }
+        #expect(circuit.failed(5, .standard, at: Self.at(0), spread: 0) == .seconds(30))
+        #expect(circuit.pass(6, at: Self.at(29)) == .wait(until: Self.at(30)))
+        #expect(circuit.failed(1, .standard, at: Self.at(29), spread: 0) == nil)
+        #expect(circuit.pass(6, at: Self.at(30)) == .asProbe)
+        #expect(circuit.pass(7, at: Self.at(30)) == .waitForProbe)
+        #expect(circuit.pass(6, at: Self.at(30)) == .asProbe)
+        #expect(circuit.failed(7, .standard, at: Self.at(31), spread: 0) == nil)
+        #expect(circuit.failed(6, .standard, at: Self.at(31), spread: 0) == .seconds(60))
+        #expect(circuit.pass(7, at: Self.at(91)) == .asProbe)
+        #expect(circuit.succeeded() == true)
+        #expect(circuit.isFresh)
+        #expect(circuit.pass(8, at: Self.at(91)) == .through)
+    }
+
+    @Test("A success in between starts the counting again, and the pause is capped and spread upward")
+    func bounds() {
+        var circuit = Circuit()
+        for _ in 0..<10 {
+            for task in 1...4 { _ = circuit.failed(UInt64(task), .standard, at: Self.at(0), spread: 0) }
+            #expect(circuit.succeeded() == false)
+        }
+        var now = 0.0
+        var pauses: [Duration] = []
+        for task in 1...5 {
+            if let pause = circuit.failed(UInt64(task), .standard, at: Self.at(0), spread: 1) { pauses.append(pause) }
+        }
+        for _ in 0..<12 {
+            now += 1000
+            #expect(circuit.pass(1, at: Self.at(now)) == .asProbe)
+            if let pause = circuit.failed(1, .standard, at: Self.at(now), spread: 1) { pauses.append(pause) }
+        }
+        #expect(pauses.first == .seconds(36))
+        #expect(pauses.last == .seconds(360))
+    }
+
+    @Test("Whoever goes first and leaves without a result hands its turn on")
+    func handOver() {
+        var circuit = Circuit()
+        for task in 1...5 { _ = circuit.failed(UInt64(task), .standard, at: Self.at(0), spread: 0) }
+        #expect(circuit.pass(6, at: Self.at(40)) == .asProbe)
+        #expect(circuit.probeLeft(7, at: Self.at(41)) == false)
+        #expect(circuit.probeLeft(6, at: Self.at(41)) == true)
+        #expect(circuit.pass(7, at: Self.at(41)) == .asProbe)
+    }
+
+    // MARK: - Tasks
+
+    private static func rig(pause: Duration = .seconds(2)) throws -> SessionRig {
+        try SessionRig(
+            try .init(
+                retry: try RetryPolicy(attempts: 1),
+                circuit: try CircuitPolicy(failures: 5, pause: pause, cap: .seconds(10))))
+    }
+
+    private static func circuitEvents(_ rig: SessionRig) -> [String] {
+        rig.heard.events.compactMap { event in
+            switch event.occurrence {
+            case .session(.circuitOpened): "opened"
+            case .session(.circuitClosed): "closed"
+            default: nil
+            }
+        }
+    }
+
+    @Test("Tasks wait while their origin is left alone; one goes first, and its success lets the others go")
+    func recovery() async throws {
+        let isWell = Latch()
+        let server = try LiveServer { _ in isWell.isOpen ? .respond(text: "ok") : .respond(503) }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        for _ in 0..<5 { #expect(await rig.run(try TaskRequest(url: server.url())).result().status == 503) }
+        #expect(Self.circuitEvents(rig) == ["opened"])
+        let tasks = try (0..<20).map { _ in rig.run(try TaskRequest(url: server.url())) }
+        #expect(await rig.wait { rig.session.statistics().held[.circuit] == 20 })
+        #expect(tasks[0].state == .waiting(.circuit, detail: "the server failed too often"))
+        #expect(server.requests.count == 5)
+        isWell.open()
+        for task in tasks {
+            let result = await task.result()
+            #expect(result.outcome == .success)
+            #expect(result.held[.circuit] != nil)
+        }
+        #expect(Self.circuitEvents(rig) == ["opened", "closed"])
+        #expect(server.requests.count == 25)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("While an origin goes on failing it is asked by one task at a time")
+    func oneProbe() async throws {
+        let server = try LiveServer { _ in .respond(503) }
+        defer { server.stop() }
+        let rig = try Self.rig(pause: .milliseconds(100))
+        for _ in 0..<5 { _ = await rig.run(try TaskRequest(url: server.url())).result() }
+        let tasks = try (0..<10).map { _ in rig.run(try TaskRequest(url: server.url())) }
+        #expect(await rig.wait { server.requests.count == 7 })
+        #expect(tasks.filter { $0.state.name == .completed }.count <= 2)
+        #expect(rig.session.statistics().held[.circuit] ?? 0 >= 8)
+        await rig.session.invalidate(cancellingTasks: true)
+        #expect(tasks.allSatisfy { rig.words(of: $0).filter { $0.hasPrefix("completed") }.count == 1 })
+    }
+
+    @Test("A task that is to go first and is suspended or cancelled hands its turn to the next one")
+    func probeLeaves() async throws {
+        let isWell = Latch()
+        let server = try LiveServer { request in
+            if request.path == "/hang" { return LiveServerAnswer([.hang]) }
+            return isWell.isOpen ? .respond(text: "ok") : .respond(503)
+        }
+        defer { server.stop() }
+        let rig = try Self.rig(pause: .milliseconds(100))
+        for _ in 0..<5 { _ = await rig.run(try TaskRequest(url: server.url())).result() }
+        isWell.open()
+        let first = rig.run(try TaskRequest(url: server.url("/hang")))
+        let second = rig.run(try TaskRequest(url: server.url()))
+        let third = rig.run(try TaskRequest(url: server.url()))
+        #expect(await rig.wait { server.requests.last?.path == "/hang" })
+        #expect(second.state.name == .waiting)
+        first.cancel()
+        #expect(await second.result().outcome == .success)
+        #expect(await third.result().outcome == .success)
+        let waiting = rig.run(try TaskRequest(url: server.url()))
+        #expect(await waiting.result().outcome == .success)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A suspended task does not keep others from going first")
+    func suspendedFirst() async throws {
+        let isWell = Latch()
+        let server = try LiveServer { _ in isWell.isOpen ? .respond(text: "ok") : .respond(503) }
+        defer { server.stop() }
+        let rig = try Self.rig(pause: .seconds(2))
+        for _ in 0..<5 { _ = await rig.run(try TaskRequest(url: server.url())).result() }
+        let first = rig.run(try TaskRequest(url: server.url()))
+        #expect(await rig.wait { first.state.name == .waiting })
+        let second = rig.run(try TaskRequest(url: server.url()))
+        #expect(await rig.wait { second.state.name == .waiting })
+        first.suspend()
+        isWell.open()
+        #expect(await second.result().outcome == .success)
+        #expect(first.state == .suspended)
+        first.resume()
+        #expect(await first.result().outcome == .success)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Losing the path never counts, nor do names and refusals by status")
+    func pathDoesNotCount() async throws {
+        let server = try LiveServer { request in
+            request.path == "/404" ? .respond(404) : LiveServerAnswer([.hang])
+        }
+        defer { server.stop() }
+        let rig = try Self.rig()
+        for _ in 0..<8 {
+            let task = rig.run(try TaskRequest(url: server.url()))
+            let before = server.requests.count
+            #expect(await rig.wait { server.requests.count > before || task.state.name == .running })
+            #expect(await rig.wait { task.progress.attempt > 0 })
+            rig.paths.say(ScriptedPathSource.lost())
+            rig.paths.say(ScriptedPathSource.routed(over: "eth9", index: 9))
+            task.cancel()
+            _ = await task.result()
+            _ = await rig.run(try TaskRequest(url: server.url("/404"))).result()
+            _ = await rig.run(try TaskRequest(url: "http://no.test/")).result()
+            rig.paths.say(ScriptedPathSource.routed())
+        }
+        #expect(Self.circuitEvents(rig).isEmpty)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}

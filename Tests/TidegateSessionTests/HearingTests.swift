@@ -1,0 +1,182 @@
+import Synchronization
+import Testing
+import TidegateBus
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+/// Who hears of tasks, where and in which order.
+@Suite(.timeLimit(.minutes(1)))
+struct HearingTests {
+    private final class Notes: Sendable {
+        private let lines = Mutex<[String]>([])
+        func add(_ line: String) { self.lines.withLock { $0.append(line) } }
+        var all: [String] { self.lines.withLock { $0 } }
+    }
+
+    private static func hearing(_ name: String, _ notes: Notes) -> TaskHearing {
+        TaskHearing(
+            response: { _, response in notes.add("\(name) \(response.status)") },
+            progress: { _, progress in notes.add("\(name) \(progress.receivedWire > 0 ? "bytes" : "none")") },
+            completion: { _, result in notes.add("\(name) \(result.outcome.rawValue)") })
+    }
+
+    @Test("The session's listener and the task's own both hear, in order, and nobody replaces anybody")
+    func closures() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let notes = Notes()
+        let rig = try SessionRig(hearing: Self.hearing("all", notes))
+        let task = rig.session.task(
+            try TaskRequest(url: server.url()), options: TaskOptions(hearing: Self.hearing("own", notes)),
+            onCompletion: { _, _ in notes.add("handler") })
+        task.resume()
+        _ = await task.result()
+        #expect(
+            notes.all == [
+                "all 200", "own 200", "all bytes", "own bytes", "all success", "own success", "handler",
+            ])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Sessions side by side on one bus: each tells of its own tasks, and lists them by kind")
+    func severalSessions() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let (first, second) = (try SessionRig(), try SessionRig())
+        let events = first.session.events()
+        let data = first.run(try TaskRequest(url: server.url()))
+        let upload = first.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1])))
+        let other = second.run(try TaskRequest(url: server.url()))
+        _ = (await data.result(), await upload.result(), await other.result())
+        #expect(first.session.tasks(of: .data).map(\.id) == [data.id])
+        #expect(first.session.tasks(of: .upload).map(\.id) == [upload.id])
+        #expect(first.session.tasks(of: .download).isEmpty)
+        #expect(second.session.tasks().map(\.id) == [other.id])
+        events.cancel()
+        var seen: Set<TaskID> = []
+        for await event in events { if case .task(let task) = event.occurrence { seen.insert(task.id) } }
+        #expect(seen == [data.id, upload.id])
+        await first.session.invalidate(cancellingTasks: true)
+        await second.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A task's own stream of events has all of them in order, and the last says completed")
+    func taskEvents() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let task = rig.session.task(try TaskRequest(url: server.url()))
+        let events = task.events()
+        task.resume()
+        var words: [String] = []
+        for await event in events {
+            guard case .task(let change) = event.occurrence else { continue }
+            words.append(change.change.word)
+            if case .completed = change.change { break }
+        }
+        #expect(words.filter { $0 != "created" } == rig.words(of: task).filter { $0 != "created" })
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    // MARK: - Completion
+
+    private actor Desk {
+        private(set) var outcomes: [TaskOutcome] = []
+        func note(_ outcome: TaskOutcome) { self.outcomes.append(outcome) }
+    }
+
+    @Test("A handler elsewhere has returned before the end is told and before the result is there")
+    func elsewhere() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let (isCalled, mayReturn) = (Latch(), Latch())
+        let task = rig.session.task(
+            try TaskRequest(url: server.url()),
+            completion: .on { task, result in
+                #expect(task.body() == Array("ok".utf8))
+                isCalled.open()
+                await HookTests.pass(mayReturn)
+            })
+        task.resume()
+        #expect(await rig.wait { isCalled.isOpen })
+        #expect(!rig.words(of: task).contains("completed(success)"))
+        #expect(task.state != .completed(.success))
+        mayReturn.open()
+        #expect(await task.result().outcome == .success)
+        #expect(rig.words(of: task).last == "completed(success)")
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A handler on an actor runs there, once")
+    func onActor() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let desk = Desk()
+        let task = rig.session.task(
+            try TaskRequest(url: server.url()), completion: .on(desk) { desk, _, result in desk.note(result.outcome) })
+        task.resume()
+        _ = await task.result()
+        #expect(await desk.outcomes == [.success])
+        await rig.session.invalidate(cancellingTasks: true)
+        let late = rig.session.task(
+            try TaskRequest(url: server.url()), completion: .on(desk) { desk, _, result in desk.note(result.outcome) })
+        #expect(await late.result().outcome == .cancelled)
+        while await desk.outcomes.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await desk.outcomes == [.success, .cancelled])
+    }
+
+    @Test("A session's end waits for its tasks where it does not cancel them, and then makes no more")
+    func finish() async throws {
+        let server = try LiveServer { .pattern(200_000, for: $0, slice: 20_000, pauseMilliseconds: 5) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let tasks = try (0..<4).map { _ in rig.run(try TaskRequest(url: server.url())) }
+        await rig.session.invalidate(cancellingTasks: false)
+        for task in tasks { #expect(task.state == .completed(.success)) }
+        guard case .session(.invalidated)? = rig.heard.events.last?.occurrence else {
+            Issue.record("the last event is another one")
+            return
+        }
+        #expect(await rig.run(try TaskRequest(url: server.url())).result().outcome == .cancelled)
+    }
+
+    // MARK: - Default headers
+
+    @Test("Default headers go with every task that has none of that name, and can be removed")
+    func defaultHeaders() async throws {
+        let server = try LiveServer { request in
+            .respond(text: "\(request.field("x-one") ?? "-") \(request.field("x-two") ?? "-")")
+        }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        try rig.session.defaultHeaders.set("X-One", to: "1")
+        try rig.session.defaultHeaders.set("X-Two", to: "2")
+        #expect(rig.session.defaultHeaders.value("x-one") == "1")
+        let own = rig.run(try TaskRequest(url: server.url(), headers: [HeaderField("x-two", "own")]))
+        _ = await own.result()
+        #expect(own.body() == Array("1 own".utf8))
+        try rig.session.defaultHeaders.set("x-one", to: nil)
+        let other = rig.run(try TaskRequest(url: server.url()))
+        _ = await other.result()
+        #expect(other.body() == Array("- 2".utf8))
+        #expect(throws: TaskError.self) { try rig.session.defaultHeaders.set("X-Bad", to: "a\nb") }
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A thousand threads may write default headers while others read them")
+    func manyWriters() async throws {
+        let rig = try SessionRig()
+        let headers = rig.session.defaultHeaders
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<1000 {
+                group.addTask { try? headers.set("X-\(number % 10)", to: "\(number)") }
+                group.addTask { _ = headers.all }
+            }
+        }
+        #expect(headers.all.count == 10)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}

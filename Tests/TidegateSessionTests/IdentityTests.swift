@@ -1,0 +1,208 @@
+import Synchronization
+import Testing
+import TidegateModel
+import TidegateTestKit
+
+@testable import TidegateSession
+
+/// Challenges and their answers.
+@Suite(.timeLimit(.minutes(1)))
+struct IdentityTests {
+    private final class Counter: Sendable {
+        private let count = Mutex(0)
+        func add() { self.count.withLock { $0 += 1 } }
+        var value: Int { self.count.withLock { $0 } }
+    }
+
+    private static let user = Credentials(user: "Mufasa", password: "Circle Of Life")
+    private static let newUser = Credentials(user: "Mufasa", password: "Circle of Life")
+
+    @Test("Challenges are read with commas in quotes, several in a field, and rubbish left out")
+    func parse() {
+        let schemes = AuthenticationChallenge.Scheme.parse([
+            #"Digest realm="a, \"b\"", qop="auth,auth-int", nonce="n", Basic realm="c""#, "Bearer", "=,\"",
+        ])
+        #expect(schemes.map(\.name) == ["digest", "basic", "bearer"])
+        #expect(schemes.map(\.realm) == ["a, \"b\"", "c", ""])
+        #expect(schemes.first?.parameters["qop"] == "auth,auth-int")
+    }
+
+    @Test("Digest answers are those of RFC 7616's examples")
+    func digest() throws {
+        let parameters =
+            #"realm="http-auth@example.org", qop="auth, auth-int", nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS""#
+        let nonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
+        for (algorithm, response) in [
+            ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
+            ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
+        ] {
+            let schemes = AuthenticationChallenge.Scheme.parse(["Digest \(parameters), algorithm=\(algorithm)"])
+            var answer = try #require(DigestAnswer(Self.newUser, schemes, clientNonce: nonce))
+            let value = answer.value(method: "GET", path: "/dir/index.html")
+            #expect(value.contains("response=\"\(response)\""))
+            #expect(value.contains("nc=00000001"))
+            #expect(answer.value(method: "GET", path: "/").contains("nc=00000002"))
+        }
+    }
+
+    @Test("The oldest kind, without a protection, is answered as RFC 2069 asks")
+    func oldDigest() throws {
+        let schemes = AuthenticationChallenge.Scheme.parse([
+            #"Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093""#
+        ])
+        var answer = try #require(DigestAnswer(Self.user, schemes, clientNonce: "x"))
+        let value = answer.value(method: "GET", path: "/dir/index.html")
+        #expect(value.contains("response=\"670fd8c2df070c60b045671b8b24ff02\""))
+        #expect(!value.contains("qop"))
+    }
+
+    @Test("Base64 pads as it must")
+    func base64() {
+        #expect(
+            ["", "f", "fo", "foo", "Aladdin:open sesame"].map(Base64.encode) == [
+                "", "Zg==", "Zm8=", "Zm9v", "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+            ])
+    }
+
+    enum Kind: CaseIterable {
+        case basic, digest, bearer
+
+        var challenge: String {
+            switch self {
+            case .basic: #"Basic realm="tide""#
+            case .digest: #"Digest realm="tide", qop="auth", nonce="abc", algorithm=SHA-256"#
+            case .bearer: #"Bearer realm="tide""#
+            }
+        }
+
+        var answer: AuthenticationAnswer {
+            switch self {
+            case .basic, .digest: .credentials(Credentials(user: "u", password: "p"))
+            case .bearer: .bearer("tok")
+            }
+        }
+
+        var start: String {
+            switch self {
+            case .basic: "Basic dTpw"
+            case .digest: "Digest username=\"u\", realm=\"tide\", nonce=\"abc\", uri=\"/x?q=1\""
+            case .bearer: "Bearer tok"
+            }
+        }
+    }
+
+    @Test("A challenge is answered once, and the request sent again with its body", arguments: Kind.allCases)
+    func answer(_ kind: Kind) async throws {
+        let server = try LiveServer { request in
+            request.field("authorization")?.hasPrefix(kind.start) == true
+                ? .respond(text: "in") : .respond(401, ["WWW-Authenticate: \(kind.challenge)"], text: "who?")
+        }
+        defer { server.stop() }
+        let asked = Counter()
+        let rig = try SessionRig(
+            hooks: SessionHooks(authenticate: { _, challenge in
+                asked.add()
+                #expect(challenge.realm == "tide")
+                #expect(challenge.origin == String(server.url().dropLast()))
+                return kind.answer
+            }))
+        let task = rig.run(
+            try TaskRequest(url: server.url("/x?q=1"), method: "POST", body: .data(Array("tide".utf8))))
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.attempts == 1)
+        #expect(task.body() == Array("in".utf8))
+        #expect(asked.value == 1)
+        #expect(server.requests.map(\.body) == [Array("tide".utf8), Array("tide".utf8)])
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Wrong credentials are not asked for twice: the 401 is the answer")
+    func wrong() async throws {
+        let server = try LiveServer { _ in .respond(401, ["WWW-Authenticate: Basic realm=\"tide\""]) }
+        defer { server.stop() }
+        let asked = Counter()
+        let rig = try SessionRig(
+            hooks: SessionHooks(authenticate: { _, _ in
+                asked.add()
+                return .credentials(Self.user)
+            }))
+        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        #expect(result.failure == .httpStatus)
+        #expect(result.status == 401)
+        #expect(asked.value == 1)
+        #expect(server.requests.count == 2)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Refusing makes the 401 the answer, and cancelling cancels")
+    func refuse() async throws {
+        let server = try LiveServer { _ in .respond(401, ["WWW-Authenticate: Basic realm=\"tide\""]) }
+        defer { server.stop() }
+        for (answer, outcome) in [(AuthenticationAnswer.refuse, TaskOutcome.failure), (.cancel, .cancelled)] {
+            let rig = try SessionRig(hooks: SessionHooks(authenticate: { _, _ in answer }))
+            let result = await rig.run(try TaskRequest(url: server.url())).result()
+            #expect(result.outcome == outcome)
+            await rig.session.invalidate(cancellingTasks: true)
+        }
+        #expect(server.requests.count == 2)
+    }
+
+    @Test("A nonce that is only too old is renewed without asking again")
+    func stale() async throws {
+        let server = try LiveServer { request in
+            let isNew = request.field("authorization")?.contains("nonce=\"two\"") == true
+            let nonce = request.field("authorization") == nil ? "one" : "two"
+            let challenge =
+                "WWW-Authenticate: Digest realm=\"t\", qop=\"auth\", nonce=\"\(nonce)\", stale=\(nonce == "two")"
+            return isNew ? .respond(text: "in") : .respond(401, [challenge])
+        }
+        defer { server.stop() }
+        let asked = Counter()
+        let rig = try SessionRig(
+            hooks: SessionHooks(authenticate: { _, _ in
+                asked.add()
+                return .credentials(Self.user)
+            }))
+        #expect(await rig.run(try TaskRequest(url: server.url())).result().outcome == .success)
+        #expect(asked.value == 1)
+        #expect(server.requests.count == 3)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A proxy is told who asks, and the server behind it is not")
+    func proxy() async throws {
+        let server = try LiveServer { request in
+            request.field("proxy-authorization") == "Basic dTpw"
+                ? .respond(text: "in \(request.field("authorization") ?? "-")")
+                : .respond(407, ["Proxy-Authenticate: Basic realm=\"p\""])
+        }
+        defer { server.stop() }
+        let rig = try SessionRig(
+            try .init(proxy: String(server.url().dropLast())),
+            hooks: SessionHooks(authenticate: { _, challenge in
+                #expect(challenge.isProxy)
+                return .credentials(Credentials(user: "u", password: "p"))
+            }))
+        let task = rig.run(try TaskRequest(url: "http://nowhere.test/x"))
+        #expect(await task.result().outcome == .success)
+        #expect(task.body() == Array("in -".utf8))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("What one origin is told does not go to another one")
+    func otherOrigin() async throws {
+        let second = try LiveServer { request in .respond(text: request.field("authorization") ?? "none") }
+        defer { second.stop() }
+        let first = try LiveServer { request in
+            request.field("authorization") == nil
+                ? .respond(401, ["WWW-Authenticate: Bearer"]) : .respond(302, ["Location: \(second.url())"])
+        }
+        defer { first.stop() }
+        let rig = try SessionRig(hooks: SessionHooks(authenticate: { _, _ in .bearer("secret") }))
+        let task = rig.run(try TaskRequest(url: first.url()))
+        #expect(await task.result().outcome == .success)
+        #expect(task.body() == Array("none".utf8))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}

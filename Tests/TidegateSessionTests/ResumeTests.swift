@@ -1,0 +1,238 @@
+import FoundationEssentials
+import Testing
+import TidegateModel
+import TidegateTestKit
+import TidegateTransfer
+
+@testable import TidegateSession
+
+/// Resume data and digests.
+@Suite(.timeLimit(.minutes(1)))
+struct ResumeTests {
+    private static func halfway(_ etag: String = "\"tide\"") throws -> LiveServer {
+        try LiveServer { request in
+            guard request.number == 1 else { return .pattern(400_000, for: request, etag: etag) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 400000"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 150_000), .hang])
+        }
+    }
+
+    private static func cancelled(_ server: LiveServer, _ path: String, _ rig: SessionRig) async throws -> ResumeData {
+        var request = try TaskRequest(url: server.url("/file?x=1"))
+        request.destination = .file(path)
+        let task = rig.run(request)
+        #expect(await rig.wait { task.progress.receivedWire == 150_000 })
+        let data = try #require(await task.cancelProducingResumeData())
+        #expect(task.state == .completed(.cancelled))
+        #expect(task.resumeData == data)
+        #expect(data.offset == 150_000)
+        #expect(data.total == 400_000)
+        return data
+    }
+
+    @Test("A cancelled download goes on from its resume data, even in another form and another session")
+    func resume() async throws {
+        let scratch = try Scratch()
+        let server = try Self.halfway()
+        defer { server.stop() }
+        let first = try SessionRig()
+        let data = try await Self.cancelled(server, scratch.file("a"), first)
+        await first.session.invalidate(cancellingTasks: true)
+        let again = try JSONDecoder().decode(ResumeData.self, from: JSONEncoder().encode(data))
+        #expect(again == data)
+        let rig = try SessionRig()
+        let task = rig.run(try TaskRequest(resuming: again))
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.bytes == 250_000)
+        #expect(result.refetchedBytes == 0)
+        #expect(scratch.hasPattern("a", 400_000))
+        #expect(scratch.names == ["a"])
+        #expect(server.requests.last?.rangeStart == 150_000)
+        #expect(server.requests.last?.field("if-range") == "\"tide\"")
+        let fractions = rig.heard.taskChanges(of: task.id).compactMap { change -> Double? in
+            if case .progress(let progress, _) = change { progress.fraction } else { nil }
+        }
+        #expect(fractions.allSatisfy { $0 > 0 })
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A body that changed on the server starts again and is not mixed")
+    func changed() async throws {
+        let scratch = try Scratch()
+        let server = try Self.halfway("\"ebb\"")
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let data = try await Self.cancelled(server, scratch.file("a"), rig)
+        let task = rig.run(try TaskRequest(resuming: data))
+        #expect(await task.result().outcome == .success)
+        #expect(scratch.hasPattern("a", 400_000))
+        #expect(rig.words(of: task).contains("restarted"))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Bytes that are gone, or fewer than promised, are fetched again")
+    func shorter() async throws {
+        let scratch = try Scratch()
+        let server = try Self.halfway()
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let data = try await Self.cancelled(server, scratch.file("a"), rig)
+        scratch.write(LiveServerAnswer.bytes(count: 1000), to: ".a.tidegate")
+        #expect(await rig.run(try TaskRequest(resuming: data)).result().outcome == .success)
+        #expect(scratch.hasPattern("a", 400_000))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Data of another URL, another file or another kind of request are refused in a sentence")
+    func refused() throws {
+        let data = try #require(
+            ResumeData(url: "http://a.test/x", file: "/tmp/x", .init(offset: 5, validator: .etag("\"e\""), total: 9)))
+        var request = try TaskRequest(url: "http://b.test/x")
+        request.destination = .file("/tmp/x")
+        #expect(throws: TaskError.self) { try request.resume(from: data) }
+        request = try TaskRequest(url: "http://a.test/x")
+        request.destination = .file("/tmp/y")
+        #expect(throws: TaskError.self) { try request.resume(from: data) }
+        request.destination = .memory(limit: 9)
+        #expect(throws: TaskError.self) { try request.resume(from: data) }
+        let twisted = Data(#"{"url":"http://a.test/x","file":"/tmp/x","offset":99,"total":9,"etag":"\"e\""}"#.utf8)
+        let lying = try JSONDecoder().decode(ResumeData.self, from: twisted)
+        #expect(throws: TaskError.self) { try TaskRequest(resuming: lying) }
+        #expect(throws: (any Error).self) { try JSONDecoder().decode(ResumeData.self, from: Data("{}".utf8)) }
+    }
+
+    @Test("Without anything to go on by there are no resume data, and nothing is left")
+    func nothing() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { _ in
+            LiveServerAnswer([
+                .send(LiveServerAnswer.head(200, ["Content-Length: 1000"])), .pattern(from: 0, count: 100), .hang,
+            ])
+        }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: server.url())
+        let memory = rig.run(request)
+        request.destination = .file(scratch.file("a"))
+        let file = rig.run(request)
+        #expect(await rig.wait { file.progress.receivedWire == 100 && memory.progress.receivedWire == 100 })
+        #expect(await file.cancelProducingResumeData() == nil)
+        #expect(await memory.cancelProducingResumeData() == nil)
+        #expect(scratch.names.isEmpty)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A download that fails and is to be continued leaves resume data, too")
+    func failed() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            guard request.number == 1 else { return .pattern(400_000, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 400000"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 150_000), .reset])
+        }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(retry: .never))
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"), continues: true)
+        let task = rig.run(request)
+        #expect(await task.result().outcome == .failure)
+        let data = try #require(task.resumeData)
+        #expect(await rig.run(try TaskRequest(resuming: data)).result().outcome == .success)
+        #expect(scratch.hasPattern("a", 400_000))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    // MARK: - Digests
+
+    @Test("Sums are those of the standards' own examples")
+    func sums() {
+        func text(_ text: String) -> [UInt8] { Array(text.utf8) }
+        let million = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
+        #expect(
+            ContentDigest(of: []).description == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        #expect(
+            ContentDigest(of: text("abc")).description
+                == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(
+            ContentDigest(of: million).description
+                == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+        #expect(MD5.sum([]).hexadecimal == "d41d8cd98f00b204e9800998ecf8427e")
+        #expect(MD5.sum(text("message digest")).hexadecimal == "f96b697d7cb7938d525a2f31aaf161d0")
+        let long = String(repeating: "1234567890", count: 8)
+        #expect(MD5.sum(text(long)).hexadecimal == "57edf4a22be3c955ac49da2e2107b67a")
+        var pieces = SHA256()
+        for start in stride(from: 0, to: million.count, by: 977) {
+            pieces.add(Array(million[start..<min(start + 977, million.count)]))
+        }
+        #expect(pieces.sum == Self.whole(million))
+        #expect(ContentDigest("xyz") == nil)
+    }
+
+    private static func whole(_ bytes: [UInt8]) -> [UInt8] {
+        var hash = SHA256()
+        hash.add(bytes)
+        return hash.sum
+    }
+
+    private static let right = ContentDigest(of: LiveServerAnswer.bytes(count: 200_000))
+    private static let wrong = ContentDigest(of: [])
+
+    enum Place: CaseIterable { case file, memory, discard, stream, descriptor }
+
+    @Test(
+        "A body with the right digest is taken and one with another is not, wherever it goes", arguments: Place.allCases
+    )
+    func verified(_ place: Place) async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .pattern(200_000, for: $0) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        for digest in [Self.right, Self.wrong] {
+            let output = try ScratchOutput(scratch.file("out"))
+            var request = try TaskRequest(url: server.url())
+            request.sha256 = digest
+            let stream = BodyStream(limit: 1 << 20)
+            switch place {
+            case .file: request.destination = .file(scratch.file("a"))
+            case .memory: break
+            case .discard: request.destination = .discard
+            case .stream: request.destination = .stream(stream)
+            case .descriptor: request.destination = .descriptor(output.descriptor)
+            }
+            let task = rig.run(request)
+            let result = await task.result()
+            #expect(result.sha256 == Self.right.description)
+            if digest == Self.right {
+                #expect(result.outcome == .success)
+                if place == .memory { #expect(task.body().count == 200_000) }
+                if place == .file { #expect(scratch.names == ["a", "out"]) }
+                scratch.remove("a")
+            } else {
+                #expect(result.failure == .digestMismatch)
+                #expect(result.explanation?.contains("SHA-256 is \(Self.right) and not \(Self.wrong)") == true)
+                #expect(task.body().isEmpty)
+                #expect(scratch.names == ["out"])
+            }
+        }
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("What an earlier process left is summed up as well: a changed part does not pass")
+    func continued() async throws {
+        for isSpoiled in [false, true] {
+            let scratch = try Scratch()
+            let server = try Self.halfway()
+            defer { server.stop() }
+            let rig = try SessionRig()
+            let data = try await Self.cancelled(server, scratch.file("a"), rig)
+            if isSpoiled { scratch.write([UInt8](repeating: 0, count: 150_000), to: ".a.tidegate") }
+            var request = try TaskRequest(resuming: data)
+            request.sha256 = ContentDigest(of: LiveServerAnswer.bytes(count: 400_000))
+            let result = await rig.run(request).result()
+            #expect(result.failure == (isSpoiled ? .digestMismatch : nil))
+            #expect(scratch.names == (isSpoiled ? [] : ["a"]))
+            await rig.session.invalidate(cancellingTasks: true)
+        }
+    }
+}

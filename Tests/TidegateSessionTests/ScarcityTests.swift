@@ -1,0 +1,155 @@
+import Glibc
+import Testing
+import TidegateModel
+import TidegateLoop
+import TidegateTestKit
+
+@testable import TidegateSession
+
+/// A full disk and an empty budget, for those in a hurry and for those that wait.
+@Suite(.timeLimit(.minutes(1)))
+struct ScarcityTests {
+    /// A file system of one mebibyte.
+    private final class SmallDisk {
+        let path: String
+
+        init?() throws {
+            var template = Array("/tmp/tidegate-disk-XXXXXX".utf8CString)
+            let made = template.withUnsafeMutableBufferPointer { $0.baseAddress.map { mkdtemp($0) } ?? nil }
+            try #require(made != nil)
+            self.path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            guard mount("tidegate", self.path, "tmpfs", 0, "size=1m") == 0 else {
+                rmdir(self.path)
+                return nil
+            }
+        }
+
+        deinit {
+            umount2(self.path, Int32(MNT_DETACH))
+            rmdir(self.path)
+        }
+
+        func fill(_ name: String, _ count: Int) {
+            let descriptor = open("\(self.path)/\(name)", O_WRONLY | O_CREAT, 0o644)
+            _ = write(descriptor, [UInt8](repeating: 1, count: count), count)
+            close(descriptor)
+        }
+
+        func remove(_ name: String) { unlink("\(self.path)/\(name)") }
+
+        func size(_ name: String) -> Int64? {
+            var status = stat()
+            return stat("\(self.path)/\(name)", &status) == 0 ? Int64(status.st_size) : nil
+        }
+    }
+
+    private static let mayMount = geteuid() == 0
+
+    @Test("A full disk fails a download that does not wait, and leaves nothing", .enabled(if: mayMount, "needs root"))
+    func fails() async throws {
+        let disk = try #require(try SmallDisk(), "no tmpfs can be mounted here")
+        disk.fill("other", 600_000)
+        let server = try LiveServer { .pattern(800_000, for: $0) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file("\(disk.path)/a")
+        let result = await rig.run(request).result()
+        #expect(result.failure == .diskFull)
+        #expect(result.attribution?.party == .mine)
+        #expect(disk.size("a") == nil)
+        #expect(disk.size(".a.tidegate") == nil)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test(
+        "A download that waits holds until there is room, and goes on where it was",
+        .enabled(if: mayMount, "needs root"))
+    func waits() async throws {
+        let disk = try #require(try SmallDisk(), "no tmpfs can be mounted here")
+        disk.fill("other", 600_000)
+        let server = try LiveServer { .pattern(800_000, for: $0) }
+        defer { server.stop() }
+        let rig = try SessionRig(try .init(waitsOut: true, diskRecheck: .milliseconds(100)))
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file("\(disk.path)/a")
+        let task = rig.run(request)
+        #expect(await rig.wait { rig.words(of: task).count { $0 == "held(disk)" } >= 2 })
+        let isHeld = await rig.wait {
+            if case .waiting(.disk, let detail?) = task.state { detail.contains("No space left") } else { false }
+        }
+        #expect(isHeld)
+        disk.remove("other")
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(disk.size("a") == 800_000)
+        #expect(result.held[.disk] != nil)
+        #expect(result.attempts == 1)
+        #expect(server.requests.dropFirst().allSatisfy { $0.rangeStart ?? 0 > 0 })
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("An empty budget ends a task that does not wait, and holds one that does until it can pay")
+    func budget() async throws {
+        let server = try LiveServer { request in request.number < 4 ? .respond(503) : .respond(text: "ok") }
+        defer { server.stop() }
+        let retry = try RetryPolicy(attempts: 10, base: .milliseconds(1), cap: .milliseconds(2))
+        let budget = try RetryBudgetPolicy(tokens: 15, retryCost: 14, refillPerSecond: 100)
+        let hasty = try SessionRig(
+            try .init(retry: retry, budget: try RetryBudgetPolicy(tokens: 15, refillPerSecond: 0)))
+        let failed = hasty.run(try TaskRequest(url: server.url()))
+        #expect(await failed.result().failure == .retriesExhausted)
+        #expect(hasty.words(of: failed).contains("retriesExhausted(budget)"))
+        let rig = try SessionRig(try .init(retry: retry, budget: budget, waitsOut: true))
+        let task = rig.run(try TaskRequest(url: server.url("/again")))
+        let result = await task.result()
+        #expect(result.outcome == .success)
+        #expect(result.attempts == 2)
+        let poor = try SessionRig(
+            try .init(
+                retry: retry, budget: try RetryBudgetPolicy(tokens: 20, retryCost: 14, refillPerSecond: 50),
+                waitsOut: true))
+        let never = try LiveServer { _ in .respond(503) }
+        defer { never.stop() }
+        let waiting = poor.run(try TaskRequest(url: never.url()))
+        #expect(await poor.wait { poor.words(of: waiting).contains("held(budget)") })
+        #expect(await poor.wait { poor.words(of: waiting).contains("released(budget)") })
+        waiting.cancel()
+        #expect(await waiting.result().outcome == .cancelled)
+        for rig in [hasty, rig, poor] { await rig.session.invalidate(cancellingTasks: true) }
+    }
+
+    @Test("A task that is too late ends, suspended or not")
+    func expiry() async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        var request = try TaskRequest(url: server.url())
+        let now = SystemTime().wall()
+        request.expires = WallTime(microseconds: now.microseconds + 100_000)
+        let suspended = rig.session.task(request)
+        let running = rig.run(request)
+        for task in [suspended, running] {
+            let result = await task.result()
+            #expect(result.failure == .deadlineExceeded)
+            #expect(result.explanation?.hasSuffix("not done before it was too late") == true)
+        }
+        request.expires = WallTime(microseconds: 0)
+        #expect(await rig.run(request).result().failure == .deadlineExceeded)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("What a task may be active in all bounds its retries, waits and suspensions not counted")
+    func maxElapsed() async throws {
+        let server = try LiveServer { _ in .respond(503, ["Retry-After: 5"]) }
+        defer { server.stop() }
+        let rig = try SessionRig(
+            try .init(retry: try RetryPolicy(base: .milliseconds(1), maxElapsed: .seconds(4))))
+        let task = rig.run(try TaskRequest(url: server.url()))
+        let result = await task.result()
+        #expect(result.failure == .retriesExhausted)
+        #expect(rig.words(of: task).contains("retriesExhausted(deadline)"))
+        #expect(server.requests.count == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}

@@ -1,0 +1,96 @@
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+/// Many tasks at once, with everything that can come between.
+@Suite(.timeLimit(.minutes(2)))
+struct StormTests {
+    private static func hooks() -> SessionHooks {
+        SessionHooks(
+            redirect: { task, _, _ in
+                await Task.yield()
+                return task.request.name == "stop" ? .stop : .follow
+            },
+            authenticate: { _, _ in
+                try? await Task.sleep(for: .milliseconds(1))
+                return .bearer("tide")
+            },
+            disposition: { task, _ in
+                try? await Task.sleep(for: .milliseconds(2))
+                return task.request.name == "cancel" ? .cancel : .continue
+            },
+            newBodyStream: { _ in UploadStream(next: HookTests.once([1])) })
+    }
+
+    private static func server() throws -> LiveServer {
+        try LiveServer { request in
+            switch request.path {
+            case "/redirect": .respond(302, ["Location: /"])
+            case "/identity":
+                request.field("authorization") == nil
+                    ? .respond(401, ["WWW-Authenticate: Bearer realm=\"t\""]) : .respond(text: "in")
+            case "/busy": request.number % 3 == 0 ? .respond(text: "ok") : .respond(503)
+            case "/again": request.number % 2 == 0 ? .respond(text: "ok") : .respond(307, ["Location: /again"])
+            case "/reset": LiveServerAnswer([.reset])
+            default: .pattern(30_000, for: request)
+            }
+        }
+    }
+
+    @Test("Two thousand tasks with hooks, failures, outages, suspensions and cancels each end once, and last")
+    func storm() async throws {
+        let server = try Self.server()
+        defer { server.stop() }
+        let rig = try SessionRig(
+            try .init(
+                maxConnectionsPerHost: 16,
+                retry: try RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(3)), lossGrace: .zero,
+                pauseLimit: .milliseconds(2),
+                circuit: try CircuitPolicy(failures: 5, pause: .milliseconds(10), cap: .milliseconds(20))),
+            hooks: Self.hooks())
+        var chance = SeededGenerator(seed: 11)
+        let paths = ["/", "/redirect", "/identity", "/busy", "/again", "/reset"]
+        var tasks: [TransferTask] = []
+        for number in 0..<2000 {
+            let path = paths.randomElement(using: &chance) ?? "/"
+            let body: RequestBody = path == "/again" ? .stream(UploadStream(next: HookTests.once([2, 2]))) : .none
+            var request = try TaskRequest(url: server.url(path), method: path == "/again" ? "PUT" : "GET", body: body)
+            request.name = ["stop", "cancel", "plain", nil].randomElement(using: &chance) ?? nil
+            if Bool.random(using: &chance) { request.destination = .discard }
+            tasks.append(rig.run(request))
+            for _ in 0..<3 {
+                guard let task = tasks.randomElement(using: &chance) else { continue }
+                switch Int.random(in: 0..<10, using: &chance) {
+                case 0: task.cancel()
+                case 1...3:
+                    task.suspend()
+                    task.resume()
+                case 4:
+                    task.suspend()
+                    task.download.pause()
+                default: break
+                }
+            }
+            if number % 100 == 50 { rig.paths.say(ScriptedPathSource.lost()) }
+            if number % 100 == 53 { rig.paths.say(ScriptedPathSource.routed()) }
+        }
+        rig.paths.say(ScriptedPathSource.routed())
+        for task in tasks {
+            task.download.resume()
+            for _ in 0..<200 { task.resume() }
+        }
+        for task in tasks { _ = await task.result() }
+        for task in tasks {
+            let words = rig.words(of: task)
+            #expect(words.count { $0.hasPrefix("completed") } == 1)
+            #expect(words.last?.hasPrefix("completed") == true)
+            for reason in HoldReason.allCases {
+                let (held, released) = ("held(\(reason.rawValue))", "released(\(reason.rawValue))")
+                #expect(words.count { $0 == held } == words.count { $0 == released }, "\(words)")
+            }
+        }
+        #expect(rig.session.statistics().tasks.isEmpty)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}
