@@ -1,4 +1,5 @@
 public import CoreMetrics
+internal import TidegateMetrics
 
 extension Monitor {
     /// A factory for swift-metrics, so that what the program itself measures appears in the same exposition.

@@ -27,6 +27,7 @@ public final class Monitor: Sendable {
     /// - Throws: ``TaskError`` where the machine gives no thread for transfers.
     public init(
         _ configuration: MonitorConfiguration = MonitorConfiguration(), bus: EventBus? = nil,
+        journal: (any TaskJournal)? = nil,
         time: any TimeSource = SystemClocks()
     ) throws(TaskError) {
         let bus = bus ?? EventBus(time: time)
@@ -46,7 +47,7 @@ public final class Monitor: Sendable {
             internetCheck: configuration.reachability.internetCheck, time: time)
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
-            generator: SystemRandomNumberGenerator())
+            generator: SystemRandomNumberGenerator(), journal: journal)
     }
 
     /// Ends every task, then the watching; temporary files that a later run can continue are kept.

@@ -33,6 +33,9 @@ struct Terminal: Sendable {
     /// An environment variable.
     static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
+    /// Where a daemon of this user keeps its state and listens for commands, unless told otherwise.
+    static var places: StatePlaces { StatePlaces(user: geteuid(), environment: self.variable) }
+
     /// Writes all of a text; a reader that went away is not waited for.
     static func write(_ text: String, to descriptor: Int32) {
         var rest = Array(text.utf8)[...]

@@ -54,6 +54,10 @@ package final class Journal: TaskJournal {
 
     package let boot: String
     package let checkpointInterval: Duration
+    /// How many tasks were not over when it was opened.
+    package let unfinished: Int
+    /// The SQLite file.
+    let path: String
     private let lock: DirectoryLock
     private let thread: LoopThread<JournalBody>
 
@@ -68,7 +72,8 @@ package final class Journal: TaskJournal {
         self.checkpointInterval = surroundings.checkpointInterval
         self.lock = try DirectoryLock(directory)
         let file = try JournalFile(directory: directory)
-        let unfinished = try file.checkTasks()
+        self.path = file.path
+        self.unfinished = try file.checkTasks()
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in
                 JournalBody(loop: loop, file: file, retention: retention, surroundings: surroundings)
@@ -76,7 +81,6 @@ package final class Journal: TaskJournal {
         } catch {
             throw .unusable(directory, "\(error)")
         }
-        surroundings.onEvent(.opened(unfinished: unfinished))
     }
 
     /// Writes down what was asked for so far, and ends the thread; entries are refused from then on.

@@ -162,6 +162,13 @@ package enum Catalogue {
         "tidegate_http_requests_total", by: ["handler", "code"], "Requests that the endpoint answered.")
     static let httpRequestsInFlight = MetricDefinition.gauge(
         "tidegate_http_requests_in_flight", "Requests that the endpoint is answering now, this one included.")
+    static let journalEntries = MetricDefinition.counter(
+        "tidegate_journal_entries_total", "Entries that became durable in the journal of accepted tasks.")
+    static let journalFailures = MetricDefinition.counter(
+        "tidegate_journal_failures_total", by: ["reason"], "Entries that the journal could not write.")
+    static let journalCommitDuration = MetricDefinition.histogram(
+        "tidegate_journal_commit_duration_seconds", in: .seconds, bounds: Buckets.phases,
+        "Time of the journal's transactions, until they were durable.")
     static let configReloadSuccessful = MetricDefinition.gauge(
         "tidegate_config_last_reload_successful", origin: .recorded, "Whether the configuration was last read well.")
     static let configReloadTime = MetricDefinition.gauge(

@@ -56,7 +56,7 @@ import TidegateModel
     func daemonErrors() throws {
         #expect(Ending(.resource("cannot listen")) == Ending(.no, "cannot listen"))
         let error = try #require(throws: DaemonError.self) {
-            var settings = DaemonSettings()
+            var settings = DaemonSettings(places: StatePlaces(user: 0) { _ in nil })
             settings.configurationFile = "/nowhere/t.yml"
             _ = try Daemon(settings)
         }

@@ -76,6 +76,9 @@ public enum EveryEvent {
         [
             .daemon(.configurationLoaded(isGood: true)), .daemon(.requestAnswered(handler: "metrics", status: 200)),
             .daemon(.turnSkipped(task: "sync")), .daemon(.stopping),
+            .daemon(.journal(.opened(unfinished: 2))),
+            .daemon(.journal(.committed(entries: 3, duration: .milliseconds(2)))),
+            .daemon(.journal(.failed(.diskFull, entries: 1))),
         ]
     }
 

@@ -35,6 +35,18 @@ struct ServeCommand: AsyncParsableCommand {
     var maxRequests = 40
 
     @Option(
+        name: .customLong("control.socket"),
+        help: ArgumentHelp(
+            "Answer commands at this Unix socket (default: \(Terminal.places.socket)).", valueName: "path"))
+    var controlSocket: String?
+
+    @Option(
+        name: .customLong("state.dir"),
+        help: ArgumentHelp(
+            "Keep accepted tasks in this directory (default: \(Terminal.places.state)).", valueName: "directory"))
+    var stateDirectory: String?
+
+    @Option(
         name: .customLong("log.level"),
         help: ArgumentHelp("Write lines from this level on.", valueName: "level"))
     var logLevel: LogLevel = .info
@@ -63,7 +75,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func settings() throws -> DaemonSettings {
-        var settings = DaemonSettings()
+        var settings = DaemonSettings(places: Terminal.places)
         settings.configurationFile = self.configurationFile
         settings.logLevel = self.logLevel
         settings.logFormat = self.logFormat
@@ -76,6 +88,12 @@ struct ServeCommand: AsyncParsableCommand {
         }
         try OptionText.naming("--web.max-requests") { () throws(TextError) in
             try settings.allow(requests: self.maxRequests)
+        }
+        if let path = self.controlSocket {
+            try OptionText.naming("--control.socket") { () throws(TextError) in try settings.control(at: path) }
+        }
+        if let directory = self.stateDirectory {
+            try OptionText.naming("--state.dir") { () throws(TextError) in try settings.keepState(in: directory) }
         }
         return settings
     }

@@ -15,6 +15,6 @@ struct TidegateCommand: AsyncParsableCommand {
         version: "tidegate \(Release.version)",
         subcommands: [
             StatusCommand.self, WatchCommand.self, ExplainCommand.self, WaitCommand.self, RunCommand.self,
-            FetchCommand.self, ServeCommand.self,
+            FetchCommand.self, TasksCommand.self, ServeCommand.self,
         ])
 }

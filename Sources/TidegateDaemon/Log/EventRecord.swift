@@ -105,7 +105,18 @@ struct EventRecord {
             self.init(.debug, "request answered", ["handler": "\(handler)", "status": "\(status)"])
         case .turnSkipped(let task):
             self.init(.info, "turn skipped: the last run is not over", ["name": "\(task)"])
+        case .journal(let journal): self.init(journal)
         case .stopping: self.init(.info, "stopping")
+        }
+    }
+
+    private init(_ event: JournalEvent) {
+        switch event {
+        case .opened(let unfinished): self.init(.info, "journal opened", ["unfinished": "\(unfinished)"])
+        case .committed(let entries, let duration):
+            self.init(.debug, "journal written", ["entries": "\(entries)", "seconds": "\(duration.inSeconds)"])
+        case .failed(let trouble, let entries):
+            self.init(.error, "journal not written", ["reason": "\(trouble.label)", "entries": "\(entries)"])
         }
     }
 

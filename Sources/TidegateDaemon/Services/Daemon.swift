@@ -2,6 +2,7 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
 internal import TidegateEndpoint
+internal import TidegateJournal
 internal import TidegateModel
 internal import UnixSignals
 
@@ -42,16 +43,31 @@ package struct Daemon: Sendable {
         let bus = EventBus(time: time)
         // Before the monitor, so that the first verdict is in the log.
         let log = LogService(bus: bus, logger: logger)
+        let journal = try JournalKeeping(settings: self.settings, configuration: self.configuration.journal).open(
+            time: time, bus: bus
+        ) { logger.warning("no tasks can be submitted", metadata: ["error": "\($0)"]) }
         let monitor: Monitor
         do {
-            monitor = try Monitor(self.monitorConfiguration, bus: bus, time: time)
+            monitor = try Monitor(self.monitorConfiguration, bus: bus, journal: journal, time: time)
+            monitor.bus.publish(.daemon(.configurationLoaded(isGood: true)))
+            if let journal {
+                monitor.bus.publish(.daemon(.journal(.opened(unfinished: journal.unfinished))))
+                try await monitor.session.restore()
+            }
         } catch {
             throw .resource(error.underlying)
         }
-        monitor.bus.publish(.daemon(.configurationLoaded(isGood: true)))
+        let services = Surroundings(monitor: monitor, journal: journal, log: log, time: time, logger: logger)
+        try await self.run(services)
+    }
+
+    private func run(_ surroundings: Surroundings) async throws(DaemonError) {
+        let logger = surroundings.logger
         do {
-            try await self.services(around: monitor, log: log, time: time, logger: logger).run()
+            try await self.services(surroundings).run()
         } catch let error as EndpointError {
+            throw .resource(error.description)
+        } catch let error as ControlError {
             throw .resource(error.description)
         } catch is CancellationError {
             // The time for a graceful end ran out, and everything was cancelled.
@@ -68,10 +84,18 @@ package struct Daemon: Sendable {
         ]
     }
 
+    /// What the services share.
+    private struct Surroundings {
+        let monitor: Monitor
+        let journal: Journal?
+        let log: LogService
+        let time: any TimeSource
+        let logger: Logger
+    }
+
     // Shut down in reverse: no turn begins, then nobody asks, then nothing moves, then nothing is left to log.
-    private func services(
-        around monitor: Monitor, log: LogService, time: any TimeSource, logger: Logger
-    ) -> ServiceGroup {
+    private func services(_ surroundings: Surroundings) -> ServiceGroup {
+        let (monitor, time, logger) = (surroundings.monitor, surroundings.time, surroundings.logger)
         let runner = TurnRunner(session: monitor.session, transfers: self.configuration.transfers, logger: logger)
         let bus = monitor.bus
         let scheduler = Scheduler(
@@ -79,8 +103,10 @@ package struct Daemon: Sendable {
         var endpoint = self.settings.endpoint
         endpoint.version = self.settings.version
         endpoint.targetNames = self.monitorConfiguration.targetNames
-        let services: [any Service] = [
-            log, MonitorService(monitor: monitor),
+        var services: [any Service] = [surroundings.log]
+        if let journal = surroundings.journal { services.append(JournalService(journal: journal, bus: bus)) }
+        services += [
+            MonitorService(monitor: monitor),
             EndpointService(
                 endpoint: Endpoint(
                     configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time),
@@ -91,10 +117,21 @@ package struct Daemon: Sendable {
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
             StopService(bus: bus),
         ]
+        if surroundings.journal != nil {
+            services.insert(self.control(of: monitor, time, logger), at: services.count - 3)
+        }
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(8)
         group.maximumCancellationDuration = .seconds(1)
         return ServiceGroup(configuration: group)
+    }
+
+    private func control(of monitor: Monitor, _ time: any TimeSource, _ logger: Logger) -> ControlService {
+        ControlService(
+            server: ControlServer(
+                path: self.settings.controlSocket, control: SessionControl(session: monitor.session), bus: monitor.bus,
+                time: time),
+            path: self.settings.controlSocket, logger: logger)
     }
 }

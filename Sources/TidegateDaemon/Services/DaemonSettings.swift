@@ -10,9 +10,34 @@ package struct DaemonSettings: Sendable {
     package var logFormat: LogFormat = .logfmt
     /// The version that the page and the User-Agent header show.
     package var version = ""
+    /// The control socket's path.
+    package var controlSocket: String
+    /// The directory of the journal.
+    package var stateDirectory: String
+    /// True where somebody has named it: then it has to be usable.
+    var isStateNamed = false
     var endpoint = EndpointConfiguration()
 
-    package init() {}
+    /// Settings with the usual places.
+    package init(places: StatePlaces) {
+        self.controlSocket = places.socket
+        self.stateDirectory = places.state
+    }
+
+    /// Keeps the journal in this directory.
+    package mutating func keepState(in directory: String) throws(TextError) {
+        guard directory.hasPrefix("/") else { throw TextError("\"\(directory)\" is not an absolute path") }
+        self.stateDirectory = directory
+        self.isStateNamed = true
+    }
+
+    /// Answers commands at this socket.
+    package mutating func control(at path: String) throws(TextError) {
+        guard path.hasPrefix("/"), !path.hasSuffix("/") else {
+            throw TextError("\"\(path)\" is not an absolute path of a socket")
+        }
+        self.controlSocket = path
+    }
 
     /// Listens at these addresses instead of the default, which none keeps; the error quotes a bad one.
     package mutating func listen(at addresses: [String]) throws(TextError) {

@@ -47,6 +47,7 @@ struct ReloadService: Service {
     private func tellWhatStays(from old: Configuration, to new: Configuration) {
         var sections: [String] = []
         if old.reachability != new.reachability { sections.append("reachability") }
+        if old.journal != new.journal { sections.append("journal") }
         var fixed = new.transfers
         (fixed.retry, fixed.gate) = (old.transfers.retry, old.transfers.gate)
         if fixed != old.transfers { sections.append("transfers") }

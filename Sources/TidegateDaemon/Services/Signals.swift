@@ -18,5 +18,7 @@ package enum Signals {
         }
     }
 
-    private static let sentByPeople: [UnixSignal] = [.sighup, .sigint, .sigquit, .sigterm, .sigusr1, .sigusr2, .sigalrm]
+    private static let sentByPeople: [UnixSignal] = [
+        .sighup, .sigint, .sigquit, .sigterm, .sigusr1, .sigusr2, .sigalrm,
+    ]
 }

@@ -3,12 +3,14 @@ internal import TidegateModel
 /// What the daemon does besides.
 struct DaemonRecorder: Sendable {
     private let requests: TableFamily<AnswerKey, Counter>
+    private let journal: JournalRecorder
     private let reloadSuccessful: Gauge
     private let reloadTime: Gauge
 
     init(_ registry: Registry, build: BuildInfo) {
         self.requests = registry.adding(TableFamily(Catalogue.httpRequests))
         registry.collect(Catalogue.httpRequestsInFlight) { $1.add(value: $0.requestsInFlight) }
+        self.journal = JournalRecorder(registry)
         self.reloadSuccessful = registry.gauge(Catalogue.configReloadSuccessful)
         self.reloadTime = registry.gauge(Catalogue.configReloadTime)
         registry.collect(Catalogue.buildInfo) { _, samples in
@@ -22,6 +24,7 @@ struct DaemonRecorder: Sendable {
             self.reloadSuccessful.set(isGood ? 1 : 0)
             if isGood { self.reloadTime.set(time.seconds) }
         case .requestAnswered(let handler, let status): self.requests[AnswerKey(handler: handler, status: status)].add()
+        case .journal(let event): self.journal.record(event)
         case .turnSkipped, .stopping: break
         }
     }

@@ -18,6 +18,8 @@ public enum DaemonEvent: Sendable {
     case requestAnswered(handler: String, status: Int)
     /// A scheduled task's turn was skipped because its last run is not over.
     case turnSkipped(task: String)
+    /// Something happened to the journal of accepted tasks.
+    case journal(JournalEvent)
     /// The daemon is stopping.
     case stopping
 }

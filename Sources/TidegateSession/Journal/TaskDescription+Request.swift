@@ -31,6 +31,9 @@ extension TaskDescription {
         self.bytesPerSecondLimit = request.bytesPerSecondLimit
         self.maxRedirects = request.maxRedirects
         self.isMarkedIdempotent = request.isMarkedIdempotent
+        self.expires = request.expires?.microseconds
+        self.sha256 = request.sha256?.description
+        self.resuming = request.resuming
         self.trust = request.tls.map { Trust(caFile: $0.caFile, pins: $0.pins, isInsecure: $0.isInsecure) }
     }
 
@@ -61,6 +64,9 @@ extension TaskDescription {
         request.bytesPerSecondLimit = self.bytesPerSecondLimit
         request.maxRedirects = self.maxRedirects
         request.isMarkedIdempotent = self.isMarkedIdempotent
+        request.expires = self.expires.map { WallTime(microseconds: $0) }
+        request.sha256 = self.sha256.flatMap { ContentDigest($0) }
+        request.resuming = self.resuming
         return request
     }
 

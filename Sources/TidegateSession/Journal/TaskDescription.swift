@@ -16,7 +16,8 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     public var destination: Place
     /// The caller's own name for the task; nil where duplicates do not matter.
     public var key: String?
-    var name: String?
+    /// A name to be known by in lists.
+    public var name: String?
     var connectTimeout: Duration
     var idleTimeout: Duration
     var attemptTimeout: Duration?
@@ -33,6 +34,12 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     var bytesPerSecondLimit: Int?
     var maxRedirects: Int
     var isMarkedIdempotent: Bool
+    /// When it is too late, in microseconds since 1970; nil is never.
+    var expires: Int64?
+    /// What the body's SHA-256 has to be, in hexadecimal digits.
+    var sha256: String?
+    /// Where an earlier download ended.
+    var resuming: ResumeData?
     var trust: Trust?
 
     /// A header field.

@@ -1,0 +1,116 @@
+internal import ArgumentParser
+internal import Glibc
+internal import TidegateControl
+internal import TidegateDaemon
+internal import TidegateModel
+
+/// `tidegate tasks submit`.
+struct TasksSubmitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "submit", abstract: "Hand requests to the daemon, which carries them out whatever happens to it.",
+        discussion: """
+            Prints the tasks' ids once they are durable. With --key the command may be repeated: a task that has the \
+            key already is found and not made again. A request that may not be sent twice is never sent twice; where \
+            a crash leaves open whether it was sent, the task ends as outcomeUnknown.
+            """)
+
+    @Argument(help: ArgumentHelp("What to request.", valueName: "url"))
+    var urls: [String]
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("Write the body to this file.", valueName: "file"))
+    var output: String?
+
+    @Option(help: ArgumentHelp("Put the files into this directory, each named after its URL.", valueName: "dir"))
+    var outputDir: String?
+
+    @Option(
+        name: [.customShort("X"), .customLong("request")],
+        help: ArgumentHelp("The method; GET, or what a body asks for.", valueName: "method"))
+    var method: String?
+
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: ArgumentHelp("Send this header: 'Name: value'.", valueName: "header"))
+    var headers: [String] = []
+
+    @Option(help: ArgumentHelp("Post this text.", valueName: "text"))
+    var data: String?
+
+    @Option(help: ArgumentHelp("Put this file.", valueName: "file"))
+    var uploadFile: String?
+
+    @Option(help: ArgumentHelp("Your own name for the task, which makes the command repeatable.", valueName: "key"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("Where the key is known: keep, replace or append.", valueName: "policy"))
+    var onDuplicate: String?
+
+    @Option(help: ArgumentHelp("Higher goes first.", valueName: "n"))
+    var priority: Int?
+
+    @Option(help: ArgumentHelp("Give up this long after the start, waits included.", valueName: "duration"))
+    var maxTime: String?
+
+    @Option(help: ArgumentHelp("Try again this often where another try can help.", valueName: "n"))
+    var retry: Int?
+
+    @Option(help: ArgumentHelp("Wait for this: routed, unmetered, interface:NAME or none.", valueName: "requirement"))
+    var require: [String] = []
+
+    @Flag(help: "Accept the task without letting it go.")
+    var suspended = false
+
+    @OptionGroup var control: ControlOptions
+
+    func validate() throws { _ = try self.submissions() }
+
+    func run() async throws {
+        for submission in try self.submissions() {
+            try await self.control.asking { () throws(ControlFailure) in
+                self.control.answer(try await self.control.client.submit(submission)) { made, _ in [made.id] }
+            }
+        }
+    }
+
+    private func submissions() throws -> [TaskSubmission] {
+        if self.urls.count > 1 {
+            guard self.output == nil else { throw ValidationError("several URLs need --output-dir") }
+            guard self.key == nil else { throw ValidationError("--key names one task: give one URL") }
+        }
+        if self.output != nil, self.outputDir != nil {
+            throw ValidationError("-o and --output-dir exclude each other")
+        }
+        let names = try OptionText.naming("--output-dir") { () throws(TextError) in
+            self.outputDir == nil ? [] : try FileNaming.names(for: self.urls)
+        }
+        return try self.urls.enumerated().map { position, url in
+            var submission = TaskSubmission(url: url)
+            submission.output = try self.output.map(self.absolute)
+            if let directory = self.outputDir {
+                submission.output = try self.absolute("\(directory)/\(names[position])")
+            }
+            submission.method = self.method
+            submission.headers = self.headers.isEmpty ? nil : self.headers
+            submission.body = self.data
+            submission.bodyFile = try self.uploadFile.map(self.absolute)
+            submission.key = self.key
+            submission.onDuplicate = self.onDuplicate
+            submission.priority = self.priority
+            submission.retries = self.retry
+            submission.require = self.require.isEmpty ? nil : self.require
+            submission.suspended = self.suspended ? true : nil
+            submission.deadlineSeconds = try self.maxTime.map {
+                try OptionText.positive($0, of: "--max-time").inSeconds
+            }
+            return submission
+        }
+    }
+
+    // The daemon has a working directory of its own.
+    private func absolute(_ path: String) throws -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let here = getcwd(nil, 0) else { throw ValidationError("the working directory is gone: \(path)") }
+        defer { free(here) }
+        return "\(String(cString: here))/\(path)"
+    }
+}

@@ -1,0 +1,23 @@
+internal import ArgumentParser
+internal import FoundationEssentials
+internal import TidegateControl
+
+/// `tidegate tasks watch`.
+struct TasksWatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Print the tasks, then everything that happens to them.",
+        discussion: "Runs until it is interrupted or the daemon ends.")
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let (terminal, isJSON) = (Terminal(), self.control.json)
+        try await self.control.asking { () throws(ControlFailure) in
+            try await self.control.client.watch { line in
+                guard !isJSON else { return terminal.answer(line) }
+                for line in TaskText.event(line, terminal.answers) { terminal.answer(line) }
+            }
+        }
+        throw Ending(.no, "the daemon ended")
+    }
+}

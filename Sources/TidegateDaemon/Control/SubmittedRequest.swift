@@ -1,0 +1,82 @@
+internal import Tidegate
+internal import TidegateModel
+
+extension TaskSubmission {
+    /// The request that is submitted.
+    ///
+    /// - Throws: ``ControlRefusal`` with one sentence about what is wrong with it.
+    func request() throws(ControlRefusal) -> TaskRequest {
+        do {
+            var request = try TaskRequest(
+                url: self.url, method: self.method ?? self.usualMethod, headers: try self.headerFields(),
+                body: try self.requestBody())
+            request.name = self.name
+            request.destination = try self.destination()
+            request.priority = self.priority ?? 0
+            request.isMarkedIdempotent = self.idempotent ?? false
+            request.deadline = try self.seconds(self.deadlineSeconds, "deadlineSeconds")
+            request.gate = try self.gate()
+            if let retries = self.retries { request.retry = try self.retryPolicy(retries) }
+            return request
+        } catch let refusal as ControlRefusal {
+            throw refusal
+        } catch {
+            throw ControlRefusal(.malformed, "\(error)")
+        }
+    }
+
+    func duplicatePolicy() throws(ControlRefusal) -> DuplicatePolicy {
+        guard let word = self.onDuplicate else { return .keep }
+        guard let policy = DuplicatePolicy(rawValue: word) else {
+            throw ControlRefusal(.malformed, "\"\(word)\" is not one of keep, replace, append")
+        }
+        return policy
+    }
+
+    private var usualMethod: String { self.body != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET" }
+
+    private func headerFields() throws(TextError) -> [HeaderField] {
+        var fields: [HeaderField] = []
+        for text in self.headers ?? [] {
+            let header = try ScheduledTask.Header(parsing: text)
+            fields.append(HeaderField(header.name, header.value))
+        }
+        return fields
+    }
+
+    private func requestBody() throws(TextError) -> RequestBody {
+        if self.body != nil, self.bodyFile != nil { throw TextError("\"body\" and \"bodyFile\" exclude each other") }
+        return self.body.map { .data(Array($0.utf8)) } ?? self.bodyFile.map { .file($0) } ?? .none
+    }
+
+    private func destination() throws(TextError) -> Destination {
+        guard let output = self.output else {
+            if self.mode != nil { throw TextError("\"mode\" needs an \"output\" to apply to") }
+            return .discard
+        }
+        guard let text = self.mode else { return .file(output) }
+        guard (3...4).contains(text.count), let mode = UInt16(text, radix: 8) else {
+            throw TextError("\"\(text)\" is not a file mode: write one like \"0640\"")
+        }
+        return .file(output, permissions: mode)
+    }
+
+    private func gate() throws -> GatePolicy? {
+        guard self.require != nil || self.patienceSeconds != nil else { return nil }
+        var requirements: [Requirement] = []
+        for word in self.require ?? ["routed"] { requirements.append(try RequirementText.parse(word)) }
+        return try GatePolicy(
+            require: requirements, patience: try self.seconds(self.patienceSeconds, "patienceSeconds"))
+    }
+
+    private func retryPolicy(_ retries: Int) throws -> RetryPolicy {
+        guard (0..<10_000).contains(retries) else { throw TextError("\"retries\": \(retries) is not from 0 to 9999") }
+        return try RetryPolicy(attempts: retries + 1)
+    }
+
+    private func seconds(_ number: Double?, _ member: String) throws(TextError) -> Duration? {
+        guard let number else { return nil }
+        guard number > 0, number <= 1e9 else { throw TextError("\"\(member)\": \(number) is no time above 0") }
+        return .seconds(number)
+    }
+}

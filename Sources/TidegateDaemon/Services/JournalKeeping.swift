@@ -1,0 +1,38 @@
+internal import Tidegate
+internal import TidegateJournal
+internal import TidegateModel
+
+/// Opens the journal of a daemon.
+struct JournalKeeping: Sendable {
+    let settings: DaemonSettings
+    let configuration: Configuration.Journal
+
+    /// The journal; nil where no directory was named and the usual one cannot be had: what needs no journal still runs
+    /// in a container without a disk.
+    ///
+    /// - Throws: ``DaemonError/resource(_:)`` where the journal is damaged, another daemon has it, or the named
+    ///   directory cannot be used.
+    func open(
+        time: any TimeSource, bus: EventBus, without complain: (String) -> Void
+    ) throws(DaemonError) -> Journal? {
+        var retention = Journal.Retention()
+        if let kept = self.configuration.keepCompleted { retention.completed = kept }
+        if let kept = self.configuration.pathEvents { retention.pathEvents = kept }
+        do {
+            return try Journal(
+                directory: self.settings.stateDirectory, retention: retention,
+                surroundings: Journal.Surroundings(
+                    boot: JournalKeeping.boot, time: time, onEvent: { bus.publish(.daemon(.journal($0))) }))
+        } catch .unusable(let path, let words) where !self.settings.isStateNamed {
+            complain(JournalProblem.unusable(path, words).description)
+            return nil
+        } catch {
+            throw .resource(error.description)
+        }
+    }
+
+    // Without it moments of another process are compared on the wall clock.
+    private static var boot: String {
+        (try? TextFile.read("/proc/sys/kernel/random/boot_id", atMost: 64))?.filter { !$0.isWhitespace } ?? ""
+    }
+}

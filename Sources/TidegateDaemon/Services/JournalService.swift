@@ -1,0 +1,33 @@
+internal import ServiceLifecycle
+internal import Tidegate
+internal import TidegateJournal
+internal import TidegateModel
+
+/// Keeps the journal for as long as anything may be written into it, and writes changes of verdicts down.
+struct JournalService: Service {
+    let journal: Journal
+    private let events: Subscription
+
+    init(journal: Journal, bus: EventBus) {
+        self.journal = journal
+        self.events = bus.subscribe(.library, keepingNewest: 1024) { event in
+            switch event.occurrence {
+            case .path: true
+            case .link, .netlink, .task, .session, .daemon: false
+            }
+        }
+    }
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            for await event in self.events {
+                guard case .path(let path) = event.occurrence else { continue }
+                self.journal.keep(path, sequence: event.sequence, at: event.time)
+            }
+        } onGracefulShutdown: {
+            self.events.cancel()
+        }
+        // The session is over: nothing follows.
+        self.journal.close()
+    }
+}
