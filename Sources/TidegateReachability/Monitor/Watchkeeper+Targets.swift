@@ -10,7 +10,9 @@ extension Watchkeeper {
         let known = target.address == nil ? self.parts.resolver.cached(target.host) : nil
         let position = self.book.watch(target, id: id, known: known, sink: sink)
         let entry = self.book.entries[position]
-        guard entry.hold.gates.verdict == nil else { return sink(self.verdictForGates(entry)) }
+        if let verdict = entry.hold.gates.verdict {
+            return sink(TargetVerdict(target: target, verdict: verdict, addresses: entry.addresses))
+        }
         if self.isReady { self.evaluateTarget(at: position) }
         self.askNames(.new)
         // A verdict that has just come has told the sink already.
@@ -167,14 +169,13 @@ extension Watchkeeper {
     }
 
     private func carryOut(_ effects: [HoldMachine.Effect], _ position: Int) {
-        let entry = self.book.entries[position]
-        self.writeTarget(position)
+        let gates = self.writeTarget(position)
         for effect in effects {
             switch effect {
             case .tellGates:
-                let verdict = self.verdictForGates(entry)
-                for sink in entry.watches.values { sink(verdict) }
+                for sink in self.book.entries[position].watches.values { sink(gates) }
             case .tellPeople(let from, let lasted, let detection):
+                let entry = self.book.entries[position]
                 guard entry.isConfigured else { continue }
                 self.publish(
                     .target(entry.target), from: from, to: entry.hold.people.verdict ?? .unknown, lasted, detection)
@@ -182,25 +183,28 @@ extension Watchkeeper {
         }
     }
 
-    private func verdictForGates(_ entry: TargetBook.Entry) -> TargetVerdict {
-        TargetVerdict(
-            target: entry.target, verdict: entry.hold.gates.verdict ?? .unknown, addresses: entry.addresses)
-    }
-
-    private func writeTarget(_ position: Int) {
-        let entry = self.book.entries[position]
-        let gates = self.verdictForGates(entry)
+    /// Writes up what others may read about a target; what its gates go by.
+    // By parts, because thousands move together: a copy of the whole entry costs more than the lookup.
+    @discardableResult
+    private func writeTarget(_ position: Int) -> TargetVerdict {
+        let target = self.book.entries[position].target
+        let addresses = self.book.entries[position].addresses
+        let gates = TargetVerdict(
+            target: target, verdict: self.book.entries[position].hold.gates.verdict ?? .unknown, addresses: addresses)
+        guard self.book.entries[position].isConfigured else {
+            self.board.write { $0.targetsForGates[target] = gates }
+            return gates
+        }
         var people = TargetVerdict(
-            target: entry.target, verdict: entry.hold.people.verdict ?? .unknown, addresses: entry.addresses)
+            target: target, verdict: self.book.entries[position].hold.people.verdict ?? .unknown, addresses: addresses)
         // Gates stay open for a name that does not exist, so that the attempt can say so; people are told here.
-        if entry.addresses.isEmpty, let failure = self.book.names[entry.target.host]?.failure,
-            people.verdict.level >= .routed
-        {
+        if addresses.isEmpty, let failure = self.book.names[target.host]?.failure, people.verdict.level >= .routed {
             people.verdict = Verdict(level: .none, reason: failure.reason)
         }
         self.board.write { content in
-            content.targetsForGates[entry.target] = gates
-            if entry.isConfigured { content.targetsForPeople[entry.target] = people }
+            content.targetsForGates[target] = gates
+            content.targetsForPeople[target] = people
         }
+        return gates
     }
 }

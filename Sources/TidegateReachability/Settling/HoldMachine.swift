@@ -51,7 +51,7 @@ struct HoldMachine {
     }
 
     mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
-        let (gatesBefore, peopleBefore) = (self.gates, self.people)
+        let (gatesBefore, peopleBefore, peopleSince) = (self.gates.verdict, self.people.verdict, self.people.since)
         switch input {
         case .judged(let verdict, let times, let detection):
             self.gates.judged(verdict, holding: times.gates, detection, at: now)
@@ -61,11 +61,11 @@ struct HoldMachine {
             self.people.tick(at: now)
         }
         var effects: [Effect] = []
-        if self.gates.verdict != gatesBefore.verdict { effects.append(.tellGates) }
-        if let verdict = self.people.verdict, peopleBefore.verdict.map({ !$0.isEquivalent(to: verdict) }) ?? true {
+        if self.gates.verdict != gatesBefore { effects.append(.tellGates) }
+        if let verdict = self.people.verdict, peopleBefore.map({ !$0.isEquivalent(to: verdict) }) ?? true {
             effects.append(
                 .tellPeople(
-                    from: peopleBefore.verdict, lasted: peopleBefore.verdict == nil ? nil : now - peopleBefore.since,
+                    from: peopleBefore, lasted: peopleBefore == nil ? nil : now - peopleSince,
                     detection: self.people.detection))
         }
         return effects
