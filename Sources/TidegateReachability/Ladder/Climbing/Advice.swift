@@ -60,7 +60,7 @@ enum Advice {
     private static func address(_ reason: Unreachable, _ place: Place) -> String {
         let sentences: [Unreachable: String] = [
             .linkLocalOnly:
-                "Check the DHCP server or router of \(place.link): there is no \(place.kind) address but a link-local one.",
+                "Check the DHCP server or router of \(place.link): it gave no \(place.kind) address.",
             .tentative: "Wait two seconds: the address of \(place.link) is still being checked for duplicates.",
             .dadFailed: "Give \(place.link) another address: another host on the link has the same one.",
             .noSourceAddress: "Give \(place.link) an \(place.kind) address that the route can use as its source.",
@@ -82,7 +82,7 @@ enum Advice {
     private static func gateway(_ reason: Unreachable, _ place: Place) -> String {
         reason == .gatewaySilent
             ? "Restart or reconnect \(place.gatewayWords): it was there on \(place.link) and has fallen silent."
-            : "Check that \(place.gatewayWords) is switched on and on the link of \(place.link): nobody has its address."
+            : "Check that \(place.gatewayWords) is on, and on the link of \(place.link): nobody there has its address."
     }
 
     private static func name(_ reason: Unreachable, _ place: Place) -> String {
@@ -102,7 +102,7 @@ enum Advice {
     private static func internet(_ reason: Unreachable, _ place: Place) -> String {
         guard reason == .portal else {
             return
-                "Ask whoever runs the network behind \(place.gatewayWords): packets leave, and the internet does not answer as it should."
+                "Ask who runs the network behind \(place.gatewayWords): the internet does not answer as it should."
         }
         return "Log in to the captive portal: open \(place.portal ?? "any http page") in a browser on this network."
     }

@@ -103,9 +103,8 @@ enum RouteRung {
         var lines: [String] = []
         let link = story.matched?.link.map { self.link($0, story) }
         if let matched = story.matched, Rivalry.isDead(matched), story.ignoresLinkdown == false {
-            lines.append(
-                "\(link ?? "its link") is down and the kernel takes the route all the same (ignore_routes_with_linkdown=0)"
-            )
+            let name = link ?? "its link"
+            lines.append("\(name) is down and the kernel takes the route all the same (ignore_routes_with_linkdown=0)")
         }
         if story.reversePathFilter == 1 {
             lines.append(
