@@ -5,7 +5,7 @@ internal import TidegateTestKit
 
 /// Monitors as processes of their own: frozen, and side by side.
 @Suite(
-    .enabled(if: World.isPossible, World.need), .enabled(if: MonitorProcess.isBuilt, MonitorProcess.need),
+    .serialized, .enabled(if: World.isPossible, World.need), .enabled(if: MonitorProcess.isBuilt, MonitorProcess.need),
     .timeLimit(.minutes(1)))
 struct MonitorProcessScenarioTests {
     @Test("A monitor that slept through thousands of changes counts the loss and is right within two seconds")

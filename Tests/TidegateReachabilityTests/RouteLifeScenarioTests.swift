@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Routes that come and go in ways of their own: nexthop objects, advertisements, replacements.
-@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
 struct RouteLifeScenarioTests {
     @Test(
         "A nexthop that is replaced or deleted is heard of by itself, with and without route messages",
