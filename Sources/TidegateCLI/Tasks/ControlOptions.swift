@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import TidegateControl
+internal import TidegateDaemon
 
 /// Which daemon is meant, and how its answers are printed.
 struct ControlOptions: ParsableArguments {
