@@ -79,6 +79,55 @@ struct HearingTests {
         await rig.session.invalidate(cancellingTasks: true)
     }
 
+    enum Deed: CaseIterable { case cancel, suspend, cancelTwice }
+
+    @Test(
+        "Suspending and cancelling work from inside every closure, and the end is told once", arguments: Deed.allCases)
+    func insideClosures(_ deed: Deed) async throws {
+        let server = try LiveServer { .pattern(200_000, for: $0, slice: 20_000, pauseMilliseconds: 20) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let act: @Sendable (TransferTask) -> Void = { task in
+            switch deed {
+            case .cancel: task.cancel()
+            case .cancelTwice:
+                task.cancel()
+                task.cancel()
+            case .suspend:
+                task.suspend()
+                task.resume()
+            }
+        }
+        for place in 0..<3 {
+            let hearing = TaskHearing(
+                response: { task, _ in if place == 0 { act(task) } },
+                progress: { task, _ in if place == 1 { act(task) } },
+                completion: { task, _ in if place == 2 { act(task) } })
+            let task = rig.session.task(
+                try TaskRequest(url: server.url()), options: TaskOptions(hearing: hearing),
+                onCompletion: { task, _ in act(task) })
+            task.resume()
+            let result = await task.result()
+            #expect(result.outcome == (deed == .suspend || place == 2 ? .success : .cancelled))
+            #expect(rig.words(of: task).count { $0.hasPrefix("completed") } == 1)
+            #expect(rig.words(of: task).last?.hasPrefix("completed") == true)
+        }
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("From a thousand threads a task is cancelled once")
+    func cancelledByMany() async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let task = rig.run(try TaskRequest(url: server.url()))
+        #expect(await rig.wait { server.requests.count == 1 })
+        await withTaskGroup(of: Void.self) { group in for _ in 0..<1000 { group.addTask { task.cancel() } } }
+        #expect(await task.result().outcome == .cancelled)
+        #expect(rig.words(of: task).count { $0 == "completed(cancelled)" } == 1)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
     // MARK: - Completion
 
     private actor Desk {

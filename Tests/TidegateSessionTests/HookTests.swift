@@ -159,7 +159,7 @@ struct HookTests {
         let answer = Latch()
         let rig = try SessionRig()
         var request = try TaskRequest(url: server.url())
-        request.idleTimeout = .milliseconds(60)
+        request.idleTimeout = .seconds(1)
         let hooks = SessionHooks(disposition: { _, _ in
             await Self.pass(answer)
             return .continue
@@ -168,7 +168,7 @@ struct HookTests {
         slow.resume()
         #expect(await rig.wait { rig.words(of: slow).contains("responseHead(200)") })
         for _ in 0..<20 { #expect(await rig.run(request).result().outcome == .success) }
-        try await Task.sleep(for: .milliseconds(150))
+        try await Task.sleep(for: .milliseconds(1300))
         #expect(slow.state == .running(attempt: 1))
         #expect(slow.progress.received == 0)
         answer.open()

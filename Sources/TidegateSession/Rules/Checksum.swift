@@ -1,11 +1,10 @@
 /// Bytes summed up in a few, so that a change of one of them shows (FIPS 180-4).
 struct SHA256: Sendable {
-    private var words: [UInt32] = [
+    private var words: InlineArray<8, UInt32> = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
     private var rest: [UInt8] = []
     private var length: UInt64 = 0
-    private var schedule = [UInt32](repeating: 0, count: 64)
 
     /// Takes more bytes.
     mutating func add(_ bytes: some Sequence<UInt8>) { self.add(Array(bytes)) }
@@ -36,42 +35,61 @@ struct SHA256: Sendable {
         last.add(
             [0x80] + [UInt8](repeating: 0, count: zeros)
                 + (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * $0)) })
-        return last.words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
+        return last.words.indices.flatMap { place in
+            (0..<4).map { UInt8(truncatingIfNeeded: last.words[place] >> (24 - 8 * $0)) }
+        }
     }
 
     private mutating func mix(_ block: [UInt8], at start: Int) {
-        self.expand(block, at: start)
+        let schedule = SHA256.schedule(block, at: start)
         var (a, b, c, d) = (self.words[0], self.words[1], self.words[2], self.words[3])
         var (e, f, g, h) = (self.words[4], self.words[5], self.words[6], self.words[7])
         for step in 0..<64 {
             let high = SHA256.turn(e, 6) ^ SHA256.turn(e, 11) ^ SHA256.turn(e, 25)
-            let first = h &+ high &+ ((e & f) ^ (~e & g)) &+ SHA256.constants[step] &+ self.schedule[step]
+            let first = h &+ high &+ ((e & f) ^ (~e & g)) &+ SHA256.constants[step] &+ schedule[step]
             let low = SHA256.turn(a, 2) ^ SHA256.turn(a, 13) ^ SHA256.turn(a, 22)
             let second = low &+ ((a & b) ^ (a & c) ^ (b & c))
-            (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
+            h = g
+            g = f
+            f = e
+            e = d &+ first
+            d = c
+            c = b
+            b = a
+            a = first &+ second
         }
-        for (position, word) in [a, b, c, d, e, f, g, h].enumerated() { self.words[position] &+= word }
+        self.words[0] &+= a
+        self.words[1] &+= b
+        self.words[2] &+= c
+        self.words[3] &+= d
+        self.words[4] &+= e
+        self.words[5] &+= f
+        self.words[6] &+= g
+        self.words[7] &+= h
     }
 
-    private mutating func expand(_ block: [UInt8], at start: Int) {
+    private static func schedule(_ block: [UInt8], at start: Int) -> InlineArray<64, UInt32> {
+        let bytes = block.span
+        var schedule = InlineArray<64, UInt32>(repeating: 0)
         for step in 0..<16 {
             let place = start + 4 * step
-            self.schedule[step] =
-                UInt32(block[place]) << 24 | UInt32(block[place + 1]) << 16 | UInt32(block[place + 2]) << 8
-                | UInt32(block[place + 3])
+            schedule[step] =
+                UInt32(bytes[place]) << 24 | UInt32(bytes[place + 1]) << 16 | UInt32(bytes[place + 2]) << 8
+                | UInt32(bytes[place + 3])
         }
         for step in 16..<64 {
-            let (near, far) = (self.schedule[step - 2], self.schedule[step - 15])
+            let (near, far) = (schedule[step - 2], schedule[step - 15])
             let low = SHA256.turn(far, 7) ^ SHA256.turn(far, 18) ^ far >> 3
             let high = SHA256.turn(near, 17) ^ SHA256.turn(near, 19) ^ near >> 10
-            self.schedule[step] = self.schedule[step - 16] &+ low &+ self.schedule[step - 7] &+ high
+            schedule[step] = schedule[step - 16] &+ low &+ schedule[step - 7] &+ high
         }
+        return schedule
     }
 
     @inline(__always)
     private static func turn(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
 
-    private static let constants: [UInt32] = [
+    private static let constants: InlineArray<64, UInt32> = [
         0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
         0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
         0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
