@@ -11,13 +11,13 @@ struct LadderGatewayScenarioTests {
 
     private func darken(_ world: World) throws { try world.there.run(["nft", Self.dark]) }
 
-    @Test("A poke finds a gateway alive within milliseconds")
+    @Test("A poke finds a gateway alive long before it would give up")
     func alive() async throws {
         let rig = LadderRig(try World())
         let start = ContinuousClock.now
         let report = await rig.climber.gateway(.ipv4)
         #expect(report.status == .ok, "\(report)")
-        #expect(ContinuousClock.now - start < .seconds(1))
+        #expect(ContinuousClock.now - start < .seconds(3))
         #expect(await rig.climber.gateway(.ipv6).status == .ok)
     }
 

@@ -109,7 +109,7 @@ struct LadderNameScenarioTests {
         let rig = LadderRig(world)
         let start = ContinuousClock.now
         let explanation = try await rig.explain("api.test:443", within: .seconds(1))
-        #expect(ContinuousClock.now - start < .milliseconds(1800))
+        #expect(ContinuousClock.now - start < .seconds(3), "and not the nine that one by one would take")
         #expect(explanation.firstFailure != nil)
     }
 }
