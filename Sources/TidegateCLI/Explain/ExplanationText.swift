@@ -36,12 +36,11 @@ enum ExplanationText {
     private static func conclusion(_ explanation: Explanation, _ page: Page) -> [String] {
         var lines: [String]
         if let failure = explanation.firstFailure {
-            let family = explanation.ladders.count > 1 ? self.family(of: failure, in: explanation) : nil
-            let place = [failure.rung.rawValue, family.map { "over \($0.words)" }].compactMap(\.self)
-            let reason = failure.reason.map { ": \(VerdictWords.phrase($0))" } ?? ""
-            lines = page.row("fails at", place.joined(separator: " ") + reason, .bad)
+            let isShared = explanation.ladders.allSatisfy { $0.firstFailure?.rung == failure.rung }
+            let ladder = isShared ? nil : explanation.ladders.first { $0.firstFailure == failure }
+            lines = page.row("fails at", self.words(of: failure, over: ladder?.family), .bad)
         } else if explanation.party == nil {
-            lines = page.row("fails at", "nothing", .good)
+            lines = page.row("fails at", self.nothing(explanation), .good)
         } else {
             lines = page.row("fails at", "nothing that could be seen", .doubtful)
         }
@@ -50,8 +49,19 @@ enum ExplanationText {
         return lines
     }
 
-    private static func family(of failure: RungReport, in explanation: Explanation) -> AddressFamily? {
-        explanation.ladders.first { $0.firstFailure == failure }?.family
+    private static func words(of failure: RungReport, over family: AddressFamily?) -> String {
+        let place = [failure.rung.rawValue, family.map { "over \($0.words)" }].compactMap(\.self).joined(separator: " ")
+        return place + (failure.reason.map { ": \(VerdictWords.phrase($0))" } ?? "")
+    }
+
+    // What the other family lacks stands beside what this one reaches.
+    private static func nothing(_ explanation: Explanation) -> String {
+        let failing = explanation.ladders.compactMap { ladder in
+            ladder.firstFailure.map { self.words(of: $0, over: ladder.family) }
+        }
+        let good = explanation.ladders.filter { $0.firstFailure == nil }.map(\.family.words)
+        guard !failing.isEmpty, !good.isEmpty else { return "nothing" }
+        return (["nothing over \(good.joined(separator: " and "))"] + failing).joined(separator: "; ")
     }
 
     /// The columns of the page.
@@ -72,6 +82,7 @@ enum ExplanationText {
             let indent = Page.labelWidth + 2
             let folded = Fold.lines(text, to: self.width - indent)
             return folded.enumerated().map { position, line in
+                guard !line.isEmpty else { return self.style.paint(label, .faint) }
                 let start = position == 0 ? Page.padded(label, to: indent) : String(repeating: " ", count: indent)
                 return self.style.paint(start, position == 0 ? .faint : nil) + self.style.paint(line, tone)
             }
@@ -80,10 +91,11 @@ enum ExplanationText {
         func rung(mark: String, tone: TextStyle.Tone, name: String, clauses: [String]) -> [String] {
             let indent = 2 + Page.markWidth + 2 + Page.nameWidth + 2
             let painted = self.style.paint(mark, tone) + Page.padded("", to: Page.markWidth + 2 - mark.count)
-            guard !clauses.isEmpty else { return ["  \(painted)\(name)"] }
+            let said = clauses.filter { !$0.allSatisfy(\.isWhitespace) }
+            guard !said.isEmpty else { return ["  \(painted)\(name)"] }
             let start = "  \(painted)\(Page.padded(name, to: Page.nameWidth + 2))"
             let blank = String(repeating: " ", count: indent)
-            let folded = clauses.flatMap { clause in
+            let folded = said.flatMap { clause in
                 // What belongs to a clause stands a little further in than the next clause.
                 Fold.lines(clause, to: self.width - indent - 2).enumerated().map { $0 == 0 ? $1 : "  \($1)" }
             }

@@ -50,7 +50,7 @@ enum Fold {
                 columns += self.columns(of: character)
                 return columns <= max(width, 2)
             }
-            let cut = head.lastIndex { "/?&:,;.".contains($0) }.map { head.index(after: $0) } ?? head.endIndex
+            let cut = head.lastIndex { "/?&=,;:".contains($0) }.map { head.index(after: $0) } ?? head.endIndex
             let isFarEnough = head.distance(from: head.startIndex, to: cut) * 2 > head.count
             let end = isFarEnough ? cut : head.endIndex
             pieces.append(String(rest[..<end]))
