@@ -26,7 +26,8 @@ def run(rows):
         shutil.copy(lab.TIDEGATE, binary)
         lab.call("strip", str(binary))
         (path / "blackbox.yml").write_text("modules: {http_2xx: {prober: http}}\n")
-        with lab.running([str(binary), "serve", "--web.listen-address", LISTEN], ready=answers(LISTEN)) as ours, \
+        with lab.running([str(binary), "serve", "--web.listen-address", LISTEN,
+                          "--state.dir", f"{path}/state", "--control.socket", f"{path}/control.sock"], ready=answers(LISTEN)) as ours, \
                 lab.running(["prometheus-blackbox-exporter", f"--config.file={path}/blackbox.yml",
                              f"--web.listen-address={PEER}"], ready=answers(PEER)) as peer:
             for _ in range(20):

@@ -15,7 +15,8 @@ def run(rows):
         binary = path / "tidegate"
         shutil.copy(lab.TIDEGATE, binary)
         lab.call("strip", str(binary))
-        words = hosts.home(binary, "serve", "--web.listen-address", LISTEN)
+        words = hosts.home(binary, "serve", "--web.listen-address", LISTEN,
+                           "--state.dir", f"{path}/state", "--control.socket", f"{path}/control.sock")
         with lab.running(words, ready=lambda: scrape(hosts), cwd=str(path)) as ours:
             load(hosts, path, 10)
             before = lab.memory(ours.pid)

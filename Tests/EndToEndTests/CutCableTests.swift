@@ -79,6 +79,7 @@ import TidegateTestKit
         return try bench.start(
             hosts.onThisSide([
                 BuiltProduct.path(of: "tidegate"), "serve", "--config.file", bench.path("tidegate.yml"),
+                "--state.dir", bench.path("state"), "--control.socket", bench.path("control.sock"),
             ]))
     }
 

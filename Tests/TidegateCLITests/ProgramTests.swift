@@ -101,10 +101,13 @@ import TidegateTestKit
     @Test("serve runs without a file, ends on SIGTERM, and names a port in use")
     func serve() async throws {
         let address = "127.0.0.1:\(Int.random(in: 20_000...30_000))"
-        let first = try Program([BuiltProduct.path(of: "tidegate"), "serve", "--web.listen-address", address])
+        let (home, other) = (Home(), Home())
+        let first = try Program(
+            [BuiltProduct.path(of: "tidegate"), "serve", "--web.listen-address", address] + home.options)
         let isUp = await eventually { first.errorsSoFar.contains("msg=listening address=\(address)") }
         try #require(isUp, "\(first.errorsSoFar)")
-        let second = try await self.run("serve", "--web.listen-address", address)
+        let second = try await Program.run(
+            [BuiltProduct.path(of: "tidegate"), "serve", "--web.listen-address", address] + other.options)
         #expect(second.status == 1)
         #expect(second.errors.contains("tidegate: cannot listen at \(address): the port is in use\n"))
         first.signal(SIGTERM)
@@ -118,10 +121,12 @@ import TidegateTestKit
         defer { try? FileManager.default.removeItem(atPath: file) }
         func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
         try write("transfers: {max_connections: 3}\n")
-        let daemon = try Program([
-            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address", "127.0.0.1:0",
-            "--log.format", "json",
-        ])
+        let home = Home()
+        let daemon = try Program(
+            [
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address",
+                "127.0.0.1:0", "--log.format", "json",
+            ] + home.options)
         try #require(await eventually { daemon.errorsSoFar.contains("\"msg\":\"listening\"") }, "\(daemon.errorsSoFar)")
         try write("transfers: {max_connections: many}\n")
         daemon.signal(SIGHUP)
@@ -167,4 +172,13 @@ import TidegateTestKit
         #expect(output.status == 1)
         #expect(output.errors.contains("failed: their host refused the connection (their side's fault)"))
     }
+}
+
+/// A place for a daemon's state and socket, removed with it.
+private final class Home {
+    private let path = "/tmp/tidegate-home-\(UUID().uuidString.prefix(8))"
+
+    var options: [String] { ["--state.dir", self.path, "--control.socket", "\(self.path)/control.sock"] }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.path) }
 }

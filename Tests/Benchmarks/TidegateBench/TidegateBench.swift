@@ -22,6 +22,9 @@ struct TidegateBench {
         case "waiting":
             guard words.count == 4, let count = Int(words[2]), let seconds = Int(words[3]) else { throw Usage() }
             try await Waiting(url: words[1], count: count, seconds: seconds).run()
+        case "journal":
+            guard words.count == 3, let count = Int(words[2]), count >= 100 else { throw Usage() }
+            try await JournalCommits(directory: words[1], count: count).run()
         default:
             throw Usage()
         }
