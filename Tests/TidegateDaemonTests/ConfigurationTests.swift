@@ -10,6 +10,9 @@ import Tidegate
           sentinels: {ipv4: [192.0.2.1, 198.51.100.1], ipv6: ["2001:db8::1"]}
           targets: [{name: api, host: api.example.com, port: 443}, {name: lan, host: "::1"}]
           metered: {interfaces: ["wwan.*"]}
+          internet_check: {enabled: true, urls: ["http://a.example/generate_204", "https://b.example/"], interval: 1m}
+          mark: 0xca6c
+          uid: 1000
         transfers:
           max_connections_per_host: 2
           max_connections: 10
@@ -33,6 +36,9 @@ import Tidegate
         #expect(reachability.ipv6Sentinels?.count == 1)
         #expect(reachability.targets.map(\.target?.description) == ["api.example.com:443", "::1"])
         #expect(reachability.meteredInterfaces == ["wwan.*"])
+        #expect(reachability.internetCheck.isEnabled && reachability.internetCheck.interval == .seconds(60))
+        #expect(reachability.internetCheck.urls == ["http://a.example/generate_204", "https://b.example/"])
+        #expect(reachability.mark == 51_820 && reachability.uid == 1000)
         let transfers = configuration.transfers
         #expect(transfers.connectionsPerHost == 2 && transfers.connections == 10)
         #expect(transfers.proxy == "http://proxy.example:3128" && transfers.certificateFile == "/etc/ssl/own.pem")
@@ -62,6 +68,29 @@ import Tidegate
         #expect(monitor.session.retry.attempts == (text.isEmpty ? 4 : 7))
         #expect(monitor.reachability.sentinels[.ipv4]?.isEmpty == false)
         #expect(monitor.targetNames.count == (text.isEmpty ? 0 : 2))
+        let check = monitor.reachability.internetCheck
+        #expect(check.isEnabled == !text.isEmpty && check.urls.count == (text.isEmpty ? 0 : 2))
+        #expect(check.interval == .seconds(text.isEmpty ? 300 : 60))
+        #expect(monitor.reachability.mark == (text.isEmpty ? nil : 51_820))
+        #expect(monitor.reachability.uid == (text.isEmpty ? nil : 1000))
+    }
+
+    @Test("Checks that are named and not enabled are kept for later, and ask nobody")
+    func checksInReserve() throws {
+        let text =
+            "reachability: {internet_check: {enabled: false, urls: [http://a.example/generate_204], interval: 5m}}"
+        let configuration = try Configuration.parse(text, file: "t.yml")
+        #expect(configuration.reachability.internetCheck.urls.count == 1)
+        #expect(try configuration.monitorConfiguration(version: "1").reachability.internetCheck == .off)
+    }
+
+    @Test("Online can be required where the internet is looked for")
+    func online() throws {
+        let text = """
+            reachability: {internet_check: {enabled: true, urls: [http://a.example/generate_204]}}
+            transfers: {gate: {require: [online]}}
+            """
+        #expect(try Configuration.parse(text, file: "t.yml").transfers.gate.require == [.online])
     }
 
     // Every kind of mistake, each with the whole message.
@@ -93,7 +122,7 @@ import Tidegate
         ("transfers: {retry: {statuses: [503, 200]}}", "t.yml:1: transfers.retry.statuses[1]: 200 is below 400"),
         (
             "transfers: {gate: {require: [up]}}",
-            "t.yml:1: transfers.gate.require[0]: \"up\" is not one of none, routed, unmetered, interface:NAME"
+            "t.yml:1: transfers.gate.require[0]: \"up\" is not one of none, routed, online, unmetered, interface:NAME"
         ),
         (
             "transfers: {proxy: ftp://x}",
@@ -120,8 +149,69 @@ import Tidegate
             "reachability: {targets: [{name: a, host: a, port: 0}]}",
             "t.yml:1: reachability.targets[0].port: \"0\" is not a port from 1 to 65535"
         ),
-        ("reachability: {internet_check: {}}", "t.yml:1: reachability.internet_check: not available in this version"),
+        (
+            "reachability: {sentinels: {ipv4: [127.0.0.1]}}",
+            "t.yml:1: reachability.sentinels.ipv4[0]: \"127.0.0.1\" is no address that other networks could route"
+        ),
+        (
+            "reachability: {sentinels: {ipv6: [\"2001:db8::1\", \"fe80::1\"]}}",
+            "t.yml:1: reachability.sentinels.ipv6[1]: \"fe80::1\" is no address that other networks could route"
+        ),
+        (
+            "reachability:\n  sentinels: {ipv6: []}",
+            "t.yml:2: reachability.sentinels.ipv6: expected one address at least; leave the key out for the built-in ones"
+        ),
+        (
+            "reachability: {targets: [{name: a, host: b\u{FC}cher.example}]}",
+            "t.yml:1: reachability.targets[0].host: \"b\u{FC}cher.example\" has letters beyond ASCII: "
+                + "write the name in its encoded form, which begins with xn--"
+        ),
+        (
+            "reachability: {mark: blue}",
+            "t.yml:1: reachability.mark: \"blue\" is not a mark: write one like 51820 or 0xca6c"
+        ),
+        ("reachability: {uid: -1}", "t.yml:1: reachability.uid: \"-1\" is not the number of a user"),
     ]
+
+    static let checkMistakes: [(String, String)] = [
+        ("{enabled: maybe}", "internet_check.enabled: expected true or false, found \"maybe\""),
+        ("{enabled: true}", "internet_check: checks are enabled without \"urls\" to ask"),
+        ("{enabled: true, urls: []}", "internet_check: checks are enabled without \"urls\" to ask"),
+        ("{urls: http://a.example/}", "internet_check.urls: expected a list, found \"http://a.example/\""),
+        ("{urls: [a.example]}", "internet_check.urls[0]: \"a.example\" is not an http:// or https:// URL"),
+        (
+            "{urls: [http://a.example/, ftp://a.example/]}",
+            "internet_check.urls[1]: \"ftp://a.example/\" is not an http:// or https:// URL"
+        ),
+        ("{interval: 5s}", "internet_check.interval: 5s is below 10s"),
+        ("{interval: inf}", "internet_check.interval: inf is not possible here"),
+        ("{every: 5m}", "internet_check.every: there is no such key"),
+        ("{url: http://a.example/}", "internet_check.url: there is no such key; did you mean \"urls\"?"),
+        ("[1]", "internet_check: expected a section with keys, found a list"),
+    ]
+
+    @Test("Every mistake in internet checks is named with its key", arguments: Self.checkMistakes)
+    func checkMistakeMessages(_ text: String, _ message: String) throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try Configuration.parse("reachability:\n  internet_check: \(text)\n", file: "t.yml")
+        }
+        #expect(error.description == "t.yml:2: reachability.\(message)")
+    }
+
+    @Test("Online is refused wherever nothing looks for the internet")
+    func onlineWithoutChecks() throws {
+        let text = """
+            transfers: {gate: {require: [routed, online]}}
+            tasks:
+              - {name: a, url: "http://a/", every: 1m, require: [online]}
+            """
+        let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
+        let why = "\"online\" needs reachability.internet_check to be enabled"
+        #expect(
+            error.problems.map(\.description) == [
+                "t.yml:1: transfers.gate.require[1]: \(why)", "t.yml:3: tasks[0].require[0]: \(why)",
+            ])
+    }
 
     @Test("Every mistake is named with its line and key", arguments: Self.mistakes)
     func mistakeMessages(_ text: String, _ message: String) throws {
@@ -181,13 +271,14 @@ import Tidegate
               - {name: a, url: "http://b/", every: 1m}
             transfers:
               max_connections: -1
-            journal: {}
+            remote_write: {}
             """
         let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
         #expect(
             error.problems.map(\.description) == [
                 "t.yml:3: tasks[1]: the name \"a\" is given more than once",
-                "t.yml:5: transfers.max_connections: -1 is below 1", "t.yml:6: journal: not available in this version",
+                "t.yml:5: transfers.max_connections: -1 is below 1",
+                "t.yml:6: remote_write: not available in this version",
             ])
     }
 
