@@ -51,9 +51,15 @@ public struct TaskRequest: Sendable {
     /// goes into a stream or a descriptor is delivered before it can be checked.
     public var sha256: ContentDigest?
     /// Where an earlier download ended that this one continues; see ``resume(from:)``.
-    public internal(set) var resuming: ResumeData?
+    public internal(set) var resuming: ResumeData? {
+        get { self.resumeBox?.data }
+        set { self.resumeBox = newValue.map(ResumeBox.init) }
+    }
     /// Whom this task trusts; nil is as the session says.
     public var tls: TLSPolicy?
+
+    // Boxed: few tasks have one, and each would keep room for it.
+    private var resumeBox: ResumeBox?
 
     let address: RequestURL
 
@@ -109,4 +115,11 @@ public struct TaskRequest: Sendable {
     static func invalid(_ sentence: String) -> TaskError {
         TaskError(reason: .invalidRequest, underlying: sentence)
     }
+}
+
+/// Resume data out of the way.
+private final class ResumeBox: Sendable {
+    let data: ResumeData
+
+    init(_ data: ResumeData) { self.data = data }
 }
