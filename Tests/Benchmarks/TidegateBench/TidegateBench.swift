@@ -34,6 +34,6 @@ struct TidegateBench {
 struct Usage: Error, CustomStringConvertible {
     let description = """
         TidegateBench gets URL COUNT IN-FLIGHT | gate ADDRESS | watch | targets COUNT | suspended COUNT \
-        | waiting URL COUNT SECONDS
+        | waiting URL COUNT SECONDS | journal DIRECTORY COUNT
         """
 }
