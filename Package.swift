@@ -177,12 +177,18 @@ let package = Package(
                 "TidegateJournal", "TidegateJournalVictim", "TidegateSession", "TidegateTestKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], swiftSettings: house),
+        .testTarget(
+            name: "TidegateControlTests",
+            dependencies: [
+                "TidegateControl", "TidegateEndpoint", "TidegateModel", "TidegateBus", "TidegateLoop",
+                "TidegateTestKit",
+            ], swiftSettings: house),
         .testTarget(name: "TidegateTests", dependencies: ["Tidegate", "TidegateTestKit"], swiftSettings: house),
         .testTarget(name: "HouseRulesTests", swiftSettings: house),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: house),
         .executableTarget(
-            name: "TidegateBench", dependencies: ["Tidegate"], path: "Tests/Benchmarks/TidegateBench",
+            name: "TidegateBench", dependencies: ["Tidegate", "TidegateJournal"], path: "Tests/Benchmarks/TidegateBench",
             swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]
