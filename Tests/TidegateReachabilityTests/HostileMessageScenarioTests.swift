@@ -26,6 +26,66 @@ struct HostileMessageScenarioTests {
         #expect(isCounted == company.isMalformed)
     }
 
+    @Test("An answer that makes no sense costs its own question, no other and no time", arguments: Garbling.allCases)
+    func garbledAnswer(_ garbling: Garbling) async throws {
+        let world = try World()
+        let isOn = Atomic<Bool>(false)
+        let watcher = Watcher(
+            world.here,
+            tune: { options in
+                options.edit = { purpose, bytes in
+                    guard purpose == .query, isOn.load(ordering: .acquiring), Garbling.isRoute(bytes, to: 198)
+                    else { return bytes }
+                    return garbling.apply(bytes)
+                }
+            })
+        _ = await watcher.first()
+        let (good, bad) = (Gate(), Gate())
+        let watches = [
+            watcher.monitor.watch(try Target("8.8.8.8"), sink: good.hear),
+            watcher.monitor.watch(try Target("198.51.100.1"), sink: bad.hear),
+        ]
+        #expect(await eventually { good.levels == [.routed] && bad.levels == [.routed] })
+        isOn.store(true, ordering: .releasing)
+        let cost = await watcher.monitor.lookAgain()
+        #expect(cost < .seconds(1), "nobody waits for what will not come")
+        #expect(bad.levels == [.routed, .unknown], "what is not known holds nobody back")
+        #expect(good.levels == [.routed])
+        #expect(watcher.monitor.status().global.level == .routed && watcher.monitor.blindness == nil)
+        _ = await watcher.monitor.lookAgain()
+        #expect(watcher.netlink.contains { if case .malformed = $0 { true } else { false } })
+        isOn.store(false, ordering: .releasing)
+        _ = await watcher.monitor.lookAgain()
+        #expect(bad.levels == [.routed, .unknown, .routed] && good.levels == [.routed])
+        for watch in watches { watch.cancel() }
+    }
+
+    @Test("A dump that makes no sense half way is made again, and takes nobody's sight")
+    func garbledDump() async throws {
+        let world = try World()
+        let left = Atomic<Int>(0)
+        let watcher = Watcher(
+            world.here,
+            tune: { options in
+                options.datagramLimit = { $0 == .monitor ? 256 : .max }
+                options.edit = { purpose, bytes in
+                    guard purpose == .query, bytes.count > 5, bytes[4] == 16, left.load(ordering: .acquiring) > 0
+                    else { return bytes }
+                    left.subtract(1, ordering: .releasing)
+                    return Array(bytes[..<10])
+                }
+            })
+        _ = await watcher.first()
+        left.store(2, ordering: .releasing)
+        try world.here.ip("link set v0 mtu 1400")
+        let isHealed = await eventually(within: .milliseconds(1500)) {
+            left.load(ordering: .acquiring) == 0 && watcher.monitor.status().health.isConsistent
+        }
+        #expect(isHealed)
+        #expect(watcher.monitor.status().links.map(\.name) == ["lo", "v0"])
+        #expect(watcher.changes(.global).isEmpty && watcher.monitor.blindness == nil)
+    }
+
     @Test("A message that somebody else sent in the kernel's name is thrown away")
     func forged() async throws {
         let world = try World()
@@ -67,5 +127,29 @@ struct HostileMessageScenarioTests {
             sendto(
                 descriptor, message, message.count, 0, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, 12)
         }
+    }
+}
+
+/// Ways to spoil the answer to a lookup.
+enum Garbling: CaseIterable {
+    case lyingAttribute, cutHeader, lyingLength, otherNumber, otherType
+
+    /// True for an answer (RTM_NEWROUTE) that names a host of 51.100.1 behind this octet.
+    static func isRoute(_ bytes: [UInt8], to octet: UInt8) -> Bool {
+        let host = [octet, 51, 100, 1]
+        return bytes.count > 32 && bytes[4] == 24
+            && bytes.indices.dropLast(3).contains { Array(bytes[$0..<$0 + 4]) == host }
+    }
+
+    func apply(_ bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        switch self {
+        case .lyingAttribute: bytes[28] = 255
+        case .cutHeader: bytes = Array(bytes[..<10])
+        case .lyingLength: bytes[1] = 16
+        case .otherNumber: bytes.replaceSubrange(8..<12, with: [1, 2, 3, 0x7F])
+        case .otherType: bytes[4] = 16
+        }
+        return bytes
     }
 }

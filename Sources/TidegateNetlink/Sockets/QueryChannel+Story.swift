@@ -52,10 +52,10 @@ extension QueryChannel {
         _ write: (inout RequestWriter, UInt32) -> Void, _ body: (UnsafeMutablePointer<nlmsghdr>) -> Void
     ) throws(QueryFailure) {
         let sequence = try self.send(write)
-        var isOver = false
+        var (isOver, isWhole) = (false, true)
         while !isOver {
             let received = self.socket.receive { bytes in
-                _ = MessageDecoder.each(bytes) { message in
+                isWhole = MessageDecoder.each(bytes) { message in
                     guard message.pointee.nlmsg_seq == sequence, !isOver else { return }
                     let type = Int32(message.pointee.nlmsg_type)
                     let isEnd = type == NLMSG_DONE || type == NLMSG_ERROR
@@ -63,7 +63,10 @@ extension QueryChannel {
                     if !isEnd { body(message) }
                 }
             }
+            // Whoever only tells a story goes on with another socket, rather than blind.
+            guard received != .nothing else { throw .broken }
             try self.check(received)
+            guard isWhole || isOver else { throw .broken }
         }
     }
 }

@@ -61,11 +61,12 @@ final class QueryChannel {
     ) throws(QueryFailure) {
         let sequence = try self.send(write)
         var end: NetlinkError?
-        var isOver = false
+        var (isOver, isGarbled) = (false, false)
         while !isOver {
             let received = self.socket.receive { bytes in
                 MessageDecoder.decode(bytes) { envelope in
-                    guard envelope.sequence == sequence else { return }
+                    if envelope.message == nil { self.nonsense += 1 }
+                    guard envelope.sequence == sequence else { return isGarbled = envelope.message == nil || isGarbled }
                     if envelope.isInterrupted { interrupted = true }
                     switch envelope.message {
                     case .done(let code), .refused(let code, _):
@@ -74,12 +75,15 @@ final class QueryChannel {
                     case .overrun: interrupted = true
                     case .link, .linkGone, .address, .addressGone, .route, .routeGone, .news, .ignored:
                         if let message = envelope.message { body(message) }
-                    case nil: self.nonsense += 1
+                    case nil: break
                     }
                 }
             }
             try self.check(received)
+            // What could not be read may have been a link, or the end.
+            if isGarbled, !isOver { throw .broken }
         }
+        interrupted = interrupted || isGarbled
         if let end { throw .failed(end) }
     }
 
@@ -112,7 +116,7 @@ final class QueryChannel {
 
     /// Looks up every question, both ways, and hands over the answers in the questions' order.
     ///
-    /// An answer that got lost twice is `none`. A kernel that says nothing for two seconds is an error: waiting as
+    /// An answer that got lost twice, or twice made no sense, is `none`. A kernel that says nothing for two seconds is an error: waiting as
     /// long for each of thousands would hold the thread for hours.
     func lookUp(_ questions: ArraySlice<RouteQuestion>, _ body: (Int, RouteLookup) -> Void) throws(NetlinkError) {
         var answers = [RouteLookup](repeating: QueryChannel.noAnswer, count: QueryChannel.questionsPerSend)
@@ -127,7 +131,7 @@ final class QueryChannel {
         }
     }
 
-    /// False where an answer was lost.
+    /// False where an answer was lost or made no sense; that question alone goes without it.
     private func ask(
         _ questions: ArraySlice<RouteQuestion>, _ answers: inout [RouteLookup]
     ) throws(NetlinkError) -> Bool {
@@ -141,19 +145,20 @@ final class QueryChannel {
             sequence &+= 2
         }
         try self.socket.send(self.writer.bytes)
-        var missing = count
-        while missing > 0 {
+        // A bit for every answer that is still to come; of some nobody can say any more which they were.
+        var missing = UInt64.max >> UInt64(64 - count)
+        let before = self.nonsense
+        var unknown = 0
+        while missing.nonzeroBitCount > unknown {
             let received = self.socket.receive { bytes in
-                _ = MessageDecoder.each(bytes) { message in
-                    let place = Int(message.pointee.nlmsg_seq &- first)
-                    guard place < count, let answer = MessageDecoder.answer(message) else { return }
-                    missing -= 1
-                    if place % 2 == 0 {
-                        answers[place / 2].matched = answer
-                    } else {
-                        answers[place / 2].chosen = answer
-                    }
+                let isWhole = MessageDecoder.each(bytes) { message in
+                    let place = message.pointee.nlmsg_seq &- first
+                    guard place < count else { return unknown += QueryChannel.isLate(place) ? 0 : 1 }
+                    guard missing & (1 &<< UInt64(place)) != 0 else { return }
+                    missing &= ~(1 &<< UInt64(place))
+                    self.take(message, at: Int(place), into: &answers)
                 }
+                if !isWhole { unknown += 1 }
             }
             switch received {
             case .datagram: continue
@@ -163,6 +168,15 @@ final class QueryChannel {
             case .failed(let error): throw error
             }
         }
-        return true
+        self.nonsense += unknown
+        return missing == 0 && self.nonsense == before
+    }
+
+    // An answer to an earlier question, which nobody waited for to the end.
+    private static func isLate(_ place: UInt32) -> Bool { (1...0x10000).contains(0 &- place) }
+
+    private func take(_ message: UnsafeMutablePointer<nlmsghdr>, at place: Int, into answers: inout [RouteLookup]) {
+        guard let answer = MessageDecoder.answer(message) else { return self.nonsense += 1 }
+        if place % 2 == 0 { answers[place / 2].matched = answer } else { answers[place / 2].chosen = answer }
     }
 }
