@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import Testing
 internal import TidegateModel
 internal import TidegateTestKit
@@ -135,6 +136,38 @@ struct RouteStoryTests {
         try world.here.sysctl("net.ipv4.conf.v0.ignore_routes_with_linkdown=1")
         story = try await self.story(probe)
         #expect(story.reversePathFilter == 2 && story.ignoresLinkdown == true)
+    }
+
+    @Test("What is set for all links together holds for IPv4 on each of them")
+    func settingsForAll() async throws {
+        let world = try KernelWorld()
+        try world.here.batch("route add default via 10.0.1.1 metric 200")
+        let probe = try KernelProbe(world.here)
+        try world.here.sysctl("net.ipv4.conf.all.ignore_routes_with_linkdown=1")
+        try world.here.sysctl("net.ipv4.conf.v0.ignore_routes_with_linkdown=0")
+        #expect(try await self.story(probe).ignoresLinkdown == true)
+        try world.there.ip("link set p0 down")
+        #expect(await probe.holds { $0.tables.link(77)?.hasCarrier == false })
+        #expect(try await self.story(probe).chosen?.link == 78, "the kernel takes it for set")
+    }
+
+    @Test("An answer that makes no sense, or never comes, leaves its part out and takes nobody's sight")
+    func garbled() async throws {
+        let world = try KernelWorld()
+        let cut = Atomic<Int>(0)
+        let probe = try KernelProbe(world.here) { options in
+            options.edit = { purpose, bytes in
+                // RTM_NEWRULE
+                guard purpose == .query, bytes.count > 5, bytes[4] == 32 else { return bytes }
+                return Array(bytes.prefix(cut.load(ordering: .acquiring)))
+            }
+        }
+        for length in [10, 0] {
+            cut.store(length, ordering: .releasing)
+            let story = try await self.story(probe)
+            #expect(story.rules.isEmpty && story.chosen?.link == 77)
+            #expect(await probe.ask { $0.sight } == .seeing(.event))
+        }
     }
 
     @Test("A default by a nexthop object, one with legs and one by an IPv6 gateway are told as they are")

@@ -118,8 +118,10 @@ extension Kernel {
         story.neighbour = try query.neighbour(NeighbourKey(route.gateway ?? story.question.destination, on: link))
         let own = try query.settings(family, of: Int32(clamping: link))
         story.ignoresLinkdown = own?.ignoresLinkdown
-        guard let filter = own?.reversePathFilter else { return }
+        // What IPv4 does on a link is that link's setting and that of all together; IPv6 goes by the link's alone.
+        guard family == .ipv4, let own else { return }
         let all = try query.settings(family, of: -1)
-        story.reversePathFilter = max(filter, all?.reversePathFilter ?? 0)
+        if all?.ignoresLinkdown ?? false { story.ignoresLinkdown = true }
+        story.reversePathFilter = own.reversePathFilter.map { max($0, all?.reversePathFilter ?? 0) }
     }
 }
