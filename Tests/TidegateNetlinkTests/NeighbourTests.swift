@@ -1,3 +1,5 @@
+internal import Glibc
+internal import Synchronization
 internal import Testing
 internal import TidegateModel
 internal import TidegateTestKit
@@ -78,6 +80,51 @@ struct NeighbourTests {
         try world.here.ip("link set v0 mtu 1400")
         #expect(await probe.hears { $0.news.last?.isDirty ?? false })
         #expect(probe.heard.neighbours.count == before)
+    }
+
+    @Test("What bridges learn wakes nobody who watches a gateway")
+    func bridges() async throws {
+        let world = try KernelWorld()
+        let read = Mutex<[UInt8]>([])
+        let probe = try await self.probe(world) { options in
+            options.edit = { purpose, bytes in
+                // The family of struct ndmsg follows the header.
+                if purpose == .neighbours, bytes.count > 16 { read.withLock { $0.append(bytes[16]) } }
+                return bytes
+            }
+        }
+        let gateway = try self.key("10.0.0.1")
+        _ = await probe.ask { $0.watchNeighbours([gateway]) }
+        try world.here.batch("link add br0 type bridge\nlink set v1 master br0\nlink set br0 up")
+        for number in 10..<30 {
+            try world.here.run(["bridge", "fdb", "add", "02:00:00:00:01:\(number)", "dev", "v1", "master", "static"])
+        }
+        try world.here.ip("neigh add 10.0.0.1 dev v0 lladdr 02:00:00:00:00:01 nud permanent")
+        #expect(await probe.hears { $0.neighbours.map(\.state) == [.permanent] })
+        #expect(read.withLock { $0 }.allSatisfy { $0 == 2 })
+    }
+
+    @Test("A socket that dies while neighbours are asked for is told of at once")
+    func blind() async throws {
+        let world = try KernelWorld()
+        let descriptor = Atomic<Int32>(-1)
+        let probe = try await self.probe(world) { options in
+            options.datagramLimit = { $0 == .neighbours ? 16 : .max }
+            options.onOpen = { if $0 == .query { descriptor.store($1, ordering: .releasing) } }
+        }
+        let gateway = try self.key("10.0.0.1")
+        _ = await probe.ask { $0.watchNeighbours([gateway]) }
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        dup2(null, descriptor.load(ordering: .acquiring))
+        close(null)
+        try world.here.ip("neigh add 10.0.0.1 dev v0 lladdr 02:00:00:00:00:01 nud permanent")
+        #expect(
+            await probe.hears { heard in
+                heard.news.contains { news in
+                    let isLost = news.events.contains { if case .lost = $0 { true } else { false } }
+                    return isLost && news.isSightChanged
+                }
+            })
     }
 
     @Test("A changed watch changes the filter")

@@ -57,9 +57,13 @@ extension Kernel {
 
     /// Asks for every watched entry: what was not heard, and the states that no message tells of.
     func refreshNeighbours(_ news: inout KernelNews) {
+        guard self.query != nil else { return }
         for key in self.neighbours.keys {
             let now = self.neighbour(of: key.address, on: key.link)
-            guard self.query != nil else { return }
+            guard case .seeing = self.sight else {
+                if case .blind(let words) = self.sight { news.events.append(.lost(words)) }
+                return news.isSightChanged = true
+            }
             let entry = now ?? KernelNeighbour(key.address, on: key.link, .none)
             if self.neighbours.take(entry) { news.neighbours.append(entry) }
         }

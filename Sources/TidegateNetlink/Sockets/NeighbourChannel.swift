@@ -45,6 +45,8 @@ final class NeighbourChannel {
     private static let ipv6Offset: UInt32 = 44
 
     /// A classic BPF program (Documentation/networking/filter.rst) that keeps messages about these addresses.
+    ///
+    /// What bridges learn and forget (AF_BRIDGE) comes by the same group, and is dropped.
     static func program(_ addresses: [IPAddress]) -> [sock_filter] {
         func words(_ family: AddressFamily) -> [UInt32] {
             Set(addresses.filter { $0.family == family }.map { UInt32(truncatingIfNeeded: $0.words.low) }).sorted()
@@ -57,7 +59,7 @@ final class NeighbourChannel {
             sock_filter(code: load, jt: 0, jf: 0, k: self.familyOffset),
             sock_filter(code: equal, jt: 1, jf: 0, k: UInt32(AF_INET)),
             sock_filter(
-                code: equal, jt: UInt8(ipv4.count), jf: UInt8(ipv4.count + ipv6.count - 1), k: UInt32(AF_INET6)),
+                code: equal, jt: UInt8(ipv4.count), jf: UInt8(ipv4.count + ipv6.count - 2), k: UInt32(AF_INET6)),
         ] + ipv4 + ipv6
     }
 

@@ -28,6 +28,11 @@ extension Watchkeeper {
             survey.ways[question.destination] = way
         }
         if question.watchesGateways { self.watchGateways(of: survey) }
+        // What only rounds a story off may have found the socket dead.
+        guard case .seeing = self.kernel.sight else {
+            self.loseSight()
+            return .blind(self.blindnessWords)
+        }
         for way in survey.ways.values { way.story?.neighbour.map { self.memory.heard($0) } }
         survey.memory = self.memory
         return survey
