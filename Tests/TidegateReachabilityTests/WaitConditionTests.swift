@@ -7,7 +7,8 @@ struct WaitConditionTests {
     @Test(
         "Every condition reads as it is written",
         arguments: [
-            "carrier", "carrier:eth0", "address", "address:eth0", "address:v4", "address:eth0:v6", "route", "route:v4", "gateway", "dns",
+            "carrier", "carrier:eth0", "address", "address:eth0", "address:v4", "address:eth0:v6", "route", "route:v4",
+            "gateway", "dns",
             "internet",
             "host:api.example.com", "host:api.example.com:443/tls", "host:[::1]:443/tls", "host:10.0.0.1:80/http",
         ])
@@ -89,6 +90,24 @@ struct WaitConditionTests {
         #expect(
             try self.outcome("carrier:eth9", good)
                 == .unsatisfied(.interface, .noInterface, sentence: "there is no interface eth9"))
+    }
+
+    @Test("A link is waited for by a name that administrators gave it besides, however long")
+    func alternativeNames() throws {
+        var link = self.eth0
+        link.alternativeNames = ["office", "enx-the-one-behind-the-printer"]
+        let good = self.status(self.routed, links: [link])
+        for name in link.alternativeNames {
+            #expect(try self.outcome("carrier:\(name)", good) == .satisfied)
+            #expect(try self.outcome("address:\(name):v4", good) == .satisfied)
+            #expect(
+                try self.outcome("address:\(name):v6", good)
+                    == .unsatisfied(.address, .noAddress, sentence: "no address on \(name) (v6)"))
+        }
+        var excluded = link
+        excluded.isExcluded = true
+        #expect(try self.outcome("address:office", self.status(self.routed, links: [excluded])) == .satisfied)
+        #expect(throws: WaitConditionError.self) { try WaitCondition("carrier:" + String(repeating: "x", count: 128)) }
     }
 
     @Test("The first unsatisfied rung is named in words")

@@ -42,6 +42,20 @@ struct GateJudgeTests {
             try Self.words(Self.judge([.online], routed, family: .portal))?.hasPrefix("constraint: not online") == true)
     }
 
+    @Test("An interface may be asked for by a name that administrators gave it besides")
+    func alternativeNames() throws {
+        let routed = ScriptedPathSource.routed(over: "enp3s0", index: 2)
+        let target = TargetVerdict(target: try Target("192.0.2.1:80"), verdict: routed)
+        func judge(_ name: String) -> GateJudge.Answer {
+            GateJudge.judge(
+                [.interface(name)], target: target,
+                isInterface: { $1.index == 2 && ["enp3s0", "office"].contains($0) },
+                family: { _ in routed })
+        }
+        #expect(judge("office") == .open && judge("enp3s0") == .open)
+        #expect(Self.words(judge("home")) == "constraint: the path leaves by enp3s0, not by home")
+    }
+
     @Test("Every reason has words of its own", arguments: Unreachable.allCases)
     func words(_ reason: Unreachable) throws {
         let words = try Self.words(Self.judge([.routed], ScriptedPathSource.lost(reason)))

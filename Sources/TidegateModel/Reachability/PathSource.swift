@@ -17,6 +17,14 @@ public protocol PathSource: Sendable {
 
     /// The verdict of a family, for gates that ask for more than a route to the target.
     func family(_ family: AddressFamily) -> Verdict
+
+    /// True when people may mean the link of `path` by `name`: its own name, or one that administrators gave it.
+    func isInterface(_ name: String, of path: NetworkPath) -> Bool
+}
+
+extension PathSource {
+    /// By its own name alone.
+    public func isInterface(_ name: String, of path: NetworkPath) -> Bool { path.interface == name }
 }
 
 /// A watch on a target; ends when it is cancelled.

@@ -48,8 +48,8 @@ public enum WaitCondition: Sendable, Hashable {
     }
 
     private static func interface(_ part: String, of text: String) throws(WaitConditionError) -> String {
-        // IFNAMSIZ with its final zero; the kernel refuses slashes, colons and blanks (dev_valid_name).
-        guard (1...15).contains(part.utf8.count), !part.contains(where: { $0 == "/" || $0 == ":" || $0.isWhitespace })
+        // ALTIFNAMSIZ with its final zero; the kernel refuses slashes, colons and blanks (dev_valid_name).
+        guard (1...127).contains(part.utf8.count), !part.contains(where: { $0 == "/" || $0 == ":" || $0.isWhitespace })
         else { throw .badInterface(part, of: text) }
         return part
     }

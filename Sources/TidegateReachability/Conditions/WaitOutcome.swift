@@ -73,7 +73,7 @@ extension WaitCondition {
 
     private static func carrier(_ name: String?, _ status: ReachabilityStatus) -> WaitOutcome {
         if let name {
-            guard let link = status.links.first(where: { $0.name == name }) else { return .missing(name) }
+            guard let link = status.links.first(where: { $0.isNamed(name) }) else { return .missing(name) }
             return link.reason.map { .failing($0, VerdictWords.phrase($0, link: name)) } ?? .satisfied
         }
         let links = status.links.filter { $0.kind != .loopback && !$0.isExcluded }
@@ -90,7 +90,9 @@ extension WaitCondition {
     ) -> WaitOutcome {
         let carrier = self.carrier(name, status)
         guard carrier.isSatisfied else { return carrier }
-        let links = status.links.filter { name == nil ? $0.kind != .loopback && !$0.isExcluded : $0.name == name }
+        let links = status.links.filter { link in
+            name.map(link.isNamed) ?? (link.kind != .loopback && !link.isExcluded)
+        }
         let families = family.map { [$0] } ?? AddressFamily.allCases
         // A loopback may hold addresses that other hosts reach; by name it can be waited for.
         let isThere = links.contains { link in

@@ -166,4 +166,10 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     public func family(_ family: AddressFamily) -> Verdict {
         self.board.read { $0.familiesForGates[family] } ?? .unknown
     }
+
+    /// True when the link of `path` has this name, or this one besides (`altname` in ip-link(8)).
+    public func isInterface(_ name: String, of path: NetworkPath) -> Bool {
+        path.interface == name
+            || self.board.read { $0.status.links.contains { $0.index == path.index && $0.isNamed(name) } }
+    }
 }

@@ -34,9 +34,10 @@ extension SessionCore {
     func judge(_ record: TaskRecord, _ desk: GateDesk) -> GateJudge.Answer {
         if record.gate.isOpen || (record.gate.asksForRouteOnly && desk.hasRoute) { return .open }
         guard let verdict = desk.verdict else { return .open }
-        return GateJudge.judge(record.gate.require, target: verdict, hint: desk.lastInterface) {
-            self.surroundings.paths.family($0)
-        }
+        let paths = self.surroundings.paths
+        return GateJudge.judge(
+            record.gate.require, target: verdict, hint: desk.lastInterface,
+            isInterface: { paths.isInterface($0, of: $1) }, family: { paths.family($0) })
     }
 
     private func stopAtGate(_ record: TaskRecord, _ desk: GateDesk, _ shut: GateJudge.Shut) {

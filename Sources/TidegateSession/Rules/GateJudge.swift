@@ -16,10 +16,11 @@ enum GateJudge {
 
     /// Judges requirements against a target's verdict; `family` gives the verdict of a family.
     ///
-    /// A blind monitor opens every gate. `hint` names the interface where the verdict itself names none.
+    /// A blind monitor opens every gate. `hint` names the interface where the verdict itself names none, and
+    /// `isInterface` says whether people mean a path's link by a name.
     static func judge(
         _ requirements: [Requirement], target: TargetVerdict, hint: String? = nil,
-        family: (AddressFamily) -> Verdict
+        isInterface: (String, NetworkPath) -> Bool = { $1.interface == $0 }, family: (AddressFamily) -> Verdict
     ) -> Answer {
         for requirement in requirements where requirement != .none {
             guard target.verdict.level != .unknown else { return .open }
@@ -27,7 +28,7 @@ enum GateJudge {
                 let words = "no path: \(self.words(for: target.verdict, hint: hint))"
                 return .shut(Shut(reason: .path, requirement: requirement, words: words))
             }
-            if let words = self.objection(to: requirement, target, family) {
+            if let words = self.objection(to: requirement, target, isInterface, family) {
                 return .shut(Shut(reason: .constraint, requirement: requirement, words: words))
             }
         }
@@ -35,7 +36,8 @@ enum GateJudge {
     }
 
     private static func objection(
-        to requirement: Requirement, _ target: TargetVerdict, _ family: (AddressFamily) -> Verdict
+        to requirement: Requirement, _ target: TargetVerdict, _ isInterface: (String, NetworkPath) -> Bool,
+        _ family: (AddressFamily) -> Verdict
     ) -> String? {
         let path = target.verdict.path
         switch requirement {
@@ -48,9 +50,9 @@ enum GateJudge {
             guard let path, path.metered.isCostly else { return nil }
             return "the path over \(path.interface) is metered"
         case .interface(let name):
-            let used = target.addresses.compactMap { $0.verdict.path?.interface } + [path?.interface].compactMap { $0 }
-            guard !used.isEmpty, !used.contains(name) else { return nil }
-            return "the path leaves by \(used[0]), not by \(name)"
+            let used = target.addresses.compactMap(\.verdict.path) + [path].compactMap(\.self)
+            guard !used.isEmpty, !used.contains(where: { isInterface(name, $0) }) else { return nil }
+            return "the path leaves by \(used[0].interface), not by \(name)"
         }
     }
 
