@@ -169,6 +169,17 @@ package enum Catalogue {
     static let journalCommitDuration = MetricDefinition.histogram(
         "tidegate_journal_commit_duration_seconds", in: .seconds, bounds: Buckets.phases,
         "Time of the journal's transactions, until they were durable.")
+    static let remoteWriteSamples = MetricDefinition.counter(
+        "tidegate_remote_write_samples_total", "Samples that the receiver of remote write has taken.")
+    static let remoteWriteDropped = MetricDefinition.counter(
+        "tidegate_remote_write_samples_dropped_total", by: ["reason"],
+        "Samples that the receiver of remote write will never have.")
+    static let remoteWriteFailures = MetricDefinition.counter(
+        "tidegate_remote_write_failures_total", by: ["error_type"],
+        "Tries to send samples that failed and are made again.")
+    static let remoteWritePending = MetricDefinition.gauge(
+        "tidegate_remote_write_pending_bytes", in: .bytes, origin: .recorded,
+        "Size of the samples that wait to be sent, as files.")
     static let configReloadSuccessful = MetricDefinition.gauge(
         "tidegate_config_last_reload_successful", origin: .recorded, "Whether the configuration was last read well.")
     static let configReloadTime = MetricDefinition.gauge(

@@ -71,6 +71,9 @@ package final class MetricsRecorder: Sendable {
         self.registry.exposition(of: inputs, in: format, choice: choice)
     }
 
+    /// The samples of the text exposition as values, in its order; exemplars are left to scrapes.
+    package func samples(of inputs: ScrapeInputs) -> [MetricSample] { self.registry.samples(of: inputs) }
+
     private func record(_ event: TaskEvent, at time: WallTime) {
         switch event.change {
         case .created: self.tasks.created(event.kind)

@@ -79,7 +79,15 @@ public enum EveryEvent {
             .daemon(.journal(.opened(unfinished: 2))),
             .daemon(.journal(.committed(entries: 3, duration: .milliseconds(2)))),
             .daemon(.journal(.failed(.diskFull, entries: 1))),
-        ]
+        ] + self.remoteWrite.map { .daemon(.remoteWrite($0)) }
+    }
+
+    private static var remoteWrite: [RemoteWriteEvent] {
+        [
+            .opened(samples: 1800, pending: 32_768), .kept(samples: 900, pending: 49_152),
+            .failed(RemoteWriteFailure(.connectFailed, party: .theirs), isNews: true),
+            .delivered(samples: 2600, pending: 4096, isNews: true),
+        ] + RemoteWriteLoss.allCases.map { .dropped($0, samples: 25, detail: "status 400", pending: 0, isNews: true) }
     }
 
     private static func link(carrier: Bool) -> Link {

@@ -106,6 +106,7 @@ struct EventRecord {
         case .turnSkipped(let task):
             self.init(.info, "turn skipped: the last run is not over", ["name": "\(task)"])
         case .journal(let journal): self.init(journal)
+        case .remoteWrite(let event): self.init(event)
         case .stopping: self.init(.info, "stopping")
         }
     }

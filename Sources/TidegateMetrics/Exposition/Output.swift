@@ -11,6 +11,8 @@ struct Output {
     let start: WallTime
     private var family: ProtobufWriter.Mark?
     private var familyStart = 0
+    // Samples instead of lines; nil where something is written.
+    private var samples: [MetricSample]?
 
     /// Writes into `buffer`'s storage.
     init(reusing buffer: consuming [UInt8], format: ExpositionFormat, start: WallTime = WallTime(microseconds: 0)) {
@@ -20,6 +22,16 @@ struct Output {
         self.format = format
         self.start = start
     }
+
+    /// Takes samples as values and writes nothing; they are those of the text.
+    static func collecting() -> Output {
+        var output = Output(reusing: [], format: .text)
+        output.samples = []
+        return output
+    }
+
+    /// The samples taken; none where something was written.
+    consuming func taken() -> [MetricSample] { self.samples ?? [] }
 
     /// Everything written, ending the exposition.
     consuming func finish() -> [UInt8] {
@@ -52,16 +64,12 @@ struct Output {
 
     mutating func counter(_ name: borrowing SeriesName, _ whole: UInt64, exemplar: Exemplar? = nil) {
         guard self.format != .protobuf else { return self.counterMessage(name, Double(whole), exemplar) }
-        self.bytes += name.text
-        self.digits(of: whole)
-        self.endLine(exemplar)
+        self.line(name.text, whole: whole, exemplar)
     }
 
     mutating func counter(_ name: borrowing SeriesName, _ value: Double, exemplar: Exemplar? = nil) {
         guard self.format != .protobuf else { return self.counterMessage(name, value, exemplar) }
-        self.bytes += name.text
-        self.number(value)
-        self.endLine(exemplar)
+        self.line(name.text, value, exemplar)
     }
 
     mutating func gauge(_ name: borrowing SeriesName, _ value: Double) {
@@ -75,9 +83,7 @@ struct Output {
             self.series += 1
             return
         }
-        self.bytes += name.text
-        self.number(value)
-        self.endLine()
+        self.line(name.text, value)
     }
 
     mutating func histogram(_ name: borrowing HistogramName, _ reading: borrowing HistogramReading) {
@@ -88,16 +94,11 @@ struct Output {
         var total: UInt64 = 0
         for (position, count) in reading.counts.enumerated() {
             total += count
-            self.bytes += name.bucket(position)
-            self.digits(of: total)
-            self.endLine(reading.exemplars.isEmpty ? nil : reading.exemplars[position])
+            let exemplar = reading.exemplars.isEmpty ? nil : reading.exemplars[position]
+            self.line(name.bucket(position), whole: total, exemplar)
         }
-        self.bytes += name.sum
-        self.number(reading.sum)
-        self.endLine()
-        self.bytes += name.count
-        self.digits(of: total)
-        self.endLine()
+        self.line(name.sum, reading.sum)
+        self.line(name.count, whole: total)
     }
 
     private mutating func counterMessage(_ name: borrowing SeriesName, _ value: Double, _ exemplar: Exemplar?) {
@@ -118,7 +119,26 @@ struct Output {
         self.series += 1
     }
 
-    // MARK: Text
+    // MARK: Lines
+
+    private mutating func line(_ prefix: some Collection<UInt8>, whole: UInt64, _ exemplar: Exemplar? = nil) {
+        guard self.samples == nil else { return self.take(prefix, Double(whole)) }
+        self.bytes += prefix
+        self.digits(of: whole)
+        self.endLine(exemplar)
+    }
+
+    private mutating func line(_ prefix: some Collection<UInt8>, _ value: Double, _ exemplar: Exemplar? = nil) {
+        guard self.samples == nil else { return self.take(prefix, value) }
+        self.bytes += prefix
+        self.number(value)
+        self.endLine(exemplar)
+    }
+
+    private mutating func take(_ prefix: some Collection<UInt8>, _ value: Double) {
+        self.samples?.append(MetricSample(line: prefix, value: value))
+        self.series += 1
+    }
 
     private mutating func number(_ value: Double) {
         // Counts are exact and quick to write; a whole negative number and minus zero are rare enough for the long way.
@@ -129,7 +149,7 @@ struct Output {
         }
     }
 
-    private mutating func endLine(_ exemplar: Exemplar? = nil) {
+    private mutating func endLine(_ exemplar: Exemplar?) {
         if let exemplar, self.format.isOpenMetrics { self.bytes += exemplar.text }
         self.bytes.append(UInt8(ascii: "\n"))
         self.series += 1

@@ -1,13 +1,13 @@
 /// Writes protobuf's wire format: tags, varints, and messages whose length is known only at their end.
-struct ProtobufWriter: Sendable {
-    private(set) var bytes: [UInt8]
+package struct ProtobufWriter: Sendable {
+    package private(set) var bytes: [UInt8]
 
     /// Writes behind what is in `buffer`.
-    init(_ buffer: consuming [UInt8] = []) {
+    package init(_ buffer: consuming [UInt8] = []) {
         self.bytes = buffer
     }
 
-    mutating func varint(_ value: UInt64) {
+    package mutating func varint(_ value: UInt64) {
         var rest = value
         while rest >= 0x80 {
             self.bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -17,7 +17,7 @@ struct ProtobufWriter: Sendable {
     }
 
     /// An unsigned number or an enumeration's case.
-    mutating func number(_ field: Int, _ value: UInt64) {
+    package mutating func number(_ field: Int, _ value: UInt64) {
         self.tag(field, 0)
         self.varint(value)
     }
@@ -28,18 +28,18 @@ struct ProtobufWriter: Sendable {
     }
 
     /// A signed number as int64 and Timestamp have it: negative ones are long.
-    mutating func plain(_ field: Int, _ value: Int64) {
+    package mutating func plain(_ field: Int, _ value: Int64) {
         self.number(field, UInt64(bitPattern: value))
     }
 
-    mutating func double(_ field: Int, _ value: Double) {
+    package mutating func double(_ field: Int, _ value: Double) {
         self.tag(field, 1)
         for shift in stride(from: 0, to: 64, by: 8) {
             self.bytes.append(UInt8(truncatingIfNeeded: value.bitPattern >> UInt64(shift)))
         }
     }
 
-    mutating func string(_ field: Int, _ text: String) {
+    package mutating func string(_ field: Int, _ text: String) {
         self.tag(field, 2)
         self.varint(UInt64(text.utf8.count))
         self.bytes += text.utf8
@@ -53,10 +53,10 @@ struct ProtobufWriter: Sendable {
     }
 
     /// Bytes that were written in this format before.
-    mutating func raw(_ bytes: [UInt8]) { self.bytes += bytes }
+    package mutating func raw(_ bytes: [UInt8]) { self.bytes += bytes }
 
     /// Begins a message; its length is written by ``close(_:)``.
-    mutating func open(_ field: Int) -> Mark {
+    package mutating func open(_ field: Int) -> Mark {
         self.tag(field, 2)
         return self.openDelimited()
     }
@@ -69,7 +69,7 @@ struct ProtobufWriter: Sendable {
     }
 
     /// Ends the message that began at `mark`.
-    mutating func close(_ mark: Mark) {
+    package mutating func close(_ mark: Mark) {
         var rest = UInt64(self.bytes.count - mark.start)
         guard rest >= 0x80 else {
             self.bytes[mark.start - 1] = UInt8(truncatingIfNeeded: rest)
@@ -92,7 +92,7 @@ struct ProtobufWriter: Sendable {
     }
 
     /// Where a message's content begins.
-    struct Mark {
+    package struct Mark {
         fileprivate let start: Int
     }
 

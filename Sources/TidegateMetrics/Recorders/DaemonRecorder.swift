@@ -4,6 +4,7 @@ internal import TidegateModel
 struct DaemonRecorder: Sendable {
     private let requests: TableFamily<AnswerKey, Counter>
     private let journal: JournalRecorder
+    private let remoteWrite: RemoteWriteRecorder
     private let reloadSuccessful: Gauge
     private let reloadTime: Gauge
 
@@ -11,6 +12,7 @@ struct DaemonRecorder: Sendable {
         self.requests = registry.adding(TableFamily(Catalogue.httpRequests))
         registry.collect(Catalogue.httpRequestsInFlight) { $1.add(value: $0.requestsInFlight) }
         self.journal = JournalRecorder(registry)
+        self.remoteWrite = RemoteWriteRecorder(registry)
         self.reloadSuccessful = registry.gauge(Catalogue.configReloadSuccessful)
         self.reloadTime = registry.gauge(Catalogue.configReloadTime)
         registry.collect(Catalogue.buildInfo) { _, samples in
@@ -25,6 +27,7 @@ struct DaemonRecorder: Sendable {
             if isGood { self.reloadTime.set(time.seconds) }
         case .requestAnswered(let handler, let status): self.requests[AnswerKey(handler: handler, status: status)].add()
         case .journal(let event): self.journal.record(event)
+        case .remoteWrite(let event): self.remoteWrite.record(event)
         case .turnSkipped, .stopping: break
         }
     }

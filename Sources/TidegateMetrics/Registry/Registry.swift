@@ -18,6 +18,20 @@ final class Registry: Sendable {
             self.families.append((Header(family.definition), family))
             self.names.formUnion(family.definition.sampleNames)
         }
+
+        func write(to output: inout Output, from inputs: ScrapeInputs, _ choice: FamilyChoice) {
+            for (header, family) in self.families where choice.includes(family.definition) {
+                output.open(header)
+                family.write(to: &output, from: inputs)
+                output.close()
+            }
+            let own = Catalogue.metricSeries
+            guard choice.includes(own) else { return }
+            let count = output.series
+            output.open(Header(own))
+            output.gauge(SeriesName(own, []), Double(count))
+            output.close()
+        }
     }
 
     init(start: WallTime) {
@@ -66,20 +80,18 @@ final class Registry: Sendable {
     func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat, choice: FamilyChoice) -> [UInt8] {
         self.state.withLock { state in
             var output = Output(reusing: state.buffer.taken(), format: format, start: self.start)
-            for (header, family) in state.families where choice.includes(family.definition) {
-                output.open(header)
-                family.write(to: &output, from: inputs)
-                output.close()
-            }
-            let own = Catalogue.metricSeries
-            if choice.includes(own) {
-                let count = output.series
-                output.open(Header(own))
-                output.gauge(SeriesName(own, []), Double(count))
-                output.close()
-            }
+            state.write(to: &output, from: inputs, choice)
             state.buffer = output.finish()
             return state.buffer.copied()
+        }
+    }
+
+    /// The samples of the text exposition as values, in its order.
+    func samples(of inputs: ScrapeInputs) -> [MetricSample] {
+        self.state.withLock { state in
+            var output = Output.collecting()
+            state.write(to: &output, from: inputs, .all)
+            return output.taken()
         }
     }
 }

@@ -20,6 +20,8 @@ public enum DaemonEvent: Sendable {
     case turnSkipped(task: String)
     /// Something happened to the journal of accepted tasks.
     case journal(JournalEvent)
+    /// Something happened to the samples that are sent to a receiver.
+    case remoteWrite(RemoteWriteEvent)
     /// The daemon is stopping.
     case stopping
 }

@@ -1,0 +1,58 @@
+/// Something that happened while samples are sent to a receiver.
+///
+/// `pending` is what waits in the buffer then, in bytes of its files; `isNews` is true where the last event of the kind
+/// said something else.
+public enum RemoteWriteEvent: Sendable, Hashable {
+    /// The buffer was opened, with so many samples that an earlier process left there.
+    case opened(samples: Int, pending: Int64)
+    /// So many samples were put into the buffer.
+    case kept(samples: Int, pending: Int64)
+    /// The receiver has taken so many samples; news after a failure or a loss.
+    case delivered(samples: Int, pending: Int64, isNews: Bool)
+    /// A try failed, and the same samples are sent again later; news for the first failure of its kind in a row.
+    case failed(RemoteWriteFailure, isNews: Bool)
+    /// So many samples are lost; news for the first loss of its kind in a row.
+    case dropped(RemoteWriteLoss, samples: Int, detail: String?, pending: Int64, isNews: Bool)
+
+    /// True where somebody should be told, and not only counters.
+    public var isNews: Bool {
+        switch self {
+        case .opened: true
+        case .kept: false
+        case .delivered(samples: _, pending: _, let isNews), .failed(_, let isNews): isNews
+        case .dropped(_, samples: _, detail: _, pending: _, let isNews): isNews
+        }
+    }
+}
+
+/// Why a try to send samples failed.
+public struct RemoteWriteFailure: Sendable, Hashable {
+    /// What failed.
+    public var reason: TaskFailure
+    /// The receiver's status; nil where none came.
+    public var status: Int?
+    /// Whose failure it was; nil where nobody was asked.
+    public var party: Party?
+    /// What went wrong in words, where there is more to say.
+    public var explanation: String?
+
+    /// A failure from its parts.
+    public init(_ reason: TaskFailure, status: Int? = nil, party: Party? = nil, explanation: String? = nil) {
+        self.reason = reason
+        self.status = status
+        self.party = party
+        self.explanation = explanation
+    }
+}
+
+/// Why samples for a receiver are lost.
+public enum RemoteWriteLoss: String, Sendable, MetricLabel {
+    /// The receiver refused them for good: its status was one of 400 to 499, and not 429.
+    case refused
+    /// The buffer was full, and they were the oldest.
+    case bufferFull
+    /// Their file in the buffer is damaged.
+    case damaged
+    /// The disk did not take them, and they could not be sent at once.
+    case disk
+}

@@ -1,0 +1,43 @@
+internal import CSnappy
+
+/// Snappy's block format, the only compression of remote write 1.0.
+enum Snappy {
+    /// The bytes as one block; nil only where there is more than a block may hold (4 GiB).
+    static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+        guard bytes.count <= UInt32.max else { return nil }
+        var status = SNAPPY_OK
+        let room = snappy_max_compressed_length(bytes.count)
+        let block = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+            var length = room
+            status = bytes.withUnsafeBufferPointer { input in
+                input.withMemoryRebound(to: CChar.self) { input in
+                    buffer.withMemoryRebound(to: CChar.self) { output in
+                        snappy_compress(input.baseAddress, input.count, output.baseAddress, &length)
+                    }
+                }
+            }
+            count = status == SNAPPY_OK ? length : 0
+        }
+        return status == SNAPPY_OK ? block : nil
+    }
+
+    /// What a block holds; nil where it is none, or holds more than `limit` bytes.
+    static func uncompress(_ block: [UInt8], atMost limit: Int) -> [UInt8]? {
+        block.withUnsafeBufferPointer { input in
+            input.withMemoryRebound(to: CChar.self) { input -> [UInt8]? in
+                var room = 0
+                guard snappy_uncompressed_length(input.baseAddress, input.count, &room) == SNAPPY_OK, room <= limit
+                else { return nil }
+                var status = SNAPPY_OK
+                let bytes = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+                    var length = room
+                    status = buffer.withMemoryRebound(to: CChar.self) { output in
+                        snappy_uncompress(input.baseAddress, input.count, output.baseAddress, &length)
+                    }
+                    count = status == SNAPPY_OK ? length : 0
+                }
+                return status == SNAPPY_OK ? bytes : nil
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+/// A reader of protobuf's wire format, written from its description and not from our writer.
+public struct ProtobufMessage {
+    /// The bytes are no message.
+    public enum Fault: Error {
+        /// They end too early.
+        case truncated
+        /// A field has a form that is not in use.
+        case badWire
+    }
+
+    /// What a field holds, by its form on the wire.
+    public enum Value {
+        /// A varint.
+        case number(UInt64)
+        /// Eight bytes.
+        case bits(UInt64)
+        /// Bytes with their length: a text, a message, packed numbers.
+        case bytes([UInt8])
+    }
+
+    /// The fields in their order.
+    public private(set) var fields: [(number: Int, value: Value)] = []
+
+    /// Reads one message.
+    public init(_ bytes: some Collection<UInt8>) throws {
+        var rest = Array(bytes)[...]
+        while !rest.isEmpty {
+            let key = try ProtobufMessage.varint(&rest)
+            switch key & 7 {
+            case 0: self.fields.append((Int(key >> 3), .number(try ProtobufMessage.varint(&rest))))
+            case 1:
+                guard rest.count >= 8 else { throw Fault.truncated }
+                let bits = rest.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+                rest = rest.dropFirst(8)
+                self.fields.append((Int(key >> 3), .bits(bits)))
+            case 2: self.fields.append((Int(key >> 3), .bytes(try ProtobufMessage.chunk(&rest))))
+            default: throw Fault.badWire
+            }
+        }
+    }
+
+    /// Reads messages that each have their length before them.
+    public static func stream(_ bytes: [UInt8]) throws -> [ProtobufMessage] {
+        var rest = bytes[...]
+        var messages: [ProtobufMessage] = []
+        while !rest.isEmpty { messages.append(try ProtobufMessage(self.chunk(&rest))) }
+        return messages
+    }
+
+    /// The field's varints.
+    public func numbers(_ field: Int) -> [UInt64] {
+        self.fields.compactMap { if $0.number == field, case .number(let value) = $0.value { value } else { nil } }
+    }
+
+    /// The field's doubles.
+    public func doubles(_ field: Int) -> [Double] {
+        self.fields.compactMap {
+            if $0.number == field, case .bits(let bits) = $0.value { Double(bitPattern: bits) } else { nil }
+        }
+    }
+
+    /// The field's bytes.
+    public func bytes(_ field: Int) -> [[UInt8]] {
+        self.fields.compactMap { if $0.number == field, case .bytes(let value) = $0.value { value } else { nil } }
+    }
+
+    /// The field's texts.
+    public func strings(_ field: Int) -> [String] { self.bytes(field).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The field's messages; what is none is left out.
+    public func messages(_ field: Int) -> [ProtobufMessage] {
+        self.bytes(field).compactMap { try? ProtobufMessage($0) }
+    }
+
+    /// The number behind a zigzag.
+    public static func signed(_ value: UInt64) -> Int64 {
+        Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+    }
+
+    /// The numbers packed into one field.
+    public static func packed(_ bytes: [UInt8]) throws -> [Int64] {
+        var rest = bytes[...]
+        var numbers: [Int64] = []
+        while !rest.isEmpty { numbers.append(self.signed(try self.varint(&rest))) }
+        return numbers
+    }
+
+    private static func varint(_ bytes: inout ArraySlice<UInt8>) throws -> UInt64 {
+        var (value, shift): (UInt64, UInt64) = (0, 0)
+        while let byte = bytes.popFirst() {
+            value |= UInt64(byte & 0x7F) << shift
+            if byte & 0x80 == 0 { return value }
+            shift += 7
+        }
+        throw Fault.truncated
+    }
+
+    private static func chunk(_ bytes: inout ArraySlice<UInt8>) throws -> [UInt8] {
+        let count = Int(try self.varint(&bytes))
+        guard bytes.count >= count else { throw Fault.truncated }
+        let chunk = Array(bytes.prefix(count))
+        bytes = bytes.dropFirst(count)
+        return chunk
+    }
+}
