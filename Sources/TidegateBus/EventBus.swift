@@ -109,7 +109,8 @@ public struct SubscriberStatistics: Sendable, Hashable {
         self.dropped = dropped
     }
 
-    mutating func add(_ other: SubscriberStatistics) {
+    /// Adds what other subscriptions hold and have dropped.
+    public mutating func add(_ other: SubscriberStatistics) {
         self.queued += other.queued
         self.capacity += other.capacity
         self.dropped += other.dropped

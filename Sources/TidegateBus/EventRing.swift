@@ -76,6 +76,14 @@ final class EventRing: EventSink {
         }
     }
 
+    func takeWaiting() -> [Event] {
+        self.state.withLock { state in
+            var events: [Event] = []
+            while let event = state.popFirst() { events.append(event) }
+            return events
+        }
+    }
+
     func end() {
         let reader = self.state.withLock { state in
             state.isEnded = true

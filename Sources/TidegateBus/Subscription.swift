@@ -23,6 +23,12 @@ public final class Subscription: AsyncSequence, Sendable {
     /// How many events were dropped for newer ones.
     public var dropped: UInt64 { self.ring.statistics.dropped }
 
+    /// Takes the events that wait for a reader, without waiting for more.
+    public func takeWaiting() -> [Event] { self.ring.takeWaiting() }
+
+    /// True while events wait for a reader.
+    public var hasWaiting: Bool { self.ring.statistics.queued > 0 }
+
     /// Reads the subscription.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 

@@ -15,16 +15,26 @@ package final class Endpoint: Sendable {
     private let bus: EventBus
     private let time: any TimeSource
     private let inFlight = Atomic<Int>(0)
+    private let streams: EventStreams
 
     /// An endpoint that looks at `view`, and tells `bus` about every answer.
+    ///
+    /// Its events go back to its own beginning, or to that of a `history` that is attached to the bus already.
     package init(
         configuration: EndpointConfiguration, view: any MonitorView, bus: EventBus, recorder: MetricsRecorder,
-        time: any TimeSource
+        time: any TimeSource, history: EventHistory? = nil
     ) {
+        let own = EventHistory(boot: time.wall().bootID, capacity: configuration.eventHistory)
+        if history == nil { bus.attach(own) }
+        let timeline = TimelineSink(from: time.monotonic())
+        bus.attach(timeline)
         self.configuration = configuration
-        self.answers = Answers(configuration: configuration, view: view, bus: bus, recorder: recorder, time: time)
+        self.answers = Answers(
+            configuration: configuration, view: view, bus: bus, recorder: recorder, time: time, history: history ?? own,
+            timeline: timeline)
         self.bus = bus
         self.time = time
+        self.streams = EventStreams(limit: configuration.maxEventStreams)
     }
 
     /// Answers until the task is cancelled or a graceful shutdown begins; answers under way are finished first.
@@ -68,16 +78,20 @@ package final class Endpoint: Sendable {
         _ address: ListenAddress, on loops: MultiThreadedEventLoopGroup, whenBound: @escaping @Sendable (Int?) -> Void
     ) async -> EndpointError? {
         let silent = Logger(label: "endpoint") { _ in SwiftLogNoOpLogHandler() }
+        let (streams, stop) = (self.streams, ServerStop())
         let server = Server(
             childChannelSetup: HTTP1Channel(
                 responder: { try await self.respond(to: $0, with: $1, on: $2) },
-                configuration: self.configuration.channel),
+                configuration: self.configuration.channel(endingWith: streams)),
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port), backlog: 128,
                 availableConnectionsDelegate: .maximum(self.configuration.maxConnections, logger: silent)),
-            onServerRunning: { whenBound($0.localAddress?.port) }, eventLoopGroup: loops, logger: silent)
+            onServerRunning: {
+                whenBound($0.localAddress?.port)
+                stop.noteListening()
+            }, eventLoopGroup: loops, logger: silent)
         do {
-            try await server.run()
+            try await stop.run(server)
             return nil
         } catch is CancellationError {
             return nil
@@ -90,11 +104,20 @@ package final class Endpoint: Sendable {
         to request: Request, with writer: consuming ResponseWriter, on channel: any Channel
     ) async throws {
         let count = self.inFlight.wrappingAdd(1, ordering: .relaxed).newValue
-        defer { self.inFlight.wrappingSubtract(1, ordering: .relaxed) }
-        let question = Question(
-            method: request.head.method.rawValue, target: request.head.path ?? "",
-            accept: request.headers.list(.accept), acceptEncoding: request.headers.list(.acceptEncoding))
+        let question = Question(request)
         let answer = await self.answers.answer(question, inFlight: count)
+        if let asked = answer.events, question.method == "GET" {
+            // A stream lasts; it has places of its own.
+            self.inFlight.wrappingSubtract(1, ordering: .relaxed)
+            return try await self.stream(answer, asked, with: writer, on: channel)
+        }
+        defer { self.inFlight.wrappingSubtract(1, ordering: .relaxed) }
+        try await self.write(answer, isHead: question.method == "HEAD", with: writer, on: channel)
+    }
+
+    private func write(
+        _ answer: Answer, isHead: Bool, with writer: consuming ResponseWriter, on channel: any Channel
+    ) async throws {
         self.bus.publish(.daemon(.requestAnswered(handler: answer.handler.rawValue, status: answer.status)))
         // A client that stops reading would keep its buffers and its place for ever.
         let timer = channel.eventLoop.scheduleTask(in: .init(self.configuration.writeTimeout)) {
@@ -102,11 +125,27 @@ package final class Endpoint: Sendable {
         }
         defer { timer.cancel() }
         let head = answer.head(date: self.time.wall().httpDate)
-        if question.method == "HEAD" {
+        if isHead {
             try await writer.writeResponse(head)
         } else {
             try await writer.write(response: head, body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
         }
+    }
+
+    private func stream(
+        _ answer: Answer, _ asked: EventsAsked, with writer: consuming ResponseWriter, on channel: any Channel
+    ) async throws {
+        let follower = self.answers.history.follow(after: asked.lastID, keepingNewest: self.configuration.eventsKept)
+        guard let place = self.streams.enter(follower) else {
+            return try await self.write(Answer.tooManyStreams, isHead: false, with: writer, on: channel)
+        }
+        defer { self.streams.leave(place) }
+        self.bus.publish(.daemon(.requestAnswered(handler: answer.handler.rawValue, status: answer.status)))
+        let stream = EventStream(
+            configuration: self.configuration, history: self.answers.history, follower: follower, bus: self.bus,
+            view: self.answers.view, time: self.time)
+        let head = answer.head(date: self.time.wall().httpDate)
+        try await stream.run(after: asked.lastID, head: head, with: writer, on: channel)
     }
 }
 
@@ -132,9 +171,9 @@ private final class Bindings: Sendable {
 
 extension EndpointConfiguration {
     // 16 KiB of header fields are more than any scraper or browser sends.
-    fileprivate var channel: HTTP1Channel.Configuration {
+    fileprivate func channel(endingWith streams: EventStreams) -> HTTP1Channel.Configuration {
         .init(
-            idleTimeout: .init(self.idleTimeout),
+            additionalChannelHandlers: [QuiesceListener(streams: streams)], idleTimeout: .init(self.idleTimeout),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 100))
     }
@@ -153,6 +192,20 @@ extension EndpointError {
     }
 }
 
+extension Question {
+    fileprivate init(_ request: Request) {
+        self.init(
+            method: request.head.method.rawValue, target: request.head.path ?? "",
+            accept: request.headers.list(.accept), acceptEncoding: request.headers.list(.acceptEncoding),
+            lastEventID: HTTPField.Name("last-event-id").flatMap { request.headers[$0] })
+    }
+}
+
+extension WallTime {
+    /// Differs from one start to the next.
+    fileprivate var bootID: String { String(self.microseconds, radix: 36) }
+}
+
 extension HTTPFields {
     // Several fields of one name are one list (RFC 9110 5.3).
     fileprivate func list(_ name: HTTPTypes.HTTPField.Name) -> String? {
@@ -164,8 +217,9 @@ extension HTTPFields {
 extension Answer {
     fileprivate func head(date: String) -> HTTPResponse {
         var fields = HTTPFields()
-        let own = [("content-type", self.contentType), ("content-length", String(self.body.count)), ("date", date)]
-        for (name, value) in own + Answer.guards + self.fields {
+        let length = self.events == nil ? [("content-length", String(self.body.count))] : []
+        for (name, value) in [("content-type", self.contentType), ("date", date)] + length + Answer.guards + self.fields
+        {
             if let name = HTTPField.Name(name) { fields[name] = value }
         }
         return HTTPResponse(status: .init(code: self.status), headerFields: fields)

@@ -14,6 +14,18 @@ package struct EndpointConfiguration: Sendable {
     package var idleTimeout: Duration = .seconds(30)
     /// How long a client may take to read an answer.
     package var writeTimeout: Duration = .seconds(30)
+    /// How many event streams are open at a time; more are refused with 503.
+    package var maxEventStreams = 64
+    /// How many events wait for a slow reader of a stream before older ones are dropped.
+    package var eventsKept = 256
+    /// How many events are kept for clients that come back.
+    package var eventHistory = 4096
+    /// How long a stream is silent at most.
+    package var heartbeat: Duration = .seconds(15)
+    /// How often a stream tells how far the running tasks are.
+    package var progressInterval: Duration = .milliseconds(200)
+    /// What is left out of the URLs in events.
+    package var redaction = URLRedaction()
     /// The names of the configured targets; only these get series of their own.
     package var targetNames: [Target: String] = [:]
     /// The version that the page shows.

@@ -2,7 +2,7 @@
 struct Answer: Sendable {
     /// The parts of the endpoint, as the `handler` label names them.
     enum Handler: String, Sendable {
-        case metrics, page, status, tasks, task, healthy, ready, other
+        case metrics, page, status, tasks, task, events, healthy, ready, other
     }
 
     let handler: Handler
@@ -11,6 +11,8 @@ struct Answer: Sendable {
     /// Names in lower case.
     var fields: [(name: String, value: String)] = []
     var body: [UInt8]
+    /// Set where events follow the head for as long as the client wants them.
+    var events: EventsAsked?
 
     init(_ handler: Handler, status: Int = 200, contentType: String = "text/plain; charset=utf-8", body: [UInt8]) {
         self.handler = handler
@@ -23,9 +25,22 @@ struct Answer: Sendable {
         self.init(handler, status: status, body: Array((line + "\n").utf8))
     }
 
+    /// What a client gets that asks for one event stream too many.
+    static var tooManyStreams: Answer {
+        var answer = Answer(.events, status: 503, line: "Too many event streams at a time.")
+        answer.fields = [("retry-after", "5")]
+        return answer
+    }
+
     /// Headers that every answer carries: nothing is cached, framed, sniffed or told to others.
     static let guards: [(name: String, value: String)] = [
         ("cache-control", "no-store"), ("x-content-type-options", "nosniff"), ("x-frame-options", "DENY"),
         ("referrer-policy", "no-referrer"), ("cross-origin-resource-policy", "same-origin"),
     ]
+}
+
+/// A wish for events.
+struct EventsAsked: Sendable, Hashable {
+    /// The id of the last event that the client has seen; nil for one that begins.
+    let lastID: String?
 }

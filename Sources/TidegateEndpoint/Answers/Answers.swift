@@ -9,6 +9,8 @@ struct Answers: Sendable {
     let bus: EventBus
     let recorder: MetricsRecorder
     let time: any TimeSource
+    let history: EventHistory
+    let timeline: TimelineSink
     let scrapes = ScrapeDesk()
 
     /// The answer to a request; `inFlight` counts it too.
@@ -41,7 +43,16 @@ struct Answers: Sendable {
         case .status: Answers.json(.status, self.view.status().json)
         case .tasks: Answers.json(.tasks, ["schema": 1, "tasks": .array(self.view.tasks().map(\.json))])
         case .task(let text): self.task(text)
+        case .events: Answers.events(after: question.lastEventID)
         }
+    }
+
+    private static func events(after id: String?) -> Answer {
+        var answer = Answer(.events, contentType: "text/event-stream", body: [])
+        // nginx would collect events before it passes them on.
+        answer.fields = [("x-accel-buffering", "no")]
+        answer.events = EventsAsked(lastID: id)
+        return answer
     }
 
     private func metrics(_ question: Question, inFlight: Int) async -> Answer {
@@ -57,7 +68,9 @@ struct Answers: Sendable {
     }
 
     private func exposition(_ order: ScrapeDesk.Order, inFlight: Int) -> [UInt8] {
-        let subscribers = self.bus.statistics().map { kind, statistics in
+        var statistics = self.bus.statistics()
+        statistics[.sse]?.add(self.history.statistics)
+        let subscribers = statistics.map { kind, statistics in
             ScrapeInputs.Subscriber(
                 label: kind.label, queued: statistics.queued, capacity: statistics.capacity, dropped: statistics.dropped
             )
@@ -71,10 +84,11 @@ struct Answers: Sendable {
     }
 
     private func page() -> Answer {
-        let view = PageView(
-            status: self.view.status(), tasks: self.view.tasks(), now: self.time.wall(),
-            version: self.configuration.version, telemetryPath: self.configuration.telemetryPath)
-        var answer = Answer(.page, contentType: "text/html; charset=utf-8", body: Array(view.html.utf8))
+        let page = PageView(
+            status: self.view.status(), tasks: self.view.tasks(), timeline: self.timeline.picture(at: self.time),
+            events: self.history.newest(PageView.eventLimit, where: EventWords.isWorthShowing), now: self.time.wall(),
+            configuration: self.configuration)
+        var answer = Answer(.page, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
         answer.fields = [("content-security-policy", PageView.contentSecurityPolicy)]
         return answer
     }
@@ -95,7 +109,7 @@ struct Answers: Sendable {
 
 /// The paths that there are.
 private enum Route {
-    case metrics, page, healthy, ready, status, tasks
+    case metrics, page, healthy, ready, status, tasks, events
     case task(String)
 
     init?(path: String, telemetryPath: String) {
@@ -107,6 +121,7 @@ private enum Route {
         case "/-/ready": self = .ready
         case "/api/v1/status": self = .status
         case "/api/v1/tasks": self = .tasks
+        case "/api/v1/events": self = .events
         default:
             guard path.hasPrefix(taskPrefix), path.utf8.count > taskPrefix.utf8.count else { return nil }
             self = .task(String(path.dropFirst(taskPrefix.count)))
@@ -117,7 +132,7 @@ private enum Route {
     var isForProbes: Bool {
         switch self {
         case .healthy, .ready: true
-        case .metrics, .page, .status, .tasks, .task: false
+        case .metrics, .page, .status, .tasks, .task, .events: false
         }
     }
 
@@ -130,6 +145,7 @@ private enum Route {
         case .status: .status
         case .tasks: .tasks
         case .task: .task
+        case .events: .events
         }
     }
 }

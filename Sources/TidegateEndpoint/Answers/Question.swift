@@ -10,14 +10,20 @@ struct Question: Sendable {
     let accept: String?
     /// The `Accept-Encoding` header.
     let acceptEncoding: String?
+    /// The `Last-Event-ID` header; nil where it is empty or absent.
+    let lastEventID: String?
 
-    init(method: String, target: String, accept: String? = nil, acceptEncoding: String? = nil) {
+    init(
+        method: String, target: String, accept: String? = nil, acceptEncoding: String? = nil,
+        lastEventID: String? = nil
+    ) {
         self.method = method
         let whole = target.prefix { $0 != "#" }
         self.path = String(whole.prefix { $0 != "?" })
         self.query = Question.pairs(whole.drop { $0 != "?" }.dropFirst())
         self.accept = accept
         self.acceptEncoding = acceptEncoding
+        self.lastEventID = lastEventID?.isEmpty == true ? nil : lastEventID
     }
 
     /// Every value that the query gives `name`.

@@ -5,23 +5,17 @@ enum Cell {
     case text(String?)
     case good(String)
     case bad(String)
+    case wait(String)
     case level(Level)
-    case progress(TransferProgress)
 
     var html: String {
         switch self {
         case .text(let text): text.flatMap { $0.isEmpty ? nil : HTML.escaped($0) } ?? "<span class=\"none\">–</span>"
         case .good(let text): "<span class=\"good\">\(HTML.escaped(text))</span>"
+        case .wait(let text): "<span class=\"wait\">\(HTML.escaped(text))</span>"
         case .bad(let text): "<span class=\"bad\">\(HTML.escaped(text))</span>"
         case .level(let level): "<span class=\"chip \(level.rawValue)\">\(level.rawValue)</span>"
-        case .progress(let progress): Cell.bar(progress)
         }
-    }
-
-    private static func bar(_ progress: TransferProgress) -> String {
-        guard let fraction = progress.fraction else { return "<span class=\"none\">–</span>" }
-        let percent = Int((fraction * 100).rounded(.down))
-        return "<span class=\"bar\"><progress max=\"100\" value=\"\(percent)\"></progress> \(percent) %</span>"
     }
 }
 

@@ -26,12 +26,49 @@ extension Level {
     }
 }
 
-extension Unreachable {
+extension Level {
+    var tone: EventWords.Tone {
+        switch self {
+        case .none, .local: .bad
+        case .limited, .portal: .wait
+        case .routed, .online: .good
+        case .unknown: .plain
+        }
+    }
+}
+
+extension RawRepresentable where RawValue == String {
     // camelCase taken apart: noDefaultRoute reads "no default route".
-    var words: String {
+    fileprivate var wordsOfName: String {
         self.rawValue.reduce(into: "") { text, character in
             if character.isUppercase { text += " " }
             text += character.lowercased()
+        }
+    }
+}
+
+extension Unreachable {
+    var words: String { self.wordsOfName }
+}
+
+extension TaskFailure {
+    var words: String { self.wordsOfName }
+}
+
+extension RemoteWriteLoss {
+    var words: String { self.wordsOfName }
+}
+
+extension Party {
+    var words: String {
+        switch self {
+        case .mine: "this host"
+        case .gateway: "the gateway"
+        case .upstream: "behind the gateway"
+        case .resolver: "the resolvers"
+        case .path: "on the way"
+        case .theirs: "the other side"
+        case .unknown: "unclear"
         }
     }
 }
@@ -61,7 +98,7 @@ extension TransferProgress {
         return self.expected.map { "\(here) of \(Self.size($0))" } ?? here
     }
 
-    private static func size(_ bytes: Int64) -> String {
+    static func size(_ bytes: Int64) -> String {
         let units = ["B", "KiB", "MiB", "GiB", "TiB"]
         var (value, unit) = (Double(bytes), 0)
         while value >= 1024, unit < units.count - 1 {
@@ -69,18 +106,5 @@ extension TransferProgress {
             unit += 1
         }
         return unit == 0 ? "\(bytes) B" : "\((value * 10).rounded() / 10) \(units[unit])"
-    }
-}
-
-extension TaskInfo {
-    var stateCell: Cell {
-        switch self.state {
-        case .suspended: .text("suspended")
-        case .waiting(let reason, let detail): .text("waits: \(detail ?? reason.rawValue)")
-        case .running: .good("running")
-        case .completed(.success): .good("done")
-        case .completed(.failure): .bad("failed")
-        case .completed(.cancelled): .text("cancelled")
-        }
     }
 }

@@ -1,0 +1,29 @@
+/// What is left out of URLs before they are shown to others.
+public struct URLRedaction: Sendable, Hashable {
+    /// True leaves out the query, where tokens are, and the fragment.
+    public var query: Bool
+    /// True leaves out the user's name and password.
+    public var userinfo: Bool
+
+    /// A redaction; by default of both.
+    public init(query: Bool = true, userinfo: Bool = true) {
+        self.query = query
+        self.userinfo = userinfo
+    }
+
+    /// `url` without what must not be shown; a text that is no URL loses what looks like it, too.
+    public func text(of url: String) -> String {
+        let whole = self.query ? url.prefix { $0 != "?" && $0 != "#" } : url[...]
+        guard self.userinfo, let authority = URLRedaction.authority(of: whole),
+            let at = whole[authority].lastIndex(of: "@")
+        else { return String(whole) }
+        return whole[..<authority.lowerBound] + String(whole[whole.index(after: at)...])
+    }
+
+    // RFC 3986 3.2: behind the two slashes, up to the next one, a question mark or a number sign.
+    private static func authority(of url: Substring) -> Range<Substring.Index>? {
+        guard let slash = url.firstIndex(of: "/"), url[slash...].hasPrefix("//") else { return nil }
+        let start = url.index(slash, offsetBy: 2)
+        return start..<(url[start...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? url.endIndex)
+    }
+}
