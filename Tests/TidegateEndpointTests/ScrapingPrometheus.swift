@@ -22,15 +22,20 @@ struct ScrapingPrometheus {
     private let port: Int
 
     /// Starts one that scrapes `target`, and waits until it answers.
-    init(target: Int) async throws {
+    ///
+    /// `jobs` are further entries of `scrape_configs`, `rules` files with rules, looked at every second;
+    /// `alertmanager` is the port of one on the loopback address.
+    init(target: Int, jobs: [String] = [], rules: [String] = [], alertmanager: Int? = nil) async throws {
         self.folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         self.port = try FreePort.find()
+        let tidegate = "{job_name: tidegate, static_configs: [{targets: [\"127.0.0.1:\(target)\"]}]}"
+        let managers = alertmanager.map { "{static_configs: [{targets: [\"127.0.0.1:\($0)\"]}]}" } ?? ""
         let configuration = """
-            global: {scrape_interval: 1s, scrape_timeout: 1s}
-            scrape_configs:
-              - job_name: tidegate
-                static_configs: [{targets: ["127.0.0.1:\(target)"]}]
+            global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
+            rule_files: [\(rules.joined(separator: ", "))]
+            alerting: {alertmanagers: [\(managers)]}
+            scrape_configs: [\(([tidegate] + jobs).joined(separator: ", "))]
             """
         let file = self.folder.appendingPathComponent("prometheus.yml")
         try configuration.write(to: file, atomically: true, encoding: .utf8)

@@ -2,14 +2,18 @@ import Foundation
 import Testing
 import TidegateTestKit
 
-/// The alerts fire when they should, and only then.
+/// The alerts fire when they should, and only then; the recording rules record what their names say.
 @Suite struct AlertTests {
-    private func text(_ name: String) throws -> String {
-        try String(contentsOf: Dashboard.folder.appendingPathComponent(name), encoding: .utf8)
-    }
+    private let alerts: RuleFile
+    private let rules: RuleFile
+    private let tests: RuleFile
+    private let readme: RuleFile
 
-    private func alerts() throws -> [String] {
-        try self.text("alerts.yml").matches(of: /- alert: (\w+)/).map { String($0.1) }
+    init() throws {
+        self.alerts = try RuleFile("alerts.yml")
+        self.rules = try RuleFile("rules.yml")
+        self.tests = try RuleFile("tests.yml")
+        self.readme = try RuleFile("README.md")
     }
 
     @Test(
@@ -18,7 +22,7 @@ import TidegateTestKit
     func promtool() async throws {
         let folder = Dashboard.folder.path
         let check = try await Program.run(
-            ["promtool", "check", "rules", "--lint=all", "--lint-fatal", "\(folder)/alerts.yml"])
+            ["promtool", "check", "rules", "--lint=all", "--lint-fatal", "\(folder)/alerts.yml", "\(folder)/rules.yml"])
         #expect(check.status == 0, "\(check.output) \(check.errors)")
         let test = try await Program.run(["promtool", "test", "rules", "\(folder)/tests.yml"])
         #expect(test.status == 0, "\(test.output) \(test.errors)")
@@ -26,23 +30,22 @@ import TidegateTestKit
 
     @Test("Each alert has a firing and a silent case, and a section that says what to do")
     func complete() throws {
-        let alerts = try self.alerts()
-        #expect(!alerts.isEmpty && Set(alerts).count == alerts.count)
-        let (rules, tests, readme) = (
-            try self.text("alerts.yml"), try self.text("tests.yml"), try self.text("README.md")
-        )
-        for alert in alerts {
+        let names = self.alerts.names
+        #expect(names.count > 20 && Set(names).count == names.count)
+        for alert in names {
             #expect(alert.hasPrefix("Tidegate"))
-            #expect(tests.contains("name: \(alert) fires\n"))
-            #expect(tests.contains("name: \(alert) stays silent\n"))
-            #expect(readme.contains("\n### \(alert)\n"))
-            #expect(rules.contains("dashboards/README.md#\(alert.lowercased())\n"))
+            #expect(self.tests.text.contains("name: \(alert) fires\n"))
+            #expect(self.tests.text.contains("name: \(alert) stays silent\n"))
+            #expect(self.readme.text.contains("\n### \(alert)\n"))
+            #expect(self.alerts.text.contains("dashboards/README.md#\(alert.lowercased())\n"))
         }
+        let sections = self.readme.text.matches(of: /\n### (\w+)\n/).map { String($0.1) }
+        #expect(Set(sections) == Set(names), "a section of the runbook is for an alert that exists")
     }
 
     @Test("Each alert has a severity, a summary, a description and a runbook")
     func annotations() throws {
-        for rule in try self.text("alerts.yml").components(separatedBy: "- alert: ").dropFirst() {
+        for rule in self.alerts.text.components(separatedBy: "- alert: ").dropFirst() {
             let name = rule.prefix { $0 != "\n" }
             #expect(rule.contains(/severity: (critical|warning|info)\n/), "\(name)")
             #expect(rule.contains(/summary: "?[A-Z].*\."?\n/), "\(name)")
@@ -52,10 +55,22 @@ import TidegateTestKit
         }
     }
 
-    @Test("Their failures and the long loss of our path are told apart")
+    @Test("Each recorded series has a level, a metric and operations in its name, and a value in a test")
+    func recorded() throws {
+        #expect(!self.rules.names.isEmpty && self.rules.expressions.count == self.rules.names.count)
+        for name in self.rules.names {
+            #expect(name.wholeMatch(of: /instance[a-z_]*:tidegate_[a-z_]+:[a-z0-9_]+/) != nil, "\(name)")
+            #expect(!name.contains("_total"), "\(name) is a rate and no counter")
+            #expect(self.tests.text.contains("labels: '\(name){"), "\(name)")
+        }
+        for expr in self.rules.expressions { #expect(!expr.contains(" by "), "\(expr) loses labels of the target") }
+    }
+
+    @Test("Their failures, what lies between, and the long loss of our path are told apart")
     func parties() throws {
-        let alerts = try self.alerts()
-        #expect(alerts.contains("TidegateTheirFailures"))
-        #expect(alerts.contains("TidegateOurPathLost"))
+        let parties = [
+            "TidegateTheirFailures", "TidegateFailuresBetween", "TidegateOurFailures", "TidegateOurPathLost",
+        ]
+        #expect(Set(parties).isSubset(of: self.alerts.names))
     }
 }

@@ -6,97 +6,80 @@ import TidegateTestKit
 
 /// What is charted exists, and what exists is charted.
 @Suite struct DashboardTests {
-    private let dashboard: Dashboard
-    private let definitions: [String: MetricDefinition]
+    private let dashboards: [Dashboard]
+    private let metrics: KnownMetrics
 
     init() throws {
-        self.dashboard = try Dashboard(named: "overview.json")
-        let pairs = Fixture().recorder.definitions.map { ($0.name, $0) }
-        self.definitions = Dictionary(pairs) { first, _ in first }
+        self.dashboards = try Dashboard.names.map { try Dashboard(named: $0) }
+        self.metrics = try KnownMetrics()
     }
 
-    private var queries: [(title: String, expr: String)] {
-        self.dashboard.panels.flatMap { panel in (panel.targets ?? []).map { (panel.title, $0.expr) } }
+    @Test("Every metric in a panel, a mark or a variable exists, with the labels asked for")
+    func known() {
+        for dashboard in self.dashboards {
+            for (title, expr) in dashboard.queries {
+                #expect(self.metrics.mistakes(in: expr) == [], "\(dashboard.uid), \(title)")
+            }
+            for variable in dashboard.templating.list where variable.type == "query" {
+                let inner = variable.query.text.drop { $0 != "(" }.dropFirst().prefix { $0 != "," }
+                #expect(self.metrics.mistakes(in: String(inner)) == [], "\(dashboard.uid), \(variable.name)")
+            }
+        }
     }
 
-    private func text(_ name: String) throws -> String {
-        try String(contentsOf: Dashboard.folder.appendingPathComponent(name), encoding: .utf8)
-    }
-
-    @Test("Every metric in a panel or an alert is in the catalogue, with the labels asked for")
-    func known() throws {
-        let alerts = try self.text("alerts.yml").split(separator: "\n").filter { !$0.contains(": ") }
-        for (title, expr) in self.queries + [("alerts.yml", alerts.joined(separator: "\n"))] {
-            for use in MetricUse.all(in: expr) {
-                guard let definition = self.definitions[use.metric(in: self.definitions)] else {
-                    Issue.record("\(title): there is no \(use.name)")
-                    continue
-                }
-                let unknown = Set(use.labels).subtracting(definition.labels + ["job", "instance", "le"])
-                #expect(unknown.isEmpty, "\(title): \(use.name) has no \(unknown)")
+    @Test("Every metric in an alert or a recording rule exists, with the labels asked for")
+    func knownRules() throws {
+        for file in ["alerts.yml", "rules.yml"] {
+            for expr in try RuleFile(file).expressions {
+                #expect(self.metrics.mistakes(in: expr) == [], "\(file): \(expr)")
             }
         }
     }
 
     @Test("Every metric is charted, or said not to be")
     func charted() throws {
-        let charted = Set(
-            self.queries.flatMap { MetricUse.all(in: $0.expr) }.map { $0.metric(in: self.definitions) })
-        let lines = try self.text("not-charted.txt").split(separator: "\n").filter { !$0.hasPrefix("#") }
+        let queries = self.dashboards.flatMap(\.queries).flatMap { PromQLSelector.all(in: $0.expr) }
+        let charted = Set(queries.map { self.metrics.metric(of: $0.name) })
+        let lines = try RuleFile("not-charted.txt").text.split(separator: "\n").filter { !$0.hasPrefix("#") }
         let excused = Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
-        #expect(Set(self.definitions.keys).subtracting(charted).subtracting(excused) == [])
+        #expect(Set(self.metrics.own.keys).subtracting(charted).subtracting(excused) == [])
         #expect(excused.intersection(charted) == [], "these are charted after all")
-        #expect(excused.subtracting(self.definitions.keys) == [], "these do not exist")
+        #expect(excused.subtracting(self.metrics.own.keys) == [], "these do not exist")
         for line in lines { #expect(line.split(separator: " ").count > 2, "\(line) has no reason") }
     }
 
-    @Test("Counters are looked at as rates, and rates over the interval that Grafana finds")
-    func rates() {
-        for (title, expr) in self.queries {
-            for use in MetricUse.all(in: expr) where use.name.hasSuffix("_total") || use.name.hasSuffix("_bucket") {
-                #expect(["rate(", "increase("].contains { use.before.hasSuffix($0) }, "\(title): \(use.name)")
-            }
-            let ranges = expr.matches(of: /\[(.+?)\]/).map { String($0.1) }
-            #expect(ranges.allSatisfy { $0 == "$__rate_interval" || $0 == "$__range" }, "\(title)")
+    @Test("The dashboards keep their addresses and lead to each other", arguments: Dashboard.names)
+    func frame(_ name: String) throws {
+        let dashboard = try Dashboard(named: name)
+        #expect(dashboard.uid == "tidegate-\(name)")
+        #expect(dashboard.description?.hasSuffix(".") == true || dashboard.description?.hasSuffix("?") == true)
+        let others = Dashboard.names.filter { $0 != name }.map { "/d/tidegate-\($0)?" }
+        #expect(dashboard.links.map { $0.url.prefix { $0 != "?" } + "?" } == others.map { Substring($0) })
+        let ways = dashboard.links + dashboard.charts.flatMap { $0.links ?? [] }
+        for way in ways {
+            #expect(Dashboard.names.contains { way.url.hasPrefix("/d/tidegate-\($0)?") }, "\(way.url)")
+            #expect(way.url.contains("${__url_time_range}&${datasource:queryparam}"), "\(way.url)")
         }
     }
 
-    @Test("Every panel has a unit, a description, a place of its own and the chosen data source")
-    func panels() {
-        var taken: Set<[Int]> = []
-        for panel in self.dashboard.panels {
-            for x in panel.gridPos.x..<panel.gridPos.x + panel.gridPos.w {
-                #expect(x < 24)
-                for y in panel.gridPos.y..<panel.gridPos.y + panel.gridPos.h {
-                    #expect(taken.insert([x, y]).inserted, "\(panel.title) overlaps another")
-                }
-            }
-            guard panel.type != "row" else { continue }
-            #expect(panel.description?.hasSuffix(".") == true, "\(panel.title)")
-            #expect(panel.fieldConfig?.defaults.unit?.isEmpty == false, "\(panel.title)")
-            #expect(panel.datasource?.uid == "${datasource}", "\(panel.title)")
-            #expect(panel.targets?.isEmpty == false, "\(panel.title)")
-            let letters = (panel.targets ?? []).map(\.refId)
-            #expect(Set(letters).count == letters.count, "\(panel.title)")
-            for target in panel.targets ?? [] {
-                #expect(target.expr.contains("job=~\"$job\",instance=~\"$instance\""), "\(panel.title)")
-            }
-        }
-    }
-
-    @Test("The dashboard keeps its address and lets people choose")
-    func frame() {
-        #expect(self.dashboard.uid == "tidegate-overview")
-        #expect(self.dashboard.schemaVersion >= 39)
-        #expect(!self.dashboard.editable)
-        #expect(self.dashboard.templating.list.map(\.name) == ["datasource", "job", "instance"])
+    @Test("Nobody else has the dashboards' file names, and every file is one of them")
+    func files() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: Dashboard.folder.path)
+        #expect(Set(files.filter { $0.hasSuffix(".json") }) == Set(Dashboard.names.map { "\($0).json" }))
     }
 
     @Test(
-        "Every expression of a panel is PromQL",
+        "Every expression of a panel or a mark is PromQL, and promtool says where one is not",
         .enabled(if: Oracle.exists("promtool"), "promtool (Debian package prometheus) is not installed"))
     func syntax() async throws {
-        let expressions = self.dashboard.panels.flatMap { $0.targets ?? [] }.map(\.filled)
+        let expressions = self.dashboards.flatMap(\.queries).map { Dashboard.Query.filled($0.expr) }
+        let good = try await self.judge(expressions)
+        #expect(good.status == 0, "\(good.output) \(good.errors)")
+        #expect(good.output.contains("\(expressions.count) rules found"))
+        #expect(try await self.judge(["sum by (code (up)"]).status != 0)
+    }
+
+    private func judge(_ expressions: [String]) async throws -> Program.Output {
         let rules = expressions.enumerated().map { number, expr in
             let indented = expr.split(separator: "\n").map { "          \($0)" }.joined(separator: "\n")
             return "      - record: panel:number:\(number)\n        expr: |-\n\(indented)\n"
@@ -105,32 +88,6 @@ import TidegateTestKit
         let text = "groups:\n  - name: panels\n    rules:\n" + rules.joined()
         try text.write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
-        let output = try await Program.run(["promtool", "check", "rules", file.path])
-        #expect(output.status == 0, "\(output.output) \(output.errors)")
-        #expect(output.output.contains("\(expressions.count) rules found"))
-    }
-}
-
-/// One place where an expression names a metric of ours.
-struct MetricUse {
-    let name: String
-    let labels: [String]
-    /// The expression up to the name.
-    let before: String
-
-    static func all(in expr: String) -> [MetricUse] {
-        expr.matches(of: /\b((?:tidegate|process)_[a-z_]+)(?:\{([^}]*)\})?/).map { match in
-            let matchers = (match.2 ?? "").matches(of: /([a-z_]+)\s*(?:=~|!=|!~|=)/)
-            return MetricUse(
-                name: String(match.1), labels: matchers.map { String($0.1) },
-                before: String(expr[..<match.range.lowerBound]))
-        }
-    }
-
-    /// The metric behind the name: a histogram's samples have endings of their own.
-    func metric(in definitions: [String: MetricDefinition]) -> String {
-        guard definitions[self.name] == nil else { return self.name }
-        let ending = ["_bucket", "_sum", "_count"].first { self.name.hasSuffix($0) }
-        return ending.map { String(self.name.dropLast($0.count)) } ?? self.name
+        return try await Program.run(["promtool", "check", "rules", file.path])
     }
 }
