@@ -7,8 +7,9 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
 RELEASE := --configuration release --static-swift-stdlib
 
-BUILD_PACKAGES := libcurl4-openssl-dev libldns-dev libnl-3-dev libnl-route-3-dev libsqlite3-dev pkg-config zlib1g-dev
-TEST_PACKAGES := curl dnsmasq-base iproute2 nftables nginx-light openssl prometheus python3 python3-prometheus-client
+BUILD_PACKAGES := libcurl4-openssl-dev libldns-dev libnl-3-dev libnl-route-3-dev libsnappy-dev libsqlite3-dev pkg-config zlib1g-dev
+TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base iproute2 nftables nginx-light openssl prometheus \
+  prometheus-alertmanager prometheus-blackbox-exporter python3 python3-prometheus-client
 BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter
 
 .PHONY: run build test lint format bench setup setup-test setup-bench check-swift

@@ -35,6 +35,7 @@ let package = Package(
             name: "CNetlink", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLdns", pkgConfig: "ldns", providers: [.apt(["libldns-dev"])]),
+        .systemLibrary(name: "CSnappy", pkgConfig: "snappy", providers: [.apt(["libsnappy-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "TidegateModel", swiftSettings: room),
 
@@ -96,6 +97,12 @@ let package = Package(
                 "TidegateModel", "TidegateLoop", "TidegateSession", .product(name: "GRDB", package: "GRDB.swift"),
             ], swiftSettings: house),
 
+        .target(
+            name: "TidegateRemoteWrite",
+            dependencies: [
+                "TidegateModel", "TidegateBus", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy",
+            ], swiftSettings: house),
+
         // Roof.
         .target(
             name: "TidegateControl",
@@ -108,7 +115,7 @@ let package = Package(
         .target(
             name: "TidegateDaemon",
             dependencies: [
-                "TidegateModel", "Tidegate", "TidegateEndpoint", "TidegateJournal", "Yams",
+                "TidegateModel", "Tidegate", "TidegateEndpoint", "TidegateJournal", "TidegateRemoteWrite", "Yams",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -152,8 +159,11 @@ let package = Package(
             exclude: ["Golden", "Oracles/openmetrics.py"], swiftSettings: house),
         .testTarget(
             name: "TidegateEndpointTests",
-            dependencies: ["TidegateEndpoint", "TidegateMetrics", "TidegateBus", "TidegateModel", "TidegateTestKit"],
-            swiftSettings: house),
+            dependencies: [
+                "TidegateEndpoint", "TidegateMetrics", "TidegateBus", "TidegateModel", "TidegateTestKit",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ], swiftSettings: house),
         .testTarget(
             name: "TidegateDaemonTests",
             dependencies: [
@@ -176,6 +186,18 @@ let package = Package(
             dependencies: [
                 "TidegateJournal", "TidegateJournalVictim", "TidegateSession", "TidegateTestKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ], swiftSettings: house),
+        .executableTarget(
+            name: "TidegateRemoteWriteVictim",
+            dependencies: [
+                "TidegateRemoteWrite", "TidegateLoop", "TidegateMetrics", "TidegateModel", "TidegateSession",
+                "TidegateTestKit",
+            ], path: "Tests/TidegateRemoteWriteVictim", swiftSettings: house),
+        .testTarget(
+            name: "TidegateRemoteWriteTests",
+            dependencies: [
+                "TidegateRemoteWrite", "TidegateRemoteWriteVictim", "TidegateBus", "TidegateLoop", "TidegateMetrics",
+                "TidegateModel", "TidegateSession", "TidegateTestKit",
             ], swiftSettings: house),
         .testTarget(
             name: "TidegateControlTests",
