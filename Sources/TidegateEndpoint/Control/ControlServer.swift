@@ -4,6 +4,7 @@ internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
+internal import Synchronization
 package import TidegateBus
 package import TidegateModel
 
@@ -29,7 +30,6 @@ package final class ControlServer: Sendable {
     /// - Parameter whenListening: Called once, when the socket is there with its mode.
     package func run(whenListening: @escaping @Sendable () -> Void = {}) async throws(ControlError) {
         try self.place.clear()
-        defer { self.place.remove() }
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let failure = await self.serve(on: loops, whenListening: whenListening)
         do {
@@ -44,7 +44,8 @@ package final class ControlServer: Sendable {
         on loops: MultiThreadedEventLoopGroup, whenListening: @escaping @Sendable () -> Void
     ) async -> ControlError? {
         let silent = Logger(label: "control") { _ in SwiftLogNoOpLogHandler() }
-        let place = self.place
+        let (place, stop, opened) = (self.place, ServerStop(), Opened())
+        defer { place.remove(opened.state.withLock { $0.identity }) }
         let server = Server(
             childChannelSetup: HTTP1Channel(
                 responder: { try await self.respond(to: $0, with: $1, on: $2) },
@@ -54,14 +55,21 @@ package final class ControlServer: Sendable {
                 availableConnectionsDelegate: .maximum(128, logger: silent)),
             onServerRunning: { _ in
                 // Until here the umask has kept others out, or the check of each peer does.
-                guard (try? place.restrict()) != nil else { return }
-                whenListening()
+                do throws(ControlError) {
+                    opened.state.withLock { $0.identity = place.identity }
+                    try place.restrict()
+                    whenListening()
+                } catch {
+                    opened.state.withLock { $0.error = error }
+                    stop.end()
+                }
+                stop.noteListening()
             }, eventLoopGroup: loops, logger: silent)
         do {
-            try await server.run()
-            return nil
+            try await stop.run(server)
+            return opened.state.withLock { $0.error }
         } catch is CancellationError {
-            return nil
+            return opened.state.withLock { $0.error }
         } catch {
             return ControlError("cannot listen at the control socket \(self.place.path): \(error)")
         }
@@ -120,12 +128,31 @@ package final class ControlServer: Sendable {
         var body = try await writer.writeHead(answer.head(length: nil))
         let snapshot = [JSONValue.Member("schema", 1), .init("event", "snapshot")] + members.dropFirst()
         try await body.write(ByteBuffer(string: "\(JSONValue.object(snapshot))\n"))
+        var dropped: UInt64 = 0
         for await event in events {
             guard case .task(let task) = event.occurrence else { break }
+            if events.dropped > dropped {
+                let gap: JSONValue = [
+                    "schema": 1, "event": "dropped", "count": .integer(Int64(events.dropped - dropped)),
+                ]
+                dropped = events.dropped
+                try await body.write(ByteBuffer(string: "\(gap)\n"))
+            }
             let line = task.json(sequence: event.sequence, time: event.time)
             try await body.write(ByteBuffer(string: "\(line)\n"))
         }
         try await body.finish(nil)
+    }
+}
+
+/// What became of a socket that listens.
+private final class Opened: Sendable {
+    let state = Mutex(State())
+
+    struct State {
+        var identity: ControlSocketPath.Identity?
+        /// Why it cannot be used.
+        var error: ControlError?
     }
 }
 

@@ -29,7 +29,23 @@ struct ControlSocketPath: Sendable {
         guard chmod(self.path, 0o660) == 0 else { throw self.error(errno) }
     }
 
-    func remove() { unlink(self.path) }
+    /// What tells the socket from one that another daemon made at the same path.
+    struct Identity: Sendable, Hashable {
+        var device: UInt64
+        var inode: UInt64
+    }
+
+    /// The socket that is there; nil where none is.
+    var identity: Identity? {
+        var status = stat()
+        guard lstat(self.path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    /// Removes the socket where it is still the same one.
+    func remove(_ own: Identity?) {
+        if let own, own == self.identity { unlink(self.path) }
+    }
 
     private func makeDirectory() throws(ControlError) {
         guard let slash = self.path.lastIndex(of: "/"), slash != self.path.startIndex else { return }
@@ -42,7 +58,9 @@ struct ControlSocketPath: Sendable {
     }
 
     private func isLive() -> Bool {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        // Not blocking: a daemon that is too busy to accept must not stop this one.
+        let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+        let descriptor = socket(AF_UNIX, Int32(kind), 0)
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         var address = sockaddr_un()
