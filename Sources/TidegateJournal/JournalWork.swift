@@ -30,6 +30,7 @@ enum JournalWork: Sendable {
             case .suspensions: "suspensions"
             case .sending: "sending"
             case .notSent: "notSent"
+            case .tried: "tried"
             case .held: "held"
             case .placing: "placing"
             case .ended: "ended"

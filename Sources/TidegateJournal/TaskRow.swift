@@ -29,6 +29,7 @@ enum TaskRow {
             try self.update("suspensions = ?, life = ?", [count, try self.text(life), id], database)
         case .sending: try self.update("in_doubt = 1", [id], database)
         case .notSent: try self.update("in_doubt = 0", [id], database)
+        case .tried(_, let life): try self.update("life = ?", [try self.text(life), id], database)
         case .held(_, let hold, let life):
             try self.update("hold = ?, life = ?", [try self.text(hold), try self.text(life), id], database)
         case .placing(_, let file): try self.update("placing = ?", [try self.text(file), id], database)

@@ -172,7 +172,8 @@ public final class Session: Sendable {
             let task = entry.task
             let result = Session.cancelled(task, "the task was cancelled, and the disk did not answer")
             entry.onCompletion?(task, result)
-            self.bus.publish(.task(TaskEvent(id: task.id, kind: result.kind, change: .completed(result))))
+            let change: TaskEvent.Change = task.journaled == nil ? .completed(result) : .suspended(.shutdown)
+            self.bus.publish(.task(TaskEvent(id: task.id, kind: result.kind, change: change)))
             Session.finish(task, result)
         }
     }

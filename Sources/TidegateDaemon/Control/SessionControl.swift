@@ -45,7 +45,7 @@ struct SessionControl: TaskControl {
             switch command {
             case .suspend: _ = try await self.session.suspend(id)
             case .resume: _ = try await self.session.resume(id)
-            case .cancel: _ = await self.session.cancel(id)
+            case .cancel: _ = try await self.session.cancel(id)
             }
         } catch {
             throw ControlRefusal(error)

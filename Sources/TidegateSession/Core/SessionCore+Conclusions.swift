@@ -173,6 +173,7 @@ extension SessionCore {
         }
         self.backToTheStart(record)
         record.clocks.appoint(.backoff, at: self.now + delay)
+        self.noteTry(record)
         self.feed(.attemptBacksOff, to: record)
     }
 

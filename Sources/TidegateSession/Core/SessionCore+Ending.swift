@@ -145,7 +145,9 @@ extension SessionCore {
         guard let entry = self.surroundings.registry.end(record.task, holding: record.body.count) else { return }
         self.tellEnd(result, record)
         entry.onCompletion?(record.task, result)
-        self.publish(.completed(result), record)
+        // One that the next process goes on with is not over for those who follow it.
+        let isLeft = record.journal?.isLeft ?? false
+        self.publish(isLeft ? .suspended(.shutdown) : .completed(result), record)
         record.task.finish(result, resumeData: record.extras?.resumeData)
     }
 

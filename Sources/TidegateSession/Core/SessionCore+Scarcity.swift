@@ -21,6 +21,7 @@ extension SessionCore {
     /// The origin's budget is empty: the retry comes once it can be paid for.
     func waitForBudget(_ record: TaskRecord, price: RetryPrice) {
         record.owes = price
+        self.noteTry(record)
         self.backToTheStart(record)
         record.clocks.appoint(.budget, at: self.now + self.timeToPay(price, record))
         self.feed(.attemptHolds(.budget, detail: "the origin's retry budget is used up"), to: record)

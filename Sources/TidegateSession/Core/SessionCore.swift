@@ -175,7 +175,7 @@ final class SessionCore: TransferClient {
     private func order(
         _ number: UInt64, _ change: @Sendable (Int) -> Int, _ done: @escaping @Sendable (JournalError?) -> Void
     ) {
-        guard let record = self.records[number] else { return done(nil) }
+        guard let record = self.records[number] else { return done(self.isDraining ? .ending : nil) }
         guard record.journal == nil else { return self.order(record, suspensions: change, done: done) }
         let (from, to) = (record.machine.suspendCount, change(record.machine.suspendCount))
         for _ in from..<max(from, to) { self.suspendNow(record) }

@@ -45,6 +45,8 @@ public struct JournalLife: Sendable, Hashable, Codable {
     public var monotonic: UInt64
     /// The boot that the monotonic clock counts from.
     public var boot: String
+    /// What the task had used up of what it is given; nil where nothing.
+    public var effort: JournaledEffort?
 
     /// A life of so much at a moment.
     public init(lived: Duration, wall: WallTime, monotonic: MonotonicTime, boot: String) {
@@ -65,6 +67,26 @@ public struct JournalLife: Sendable, Hashable, Codable {
                 .microseconds(now.wall.subtractingReportingOverflow(self.wall).partialValue)
             }
         return self.lived + max(.zero, passed)
+    }
+}
+
+/// What decides how often, and for how long, a task is still tried.
+public struct JournaledEffort: Sendable, Hashable, Codable {
+    /// How long it was neither suspended nor held.
+    public var active: Duration
+    /// How long it waited at its gate.
+    public var waited: Duration
+    /// How many attempts were charged.
+    public var charged: Int
+    /// How many of them failed in a row without progress.
+    public var inARow: Int
+
+    /// An effort from its parts.
+    public init(active: Duration, waited: Duration, charged: Int, inARow: Int) {
+        self.active = active
+        self.waited = waited
+        self.charged = charged
+        self.inARow = inARow
     }
 }
 

@@ -14,16 +14,17 @@ extension Session {
     ///
     /// With a key the call may be repeated: a second one with the same key finds the task of the first one. A request
     /// that may not be sent twice is sent at most once; where a crash leaves open whether it was, the task ends as
-    /// `outcomeUnknown`.
+    /// `outcomeUnknown`. The session's default headers are kept with the task; `options` are this process's only.
     /// - Throws: ``TaskError``: `invalidRequest` or `fileError` where the request cannot be kept, `diskFull` where the
     ///   journal's disk is full, `internal` where there is no journal; nothing is accepted then.
     public func submit(
-        _ request: TaskRequest, key: String? = nil, onDuplicate: DuplicatePolicy = .keep, isSuspended: Bool = false
+        _ request: TaskRequest, key: String? = nil, onDuplicate: DuplicatePolicy = .keep, isSuspended: Bool = false,
+        options: TaskOptions? = nil
     ) async throws(TaskError) -> Submission {
         guard let journal = self.surroundings.journal else {
             throw TaskError(reason: .internal, underlying: "the session keeps no journal")
         }
-        let description = try TaskDescription(request, key: key)
+        let description = try TaskDescription(self.defaultHeaders.applied(to: request), key: key)
         let time = self.surroundings.time
         let wall = time.wall()
         let task = JournaledTask(
@@ -38,7 +39,7 @@ extension Session {
         case .success(.kept(let known)): return Submission(id: known.id, isNew: false)
         case .success(.accepted(let task, let replaced)):
             for id in replaced { self.handle(id)?.cancel() }
-            try self.takeOver(task)
+            try self.takeOver(task, options.map { TaskTraits($0, call: nil) })
             return Submission(id: task.id, isNew: true)
         }
     }
@@ -99,10 +100,14 @@ extension Session {
     }
 
     /// Cancels a task, and returns once it is over; false where it is unknown.
-    public func cancel(_ id: TaskID) async -> Bool {
+    ///
+    /// - Throws: ``TaskError`` where the session ended first: the next one goes on with the task.
+    public func cancel(_ id: TaskID) async throws(TaskError) -> Bool {
         guard let task = self.handle(id) else { return false }
         task.cancel()
         _ = await task.result()
+        guard task.journaled != nil, let kept = try await self.find(.task(id)).first else { return true }
+        if kept.end == nil { throw TaskError(JournalError.ending) }
         return true
     }
 
@@ -111,24 +116,28 @@ extension Session {
         let error = await withCheckedContinuation { (continuation: CheckedContinuation<JournalError?, Never>) in
             let isSent = self.surroundings.line.send(
                 .order(task.number, change) { continuation.resume(returning: $0) })
-            if !isSent { continuation.resume(returning: nil) }
+            if !isSent { continuation.resume(returning: .ending) }
         }
         if let error { throw TaskError(error) }
         return true
     }
 
-    private func takeOver(_ journaled: JournaledTask) throws(TaskError) {
+    private func takeOver(_ journaled: JournaledTask, _ traits: TaskTraits? = nil) throws(TaskError) {
         let request = try journaled.description.request()
         let line = self.surroundings.line
         let board = TaskBoard(Session.firstEntry(journaled.id, request, at: journaled.accepted))
         let task = self.surroundings.registry.add {
             TransferTask(
                 id: journaled.id, number: $0, request: request, board: board, line: line,
-                journaled: JournalSlip(journaled))
+                journaled: JournalSlip(journaled), traits: traits)
         }
         // A session that is over leaves the task to the next one.
         if let task { line.send(.adopt(task)) }
     }
+}
+
+extension JournalError {
+    static let ending = JournalError(.closed, "the session is ending: the next one goes on with its tasks as they are")
 }
 
 extension TaskError {
@@ -136,8 +145,7 @@ extension TaskError {
         let reason: TaskFailure =
             switch error.reason {
             case .diskFull: .diskFull
-            case .disk: .fileError
-            case .closed: .internal
+            case .disk, .closed: .internal
             }
         self.init(reason: reason, underlying: error.description)
     }

@@ -7,7 +7,10 @@ extension SessionCore {
     func takeOver(_ record: TaskRecord) {
         guard let mark = record.journal else { return }
         self.journaled[record.task.id] = record.number
-        record.clocks.goOn(after: self.livedSoFar(mark.task))
+        let effort = mark.task.life.effort
+        record.clocks.goOn(
+            after: self.livedSoFar(mark.task), active: effort?.active ?? .zero, waited: effort?.waited ?? .zero)
+        record.counter.goOn(after: effort?.charged ?? 0, inARow: effort?.inARow ?? 0)
         if self.isPlaced(record, mark) { return self.finishPlaced(record) }
         if mark.isInDoubt, !record.request.isIdempotent {
             let words = "the request may have been carried out before the process ended, and it may not be sent twice"
@@ -35,6 +38,21 @@ extension SessionCore {
         JournalLife(
             lived: lived, wall: self.surroundings.time.wall(), monotonic: self.surroundings.time.monotonic(),
             boot: self.surroundings.journal?.boot ?? "")
+    }
+
+    /// How far a task has come in its life, and what it has used up.
+    func life(of record: TaskRecord) -> JournalLife {
+        var life = self.life(record.clocks.lifetime(at: self.now))
+        life.effort = JournaledEffort(
+            active: record.clocks.activeTime(at: self.now), waited: record.clocks.waitedTime(at: self.now),
+            charged: record.counter.charged, inARow: record.counter.inARow)
+        return life
+    }
+
+    /// Another process that goes on with the task shall not give it everything again.
+    func noteTry(_ record: TaskRecord) {
+        guard record.journal != nil else { return }
+        self.surroundings.journal?.record(.tried(record.task.id, self.life(of: record))) { _ in }
     }
 
     private func bodyProblem(_ task: JournaledTask) -> (failure: TaskFailure, words: String)? {
@@ -131,11 +149,12 @@ extension SessionCore {
     func order(
         _ record: TaskRecord, suspensions change: (Int) -> Int, done: (@Sendable (JournalError?) -> Void)? = nil
     ) {
-        guard let mark = record.journal, !record.machine.isOver else { return done?(nil) ?? () }
+        guard let mark = record.journal else { return done?(nil) ?? () }
+        guard !record.machine.isOver else { return done?(mark.isLeft ? .ending : nil) ?? () }
         let (from, to) = (mark.suspensions, max(0, change(mark.suspensions)))
         guard from != to else { return done?(nil) ?? () }
         mark.suspensions = to
-        let life = self.life(record.clocks.lifetime(at: self.now))
+        let life = self.life(of: record)
         self.write(
             .suspensions(record.task.id, to, life), of: record,
             as: .suspensions(from: from, to: to, done: done))

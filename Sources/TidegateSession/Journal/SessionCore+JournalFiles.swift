@@ -45,11 +45,7 @@ extension SessionCore {
         case .lastModified(let date): hold.lastModified = date
         case .digest, nil: break
         }
-        let time = self.surroundings.time
-        let life = JournalLife(
-            lived: record.clocks.lifetime(at: self.now), wall: time.wall(), monotonic: time.monotonic(),
-            boot: self.surroundings.journal?.boot ?? "")
-        return .held(record.task.id, hold, life)
+        return .held(record.task.id, hold, self.life(of: record))
     }
 
     // MARK: - Placing
@@ -114,6 +110,8 @@ extension SessionCore {
     func endWritten(_ record: TaskRecord, _ mark: JournalMark, _ error: JournalError?) {
         guard let error, error.reason != .closed else {
             mark.end = .written
+            // An end that nobody will find is no end: the next process makes it again.
+            if error != nil { mark.isLeft = true }
             return self.publishEnd(of: record)
         }
         // Whoever is told of an end must find it after the next crash, too.
@@ -138,6 +136,8 @@ extension SessionCore {
 
     /// Ends a task in this process only: the next one goes on with it.
     func leave(_ record: TaskRecord) {
-        if let mark = record.journal, !record.machine.isOver { mark.isLeft = true }
+        guard let mark = record.journal, !record.machine.isOver else { return }
+        mark.isLeft = true
+        if !record.machine.isSuspended { self.noteTry(record) }
     }
 }

@@ -67,6 +67,8 @@ public enum JournalEntry: Sendable, Hashable {
     case sending(TaskID)
     /// It did not reach the wire after all.
     case notSent(TaskID)
+    /// The task was tried, and is not over.
+    case tried(TaskID, JournalLife)
     /// So much of the body is durable.
     case held(TaskID, JournaledHold, JournalLife)
     /// The file is whole, and about to be moved to its place.
@@ -78,15 +80,15 @@ public enum JournalEntry: Sendable, Hashable {
     public var isUrgent: Bool {
         switch self {
         case .suspensions, .sending, .placing, .ended: true
-        case .notSent, .held: false
+        case .notSent, .tried, .held: false
         }
     }
 
     /// The task.
     public var id: TaskID {
         switch self {
-        case .suspensions(let id, _, _), .sending(let id), .notSent(let id), .held(let id, _, _), .placing(let id, _),
-            .ended(let id, _):
+        case .suspensions(let id, _, _), .sending(let id), .notSent(let id), .tried(let id, _), .held(let id, _, _),
+            .placing(let id, _), .ended(let id, _):
             id
         }
     }

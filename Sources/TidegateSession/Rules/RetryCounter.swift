@@ -26,6 +26,12 @@ struct RetryCounter: Sendable {
         case stop(TaskEvent.ExhaustionReason)
     }
 
+    /// An earlier process tried before.
+    mutating func goOn(after charged: Int, inARow: Int) {
+        self.charged = charged
+        self.inARow = inARow
+    }
+
     mutating func charge(madeProgress: Bool) {
         self.charged += 1
         self.inARow = madeProgress ? 1 : self.inARow + 1

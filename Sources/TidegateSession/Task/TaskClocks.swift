@@ -69,8 +69,12 @@ struct TaskClocks: Sendable {
 
     init(limits: Limits) { self.limits = limits }
 
-    /// The task lived in an earlier process for so long.
-    mutating func goOn(after lived: Duration) { self.life.goOn(after: lived) }
+    /// The task lived in an earlier process for so long, was active for a part of it, and waited at its gate.
+    mutating func goOn(after lived: Duration, active: Duration, waited: Duration) {
+        self.life.goOn(after: lived)
+        self.active.goOn(after: active)
+        self.gate.goOn(after: waited)
+    }
 
     /// Lets the clocks run or stand still.
     mutating func follow(_ situation: Situation, at now: MonotonicTime) {
@@ -104,6 +108,9 @@ struct TaskClocks: Sendable {
     func activeTime(at now: MonotonicTime) -> Duration { self.active.reading(at: now) }
 
     func lifetime(at now: MonotonicTime) -> Duration { self.life.reading(at: now) }
+
+    /// How long the task waited at its gate.
+    func waitedTime(at now: MonotonicTime) -> Duration { self.gate.reading(at: now) }
 
     /// When a clock strikes; nil where it does not run or has no limit.
     func due(_ clock: Clock) -> MonotonicTime? {
