@@ -5,9 +5,11 @@ internal import TidegateModel
 /// Tells the bus that the daemon is stopping, before anything has stopped.
 struct StopService: Service {
     let bus: EventBus
+    let watch: EndWatch
 
     func run() async throws {
         try? await gracefulShutdown()
+        self.watch.start()
         self.bus.publish(.daemon(.stopping))
     }
 }
