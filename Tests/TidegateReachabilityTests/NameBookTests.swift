@@ -83,6 +83,15 @@ struct NameBookTests {
         #expect(book.nextDeadline == self.at(kept + 1), "a failure is asked again by its own rule")
     }
 
+    @Test("Names that are due one shortly after the other are looked for together")
+    func together() throws {
+        var book = try self.book("a.test", "b.test")
+        #expect(book.look(for: self.at(1)) == self.at(1))
+        _ = book.take(.due(self.at(60)))
+        #expect(book.look(for: self.at(60) + .milliseconds(1)) == self.at(60) + .milliseconds(250))
+        #expect(book.look(for: self.at(61)) == self.at(61))
+    }
+
     @Test("An answer that was under way while the path changed is asked for once more")
     func dated() throws {
         var book = try self.book("a.test")

@@ -34,6 +34,9 @@ struct NameBook {
 
     private var names: [String: Name] = [:]
     private var new: Set<String> = []
+    // Looking for those that are due costs a look at all of them.
+    private static let pause = Duration.milliseconds(250)
+    private var earliestLook = MonotonicTime(nanoseconds: 0)
 
     subscript(name: String) -> Name? { self.names[name] }
 
@@ -57,7 +60,9 @@ struct NameBook {
         let chosen: [String]
         switch choice {
         case .new: chosen = Array(self.new)
-        case .due(let now): chosen = self.names.filter { $0.value.deadline.map { $0 <= now } ?? false }.map(\.key)
+        case .due(let now):
+            self.earliestLook = now + NameBook.pause
+            chosen = self.names.filter { $0.value.deadline.map { $0 <= now } ?? false }.map(\.key)
         case .all:
             for name in self.names.keys where self.names[name]?.isAsked ?? false {
                 self.names[name]?.isAnswerDated = true
@@ -104,6 +109,9 @@ struct NameBook {
         guard let known = self.names[name], !known.isAsked, known.failure == nil, known.deadline != nil else { return }
         self.names[name]?.deadline = now + NameLife.clamped(life)
     }
+
+    /// When to look for names that are due by `deadline`: thousands, each with a time of its own, go together.
+    func look(for deadline: MonotonicTime) -> MonotonicTime { max(deadline, self.earliestLook) }
 
     /// When the next name has to be asked for again.
     var nextDeadline: MonotonicTime? { self.names.values.lazy.compactMap(\.deadline).min() }

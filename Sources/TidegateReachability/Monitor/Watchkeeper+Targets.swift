@@ -55,7 +55,8 @@ extension Watchkeeper {
 
     // Finding the earliest deadline costs a look at every name; an answer only moves the timer forward.
     func armNames(by deadline: MonotonicTime?) {
-        guard let deadline, self.namesDeadline.map({ deadline < $0 }) ?? true else { return }
+        guard let deadline = deadline.map(self.book.names.look), self.namesDeadline.map({ deadline < $0 }) ?? true
+        else { return }
         self.namesDeadline = deadline
         self.arm(.names, at: deadline)
     }
