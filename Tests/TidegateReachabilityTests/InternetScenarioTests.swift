@@ -1,6 +1,8 @@
+internal import Synchronization
 internal import Testing
 internal import TidegateBus
 internal import TidegateModel
+internal import TidegateNetlink
 internal import TidegateReachability
 internal import TidegateTestKit
 
@@ -50,6 +52,38 @@ struct InternetScenarioTests {
         #expect(
             await watcher.status(within: .seconds(10)) { $0.verdict(.ipv4).level == .online }.verdict(.ipv4).level
                 == .online)
+    }
+
+    @Test("What checks find out about the same way has no name asked for again; leaving a portal has")
+    func names() async throws {
+        try self.world.here.run(["ip", "-6", "route", "del", "default"])
+        self.web.say { _ in WebAnswer(reached: .http, status: 302, location: "http://portal.test/login") }
+        let watcher = try self.watcher(["db.test"])
+        #expect(await watcher.status { $0.global.level == .portal }.global.level == .portal)
+        #expect(watcher.changes(.global).last?.to.level == .portal)
+        #expect(watcher.resolver.invalidations == 0)
+        self.web.say { _ in WebAnswer(reached: .http, status: 204) }
+        _ = await watcher.status(within: .seconds(8)) { $0.global.level == .online }
+        #expect(await eventually { watcher.resolver.invalidations == 1 })
+    }
+
+    @Test("A machine that wakes up asks for names and the internet again, on the same way too")
+    func wake() async throws {
+        let slept = Atomic<Int>(0)
+        let urls = [try InternetCheckURL("http://8.8.8.8/204")]
+        let configuration = try ReachabilityConfiguration(
+            targets: [try Target("db.test")], internetCheck: try InternetCheckPolicy(urls: urls))
+        let watcher = Watcher(
+            self.world.here, configuration, web: self.web,
+            tune: { $0.slept = { .seconds(slept.load(ordering: .acquiring)) } })
+        _ = await watcher.status { $0.verdict(.ipv4).level == .online }
+        let (asked, names) = (self.web.questions.count, watcher.resolver.questions.count)
+        let before = watcher.resolver.invalidations
+        slept.store(3600, ordering: .releasing)
+        _ = await watcher.monitor.lookAgain()
+        #expect(await eventually { watcher.resolver.questions.count > names })
+        #expect(watcher.resolver.invalidations > before)
+        #expect(await eventually { self.web.questions.count > asked }, "within a second or two, not in five minutes")
     }
 
     @Test("Losing the path drops the level at once, and getting it back asks again")

@@ -233,10 +233,22 @@ extension Watchkeeper {
             let wall = self.parts.time.wall()
             self.board.write { $0.status.since = wall }
         }
-        guard from != nil, to.level >= .routed else { return }
-        // Another network may have other answers.
-        self.parts.resolver.invalidate()
+        guard to.level >= .routed, self.isOtherNetwork(from, to), from != nil else { return }
         self.readResolvers()
+        self.askAnew()
+    }
+
+    // What checks find out about the same way changes no name, except that a portal no longer answers for everybody.
+    private func isOtherNetwork(_ from: Verdict?, _ to: Verdict) -> Bool {
+        guard let way = to.path, let family = way.source?.family else { return true }
+        let before = self.ways.updateValue(way, forKey: family)
+        guard let from, from.level >= .routed, from.level != .portal else { return true }
+        return !(before?.isSameWay(as: way) ?? false)
+    }
+
+    /// Asks for every name again, because another network may have other answers.
+    func askAnew() {
+        self.parts.resolver.invalidate()
         self.askNames(.all)
     }
 

@@ -16,6 +16,14 @@ extension Watchkeeper {
         self.armNames(by: self.book.names[name]?.deadline)
     }
 
+    /// Takes in that the machine has slept: names and the internet are what they were before only by luck.
+    ///
+    /// The clock stood still meanwhile, and with it all that runs out.
+    func wokeUp() {
+        self.askAnew()
+        self.requestFailed()
+    }
+
     /// Takes in that this host's resolvers are others: they may say something else about every name.
     func resolversChanged() {
         self.parts.resolver.invalidate()

@@ -60,6 +60,8 @@ final class Watchkeeper: KernelObserver {
     var metered: NamePatterns
     var isDirty = true
     var links: [UInt32: Link] = [:]
+    /// The ways that people were last told of.
+    var ways: [AddressFamily: NetworkPath] = [:]
     var timers: [Timer: KernelTimer] = [:]
     var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var reminders: [UInt64: @Sendable () -> Void] = [:]
@@ -101,6 +103,7 @@ final class Watchkeeper: KernelObserver {
         } else if self.isHealthNews(news) {
             self.writeHealth()
         }
+        if news.events.contains(where: \.isResumption) { self.wokeUp() }
         for event in news.events { self.parts.bus.publish(.netlink(event)) }
     }
 
@@ -214,4 +217,12 @@ final class Watchkeeper: KernelObserver {
     }
 
     private var isComplete: Bool { self.isReady && self.book.isSettled }
+}
+
+extension NetlinkEvent {
+    /// True where everything was dumped because the machine has slept.
+    fileprivate var isResumption: Bool {
+        guard case .resynced(.resume, _) = self else { return false }
+        return true
+    }
 }
