@@ -35,7 +35,10 @@ enum CheckWords {
         guard let failure = outcome.failure, !end.isEnough else { return nil }
         switch failure {
         case .httpStatus, .rangeMismatch, .tooLarge: return outcome.head == nil ? failure : nil
-        default: return failure
+        case .resolveFailed, .connectFailed, .tlsFailed, .tlsPinMismatch, .timedOut, .stalled, .reset, .protocolError,
+            .truncated, .digestMismatch, .bodyChanged, .outcomeUnknown, .gateTimeout, .deadlineExceeded,
+            .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull, .internal:
+            return failure
         }
     }
 
