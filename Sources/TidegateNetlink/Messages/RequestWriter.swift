@@ -26,36 +26,29 @@ struct RequestWriter {
 
     /// Both lookups of a question: the matching route as `sequence`, the way a packet would take as the one after.
     mutating func lookups(_ question: RouteQuestion, sequence: UInt32) {
-        self.begin(RTM_GETROUTE, flags: 0, sequence)
         let destination = question.destination
         // With strict checking IPv6 refuses a request that asks for the table; it names the table in any case.
         let flags = destination.family == .ipv4 ? UInt32(RTM_F_LOOKUP_TABLE) : 0
-        self.bytes.append(RequestWriter.number(of: destination.family))
-        self.bytes.append(UInt8(destination.family.bits))
-        self.half(0)
-        self.word(0)
-        self.word(flags | UInt32(RTM_F_FIB_MATCH))
-        self.attributeHeader(Int(RTA_DST.rawValue), count: destination.family.bits / 8)
-        self.address(destination)
-        if let link = question.link ?? (destination.zone == 0 ? nil : destination.zone) {
-            self.attribute(Int(RTA_OIF.rawValue), word: link)
+        self.start = self.bytes.count
+        // Thousands are written in a row: room for both is made at once, and filled in place.
+        self.bytes.append(contentsOf: repeatElement(0, count: 2 * RequestWriter.longestLookup))
+        let end = self.bytes.withUnsafeMutableBytes { [start = self.start] bytes in
+            var pen = RequestPen(bytes, at: start)
+            pen.lookup(question, flags: flags | UInt32(RTM_F_FIB_MATCH), sequence)
+            let count = pen.offset - start
+            bytes.storeBytes(of: UInt32(count), toByteOffset: start, as: UInt32.self)
+            // The second request differs from the first in two words.
+            let second = UnsafeMutableRawBufferPointer(rebasing: bytes[start + count..<start + 2 * count])
+            second.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
+            second.storeBytes(of: sequence &+ 1, toByteOffset: 8, as: UInt32.self)
+            second.storeBytes(of: flags, toByteOffset: MemoryLayout<nlmsghdr>.size + 8, as: UInt32.self)
+            return start + 2 * count
         }
-        if let port = question.port { self.port(port, of: question.ipProtocol) }
-        if let mark = question.mark { self.attribute(Int(RTA_MARK.rawValue), word: mark) }
-        if let uid = question.uid { self.attribute(Int(RTA_UID.rawValue), word: uid) }
-        self.end()
-        self.repeatLast(flags: flags, sequence: sequence &+ 1)
+        self.bytes.removeLast(self.bytes.count - end)
     }
 
-    private mutating func port(_ port: UInt16, of ipProtocol: UInt8) {
-        self.attributeHeader(Int(RTA_IP_PROTO.rawValue), count: 1)
-        self.bytes.append(ipProtocol)
-        self.bytes.append(0)
-        self.half(0)
-        self.attributeHeader(Int(RTA_DPORT.rawValue), count: 2)
-        self.half(port.bigEndian)
-        self.half(0)
-    }
+    // The headers, and every attribute at its longest.
+    private static let longestLookup = MemoryLayout<nlmsghdr>.size + MemoryLayout<rtmsg>.size + 20 + 8 + 8 + 8 + 8 + 8
 
     /// Every rule of a family, in the kernel's order.
     mutating func ruleDump(_ family: AddressFamily, sequence: UInt32) {
@@ -94,20 +87,11 @@ struct RequestWriter {
         self.end()
     }
 
-    private static func number(of family: AddressFamily) -> UInt8 {
+    static func number(of family: AddressFamily) -> UInt8 {
         switch family {
         case .ipv4: UInt8(AF_INET)
         case .ipv6: UInt8(AF_INET6)
         }
-    }
-
-    // The second request differs from the first in two words.
-    private mutating func repeatLast(flags: UInt32, sequence: UInt32) {
-        let (first, count) = (self.start, self.bytes.count - self.start)
-        self.start = self.bytes.count
-        self.bytes.append(contentsOf: self.bytes[first..<first + count])
-        self.store(sequence, at: self.start + 8)
-        self.store(flags, at: self.start + MemoryLayout<nlmsghdr>.size + 8)
     }
 
     private mutating func begin(_ type: Int, flags: Int32, _ sequence: UInt32) {
