@@ -13,6 +13,15 @@ struct InternetRungTests {
         WebAnswer(reached: .http, status: status, location: location, body: Array(body.utf8))
     }
 
+    @Test("A check URL without an address in a family says nothing about that family")
+    func absent() throws {
+        let absent = ConnectivityJudge.absent(try Self.url("http://a.test/204"), from: .ipv6)
+        let report = InternetRung.judge([absent])
+        #expect(report.status == .unknown && report.evidence.first == "a.test: it has no IPv6 address")
+        let good = ConnectivityJudge.judge(try Self.url("https://b.test/"), Self.answer(200))
+        #expect(ConnectivityJudge.connectivity([absent, good]) == .full)
+    }
+
     private static let silence = WebAnswer(reached: .nothing, failure: .timedOut, text: "no answer within 10 s")
 
     @Test(

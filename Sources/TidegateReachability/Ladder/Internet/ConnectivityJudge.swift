@@ -11,6 +11,8 @@ struct InternetObservation: Sendable, Hashable {
         case unexpected
         /// No answer.
         case silent
+        /// The URL's host has no address in this family, so that nobody could be asked.
+        case absent
     }
 
     var url: InternetCheckURL
@@ -35,6 +37,13 @@ enum ConnectivityJudge {
     /// What a URL whose host has no address says.
     static func unresolved(_ url: InternetCheckURL, _ words: String) -> InternetObservation {
         InternetObservation(url: url, finding: .silent, evidence: "\(url.location.target.host): \(words)")
+    }
+
+    /// A URL that says nothing about a family, because its host has no address there.
+    static func absent(_ url: InternetCheckURL, from family: AddressFamily) -> InternetObservation {
+        let words = "it has no \(family == .ipv4 ? "IPv4" : "IPv6") address"
+        return InternetObservation(
+            url: url, finding: .absent, evidence: "\(url.location.target.host): \(words)")
     }
 
     private static func finding(
@@ -71,7 +80,8 @@ enum ConnectivityJudge {
     ///
     /// A portal that answers http drops https as well, so that it counts before a failure; one good answer of several
     /// operators is enough, but both schemes have to have one where both are asked.
-    static func connectivity(_ observations: [InternetObservation]) -> Connectivity {
+    static func connectivity(_ all: [InternetObservation]) -> Connectivity {
+        let observations = all.filter { $0.finding != .absent }
         guard !observations.isEmpty else { return .unknown }
         for observation in observations {
             if case .portal(let location) = observation.finding { return .portal(location: location) }

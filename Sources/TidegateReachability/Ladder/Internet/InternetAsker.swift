@@ -33,7 +33,7 @@ struct InternetAsker: Sendable {
         switch found {
         case .success(let addresses)?:
             guard let address = addresses.first(where: { $0.family == family }) else {
-                return ConnectivityJudge.unresolved(url, "it has no \(family == .ipv4 ? "IPv4" : "IPv6") address")
+                return ConnectivityJudge.absent(url, from: family)
             }
             let wanted = max(InternetAsker.bodyLimit, url.expectedBody?.utf8.count ?? 0)
             let question = WebQuestion(url: url.text, address: address, limit: self.limit, bodyLimit: wanted)
