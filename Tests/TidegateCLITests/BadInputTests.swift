@@ -58,8 +58,8 @@ import Tidegate
                 + "which begins with xn--"
         ),
         (
-            ["wait", "--for", "route", "--timeout", "5"],
-            "--timeout: \"5\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+            ["wait", "--for", "route", "--timeout", "5x"],
+            "--timeout: \"5x\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
         ),
         (
             ["wait", "--for", "route", "--timeout", "-1s"],

@@ -72,6 +72,7 @@ import TidegateModel
         #expect(values.isAnyEnough && values.stable == .seconds(2) && values.timeout == .seconds(120))
         #expect(options.command == ["ls", "-l"])
         #expect(try WaitOptions.parse(["--for", "route", "--timeout", "inf"]).values().timeout == nil)
+        #expect(try WaitOptions.parse(["--for", "route", "--timeout", "2"]).values().timeout == .seconds(2))
     }
 
     @Test(

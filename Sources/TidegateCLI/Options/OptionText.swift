@@ -1,11 +1,15 @@
 internal import ArgumentParser
+internal import Tidegate
 internal import TidegateDaemon
 internal import TidegateModel
 
 /// Turns options' texts into values; the error names the option and quotes the text.
 enum OptionText {
+    /// On the command line a whole number without a unit counts seconds, as for timeout(1) and curl(1).
     static func duration(_ text: String, of option: String) throws -> DurationText {
-        try self.naming(option) { () throws(TextError) in try DurationText(parsing: text) }
+        let isNumber = text.count <= 9 && text.allSatisfy { $0.isASCII && $0.isNumber } && !text.isEmpty
+        return try self.naming(option) { () throws(TextError) in try DurationText(parsing: isNumber ? "\(text)s" : text)
+        }
     }
 
     /// A finite duration above zero.
@@ -14,6 +18,13 @@ enum OptionText {
             throw ValidationError("\(option): \"\(text)\" has to be longer than 0 and not inf")
         }
         return duration
+    }
+
+    static func digest(_ text: String, of option: String) throws -> ContentDigest {
+        guard let digest = ContentDigest(text) else {
+            throw ValidationError("\(option): \"\(text)\" is not a SHA-256 of 64 hexadecimal digits")
+        }
+        return digest
     }
 
     static func target(_ text: String, of option: String) throws -> Target {
