@@ -16,9 +16,9 @@ enum PartyJudge {
         case .resolverTimeout, .resolverFailed: return .resolver
         case .nameNotFound: return isNameWrong ? .theirs : .resolver
         case .portal, .limited: return .upstream
-        case .refused: return self.refused(way)
+        case .refused: return self.speaker(way) ?? .theirs
         case .tlsFailed: return .theirs
-        case .hostUnreachable: return self.unreachable(way)
+        case .hostUnreachable: return self.speaker(way) ?? .path
         case .timeout: return report.rung == .tcp ? self.silent(way) : .theirs
         case .httpError: return self.status(way?.web[way?.subject.address ?? IPAddress(ipv4: 0)]?.status)
         }
@@ -26,40 +26,24 @@ enum PartyJudge {
 
     private static func answer(_ way: WayFindings?) -> WebAnswer? { way.flatMap { $0.web[$0.subject.address] } }
 
-    // This host's own filter refuses with an ICMP error from its own address; a server without any.
-    private static func refused(_ way: WayFindings?) -> Party {
-        guard let refusal = self.answer(way)?.refusal else { return .theirs }
-        return self.isOwn(refusal, way) ? .mine : .theirs
-    }
-
-    private static func isOwn(_ refusal: NetworkRefusal, _ way: WayFindings?) -> Bool {
-        refusal.offender == nil || refusal.isFrom(self.answer(way)?.local) || refusal.isFrom(way?.verdict.path?.source)
-    }
-
-    // The table of measured errors: who speaks, and what is said.
-    private static func unreachable(_ way: WayFindings?) -> Party {
-        guard let refusal = self.answer(way)?.refusal else { return .path }
-        let gateway = way?.verdict.path?.gateway
-        if self.isOwn(refusal, way) {
-            switch refusal.meaning {
-            case .prohibited, .portUnreachable: return .mine
-            // Without a gateway the host itself is the neighbour that is not found.
-            case .hostUnreachable, .noRoute, .timeExceeded, .other: return gateway == nil ? .theirs : .gateway
-            }
-        }
-        switch refusal.meaning {
-        case .noRoute: return refusal.isFrom(gateway) ? .upstream : .path
-        case .hostUnreachable, .portUnreachable: return .theirs
-        case .prohibited: return refusal.isFrom(gateway) ? .gateway : .path
-        case .timeExceeded, .other: return .path
-        }
+    // Whoever sent an ICMP error is judged as for a failed transfer: there is one table of them.
+    private static func speaker(_ way: WayFindings?) -> Party? {
+        guard let way, let answer = self.answer(way), let refusal = answer.refusal else { return nil }
+        let evidence = FailureEvidence(
+            failure: .connectFailed, phase: .connect, socketError: answer.socketError, refusal: refusal,
+            peer: way.subject.address, local: answer.local, before: way.verdict, after: way.verdict,
+            peers: PeerEvidence(reached: self.isInternetGood(way) ? 1 : 0))
+        return Attribution.judge(evidence)?.party
     }
 
     // Silence says nothing by itself; an internet that works otherwise puts it beyond the way out.
     private static func silent(_ way: WayFindings?) -> Party {
         guard let way else { return .unknown }
-        let isInternetGood = way.internet.map(ConnectivityJudge.connectivity) == .full
-        return isInternetGood || way.passive?.internet != nil ? .path : .unknown
+        return self.isInternetGood(way) ? .path : .unknown
+    }
+
+    private static func isInternetGood(_ way: WayFindings) -> Bool {
+        way.internet.map(ConnectivityJudge.connectivity) == .full || way.passive?.internet != nil
     }
 
     private static func status(_ status: Int?) -> Party {
