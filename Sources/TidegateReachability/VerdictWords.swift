@@ -39,6 +39,17 @@ public enum VerdictWords {
         }
     }
 
+    /// True where `clause` says already what ``phrase(_:link:)`` would, about whatever link or name it is.
+    public static func isSaid(_ reason: Unreachable, by clause: String) -> Bool {
+        if reason == .nameNotFound {
+            return clause.hasSuffix(" does not exist") || clause.contains(" has no ") && clause.hasSuffix(" address")
+        }
+        let mark = "\u{0}"
+        let words = self.phrase(reason, link: mark)
+        guard let place = words.firstRange(of: mark) else { return clause.hasPrefix(words) }
+        return clause.hasPrefix(words[..<place.lowerBound]) && clause.hasSuffix(words[place.upperBound...])
+    }
+
     /// Whose failure it was, with what that means: `the gateway: the router on this host's link`.
     public static func words(of party: Party) -> String {
         switch party {

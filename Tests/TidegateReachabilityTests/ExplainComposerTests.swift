@@ -97,7 +97,7 @@ struct ExplainComposerTests {
             rungs.map(\.status) == [
                 .ok, .ok, .bad, .unknown, .unknown, .unknown, .ok, .unknown, .unknown, .unknown, .unknown,
             ])
-        #expect(rungs[2].evidence == ["eth0: no carrier, operstate down"])
+        #expect(rungs[2].evidence == ["eth0 has no carrier", "eth0: no carrier, operstate down"])
         #expect(rungs[8].evidence == ["not climbed"])
         #expect(explanation.advice.hasPrefix("Plug in the cable of eth0"))
     }
@@ -162,6 +162,33 @@ struct ExplainComposerTests {
         #expect(explanation.ladders[0].rungs.first { $0.rung == .route }?.status == .ok)
         #expect(explanation.ladders[0].rungs.first { $0.rung == .tcp }?.status == .unknown)
         #expect(explanation.addresses.isEmpty)
+    }
+
+    @Test("What was neither reached nor seen to fail is nobody's that can be told, and not well")
+    func untold() throws {
+        let pending = NameFindings(name: "api.test")
+        var way = Self.way(Self.gateway4)
+        way.subject = .sentinel(Self.gateway4)
+        for text in ["api.test", "api.test:80"] {
+            let explanation = ExplanationComposer.compose(
+                try self.findings(text, [.ipv4: way, .ipv6: way], name: pending))
+            #expect(explanation.firstFailure == nil && explanation.party == .unknown, "\(text)")
+            #expect(explanation.advice == "Nothing that failed was seen; ask again, or with more time.")
+        }
+        let unasked = try self.findings("198.51.100.2:80", [.ipv4: Self.way(Self.server4)])
+        #expect(ExplanationComposer.compose(unasked).party == .unknown)
+    }
+
+    @Test("A name without an address in the only family asked about is a failure, and the name's")
+    func onlyFamily() throws {
+        var way = Self.way(Self.gateway4)
+        way.subject = .sentinel(try self.server6())
+        var findings = try self.findings("api.test", [.ipv6: way], name: self.name([Self.server4]))
+        findings.families = [.ipv6]
+        let explanation = ExplanationComposer.compose(findings)
+        #expect(explanation.firstFailure?.reason == .nameNotFound && explanation.party == .theirs)
+        #expect(explanation.firstFailure?.evidence.first == "api.test has no IPv6 address")
+        #expect(explanation.advice.contains("for an IPv6 address"))
     }
 
     @Test("The JSON has both families and every rung")

@@ -98,6 +98,42 @@ struct ExplainScenarioTests {
         #expect(blackholed.report(.route)?.text.contains("50: from all to 203.0.113.16/28 blackhole") ?? false)
     }
 
+    @Test("Of several addresses one that answers is enough; the others are told beside it")
+    func severalAddresses() async throws {
+        let world = try World()
+        try world.here.ip("route add prohibit 203.0.113.9")
+        let (barred, dead) = (try address("203.0.113.9"), try address("198.51.100.7"))
+        let good = try address("198.51.100.2")
+        let rig = LadderRig(world, names: ["api.test": [barred, dead, good]])
+        rig.web.say { question in
+            guard question.address != good else { return WebAnswer(reached: .tcp) }
+            return WebAnswer(reached: .nothing, failure: .connectFailed, socketError: .refused)
+        }
+        let explanation = try await rig.explain("api.test:80", within: .seconds(3))
+        #expect(explanation.firstFailure == nil && explanation.party == nil, "\(explanation)")
+        let (tcp, route) = (explanation.report(.tcp), explanation.report(.route))
+        #expect(tcp?.evidence.contains("its other address 198.51.100.7: the connection was refused") ?? false)
+        #expect(route?.evidence.first?.hasPrefix("198.51.100.2 via 10.0.0.1 dev v0") ?? false, "\(explanation)")
+        #expect(route?.evidence.contains("its other address 203.0.113.9: a route or rule prohibits it") ?? false)
+        #expect(!rig.web.questions.contains { $0.address == barred }, "no packet goes where none can go")
+    }
+
+    @Test("A gateway that answers is shown with its link-layer address, however new it is")
+    func freshNeighbour() async throws {
+        let rig = LadderRig(try World())
+        let gateway = try await rig.explain("198.51.100.2").report(.gateway)
+        #expect(gateway?.status == .ok)
+        let neighbour = gateway?.evidence.first ?? ""
+        #expect(neighbour.hasPrefix("neighbour 10.0.0.1 dev v0 lladdr "), "\(neighbour)")
+    }
+
+    @Test("Nothing competes with an address of this host")
+    func thisHost() async throws {
+        let rig = LadderRig(try World())
+        let route = try await rig.explain("10.0.0.2").report(.route)
+        #expect(route?.status == .ok && route?.evidence == ["10.0.0.2 is an address of this host"])
+    }
+
     @Test("A strict rp_filter is pointed out")
     func filter() async throws {
         let world = try World()

@@ -36,6 +36,30 @@ struct LadderAdviceTests {
         #expect(Advice.sentence(for: .refused, on: .tcp, place).contains("api.test:443"))
     }
 
+    @Test("A live default that a dead one hides is offered as a way out")
+    func liveRival() throws {
+        var place = try self.place()
+        place.liveRival = "wwan0"
+        #expect(
+            Advice.sentence(for: .noCarrier, on: .carrier, place)
+                == "Plug in the cable of eth0, or let the default route of wwan0 take over: "
+                + "sysctl -w net.ipv4.conf.eth0.ignore_routes_with_linkdown=1.")
+    }
+
+    @Test("A resolver that nobody listens at, and a name without a record, have sentences of their own")
+    func resolvers() throws {
+        var place = try self.place()
+        place.isResolverDeaf = true
+        #expect(
+            Advice.sentence(for: .resolverFailed, on: .dns, place)
+                == "Start the name server on the resolver 10.0.0.3, or name another in /etc/resolv.conf: "
+                + "nothing listens there.")
+        place.missingRecord = "IPv6 address"
+        #expect(
+            Advice.sentence(for: .nameNotFound, on: .dns, place)
+                == "Ask whoever runs the zone of api.test for an IPv6 address: the name exists and has none.")
+    }
+
     @Test("A time-out says on which rung it was")
     func timeouts() throws {
         let place = try self.place()
@@ -63,6 +87,7 @@ struct LadderAdviceTests {
     private static let own = IPAddress(ipv4: 0x0A00_0002)
     private static let gateway = IPAddress(ipv4: 0x0A00_0001)
     private static let far = IPAddress(ipv4: 0xC633_6401)
+    private static let server = IPAddress(ipv4: 0xC633_6402)
 
     private static func icmp(_ offender: IPAddress?, _ code: UInt8) -> NetworkRefusal {
         NetworkRefusal(offender: offender, type: 3, code: code)
@@ -89,7 +114,10 @@ struct LadderAdviceTests {
             (.hostUnreachable, icmp(gateway, 0), .upstream),
             (.hostUnreachable, icmp(gateway, 1), .theirs),
             (.hostUnreachable, icmp(gateway, 13), .gateway),
-            (.hostUnreachable, icmp(far, 0), .path),
+            (.hostUnreachable, icmp(far, 0), .upstream),
+            (.hostUnreachable, icmp(own, 0), .mine),
+            (.hostUnreachable, icmp(server, 13), .theirs),
+            (.refused, icmp(gateway, 3), .gateway),
             (.hostUnreachable, icmp(far, 1), .theirs),
             (.hostUnreachable, icmp(far, 13), .path),
             (.hostUnreachable, nil, .path),

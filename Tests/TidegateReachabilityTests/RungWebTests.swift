@@ -36,6 +36,23 @@ struct RungWebTests {
         #expect(rungs[0].reason == reason)
     }
 
+    @Test("Of several addresses the one that came furthest stands for the family, and the first of equals")
+    func furthest() throws {
+        let (one, two) = (try address("198.51.100.2"), try address("198.51.100.3"))
+        let three = try address("198.51.100.4")
+        let silent = WebAnswer(reached: .nothing, failure: .timedOut)
+        let busy = WebAnswer(reached: .http, status: 503)
+        let good = WebAnswer(reached: .http, status: 200)
+        func best(_ answers: [IPAddress: WebAnswer]) -> IPAddress? {
+            WebRungs.furthest([one, two, three], answers, .http)
+        }
+        #expect(best([one: silent, two: good, three: good]) == two)
+        #expect(best([one: busy, two: silent, three: good]) == three)
+        #expect(best([one: silent, two: busy]) == two)
+        #expect(best([one: silent, two: silent]) == one)
+        #expect(best([:]) == nil)
+    }
+
     @Test("An ICMP error is told with who sent it")
     func offender() throws {
         let refusal = NetworkRefusal(offender: Self.gateway, type: 3, code: 0)

@@ -11,6 +11,12 @@ enum Advice {
         var resolver: IPAddress?
         /// A resolver on this host itself that does not run.
         var localResolver: IPAddress?
+        /// Nothing listens at the resolver.
+        var isResolverDeaf = false
+        /// What a name that exists has none of: `IPv6 address`.
+        var missingRecord: String?
+        /// The link of a live default that a dead one hides.
+        var liveRival: String?
         /// Where a portal sends people.
         var portal: String?
         var status: Int?
@@ -50,11 +56,18 @@ enum Advice {
         let sentences: [Unreachable: String] = [
             .noInterface: "Add or load a network interface: this host has none besides loopback.",
             .adminDown: "Switch the link on: ip link set \(place.link) up.",
-            .noCarrier: "Plug in the cable of \(place.link), or bring up another link with a default route.",
+            .noCarrier: "Plug in the cable of \(place.link), or \(self.detour(place)).",
             .dormant: "Finish the login of \(place.link), such as 802.1X or Wi-Fi: its network has not let it in.",
             .lowerLayerDown: "Bring up the link that \(place.link) runs over.",
         ]
         return sentences[reason] ?? "Remove the route to the interface that is gone, or bring that interface back."
+    }
+
+    private static func detour(_ place: Place) -> String {
+        guard let rival = place.liveRival else { return "bring up another link with a default route" }
+        let kind = place.family == .ipv4 ? "ipv4" : "ipv6"
+        let setting = "net.\(kind).conf.\(place.link).ignore_routes_with_linkdown=1"
+        return "let the default route of \(rival) take over: sysctl -w \(setting)"
     }
 
     private static func address(_ reason: Unreachable, _ place: Place) -> String {
@@ -90,13 +103,25 @@ enum Advice {
         let sentences: [Unreachable: String] = [
             .resolverNoRoute: "Name a resolver in /etc/resolv.conf that has a route: \(resolver) has none.",
             .resolverTimeout: "Check \(resolver), or name another one in /etc/resolv.conf: it does not answer.",
-            .nameNotFound: "Check the spelling of \(place.target.host): the resolver says that it has no address.",
+            .nameNotFound: self.missing(place),
         ]
         if let sentence = sentences[reason] { return sentence }
         guard let local = place.localResolver else {
+            if place.isResolverDeaf {
+                return "Start the name server on \(resolver), or name another in /etc/resolv.conf: "
+                    + "nothing listens there."
+            }
             return "Name another resolver in /etc/resolv.conf, or mend \(resolver): it answers with a failure."
         }
         return "Start this host's own resolver (such as systemd-resolved): nothing listens at \(local)."
+    }
+
+    private static func missing(_ place: Place) -> String {
+        let host = place.target.host
+        guard let record = place.missingRecord else {
+            return "Check the spelling of \(host): the resolver says that it has no address."
+        }
+        return "Ask whoever runs the zone of \(host) for an \(record): the name exists and has none."
     }
 
     private static func internet(_ reason: Unreachable, _ place: Place) -> String {

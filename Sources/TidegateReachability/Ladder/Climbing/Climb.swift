@@ -26,7 +26,8 @@ struct Climb: Sendable {
         _ = await self.climber.monitor.firstStatus(within: min(self.rest, .seconds(2)))
         if target.target.address == nil { findings.name = await self.names(target.target.host, families) }
         let subjects = await self.subjects(target, findings.name, families)
-        let survey = await self.survey(subjects.map { $0.subject.address }, port: target.target.port)
+        let wanted = subjects.flatMap { [$0.subject.address] + $0.candidates }
+        let survey = await self.survey(wanted.uniqued, port: target.target.port)
         findings.blindness = survey.blindness
         findings.health = survey.health
         findings.links = survey.links
@@ -43,6 +44,9 @@ struct Climb: Sendable {
         var family: AddressFamily
         var subject: WayFindings.Subject
         var addresses: [IPAddress] = []
+
+        /// The target's addresses that are tried.
+        var candidates: [IPAddress] { Array(self.addresses.prefix(Climb.mostAddresses)) }
     }
 
     // The way to the target; while its name is unresolved the way to whoever could resolve it, or just out.
@@ -83,18 +87,33 @@ struct Climb: Sendable {
     // MARK: One way
 
     private func way(_ subject: Subject, _ survey: Survey, _ target: ExplainTarget) async -> WayFindings {
-        var way = self.wayFindings(subject.subject, survey)
+        // One address without a route does not keep a program from the others.
+        let usable = subject.candidates.filter { survey.ways[$0]?.verdict.mayBeUsed ?? true }
+        var way = self.wayFindings(usable.first.map { .target($0) } ?? subject.subject, survey)
         way.addresses = subject.addresses
+        for address in subject.candidates where !usable.contains(address) && address != way.subject.address {
+            way.unrouted[address] = survey.ways[address]?.verdict
+        }
         let isBlind = way.verdict.level == .unknown
         guard way.verdict.level >= .routed || isBlind else { return way }
         let known = way
         async let gateway = isBlind ? known.gateway : self.poked(known)
         async let internet = self.climber.policy.urls.isEmpty ? nil : self.internet(subject.family)
-        async let web = self.look(target, at: subject.addresses)
+        async let web = self.look(target, at: usable)
         way.gateway = await gateway
         way.internet = await internet
         way.web = await web
-        return way
+        guard let depth = target.depth, let best = WebRungs.furthest(usable, way.web, depth) else { return way }
+        return best == way.subject.address ? way : self.moved(way, to: best, survey)
+    }
+
+    // The same way, told about another address of the target; what was heard of the gateway holds for the same one.
+    private func moved(_ way: WayFindings, to address: IPAddress, _ survey: Survey) -> WayFindings {
+        var other = self.wayFindings(.target(address), survey)
+        if other.verdict.path?.gateway == way.verdict.path?.gateway { other.gateway = way.gateway }
+        (other.addresses, other.unrouted) = (way.addresses, way.unrouted)
+        (other.internet, other.web) = (way.internet, way.web)
+        return other
     }
 
     private func wayFindings(_ subject: WayFindings.Subject, _ survey: Survey) -> WayFindings {
@@ -126,7 +145,6 @@ struct Climb: Sendable {
         }
         var findings = way.gateway
         findings.poke = await self.climber.tools.poke(gateway.onLink(path.index), within: self.rest)
-        guard findings.poke != .answered else { return findings }
         // The poke has made the kernel look for the neighbour: now it knows more.
         let address = way.subject.address
         let survey = await self.survey([address], port: nil)
@@ -142,7 +160,7 @@ struct Climb: Sendable {
         guard let depth = target.depth else { return [:] }
         let limit = self.rest
         return await withTaskGroup(of: (IPAddress, WebAnswer).self) { group in
-            for address in addresses.prefix(Climb.mostAddresses) {
+            for address in addresses {
                 let question = WebQuestion(url: target.url, address: address, depth: depth, limit: limit)
                 group.addTask { (address, await self.climber.web.ask(question)) }
             }
@@ -181,6 +199,15 @@ struct Climb: Sendable {
         let asker = InternetAsker(urls: self.climber.policy.urls, web: self.climber.web, limit: self.rest)
         return await asker.ask(family) { await self.resolve($0) }
     }
+}
+
+extension Verdict {
+    /// True where a packet would be sent, or nobody can tell.
+    fileprivate var mayBeUsed: Bool { self.level >= .routed || self.level == .unknown }
+}
+
+extension [IPAddress] {
+    fileprivate var uniqued: [IPAddress] { self.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
 }
 
 extension WebQuestion.Depth {

@@ -16,7 +16,9 @@ enum ExplanationComposer {
             target: findings.target.description,
             addresses: addresses.filter { findings.families.contains($0.family) }, ladders: ladders,
             firstFailure: failure,
-            party: failure.map { PartyJudge.party(of: $0, way, isNameWrong: findings.name?.isNameWrong ?? false) },
+            party: failure.map { PartyJudge.party(of: $0, way, isNameWrong: findings.name?.isNameWrong ?? false) }
+                // What neither failed nor was reached is nobody's that can be told.
+                ?? (isReached ? nil : .unknown),
             advice: self.advice(failure, way, findings, isReached: isReached))
     }
 
@@ -32,7 +34,11 @@ enum ExplanationComposer {
     }
 
     private static func isReached(_ ladder: Explanation.Ladder, _ target: ExplainTarget) -> Bool {
-        guard let depth = target.depth else { return ladder.firstFailure == nil }
+        guard let depth = target.depth else {
+            let isNamed = ladder.rungs.contains { $0.rung == .dns && [.ok, .notApplicable].contains($0.status) }
+            return ladder.firstFailure == nil && isNamed
+                && ladder.rungs.contains { $0.rung == .route && $0.status == .ok }
+        }
         let rung: Rung =
             switch depth {
             case .tcp: .tcp
@@ -55,6 +61,9 @@ enum ExplanationComposer {
         place.family = way?.subject.address.family ?? .ipv4
         place.resolver = findings.name?.servers.first?.server
         place.localResolver = findings.name?.deadLocalServer
+        place.isResolverDeaf = findings.name?.servers.first?.outcomes.contains(.refused) ?? false
+        place.missingRecord = findings.name?.missingRecord(findings.families)
+        place.liveRival = way?.story.flatMap(Rivalry.liveRival)
         if case .portal(let location)? = way?.internet.map(ConnectivityJudge.connectivity) { place.portal = location }
         place.status = way?.web[way?.subject.address ?? IPAddress(ipv4: 0)]?.status
         return Advice.sentence(for: reason, on: failure.rung, place)
@@ -105,7 +114,7 @@ enum ExplanationComposer {
         guard let name = findings.name else {
             return RungReport(rung: .dns, status: .notApplicable, evidence: ["the target is an address"])
         }
-        return DNSRung.judge(name, family: family)
+        return DNSRung.judge(name, family: family, among: findings.families)
     }
 
     private static func internet(_ way: WayFindings) -> RungReport {
@@ -139,10 +148,21 @@ enum ExplanationComposer {
 extension NameFindings {
     /// True where a resolver that works otherwise says that the name is the trouble.
     var isNameWrong: Bool {
-        self.servers.contains { server in
-            let saysNo = server.answers.values.contains { $0 == .nameNotFound || $0 == .noData }
-            return saysNo && server.control != .nameNotFound
+        // An address of the other family proves the resolver's word.
+        !self.addresses.isEmpty
+            || self.servers.contains { server in
+                let saysNo = server.answers.values.contains { $0 == .nameNotFound || $0 == .noData }
+                return saysNo && server.control != .nameNotFound
+            }
+    }
+
+    /// What a name that exists has none of; nil where it does not exist, or has what is asked for.
+    fileprivate func missingRecord(_ families: [AddressFamily]) -> String? {
+        if !self.addresses.isEmpty {
+            guard let family = families.first, families.count == 1 else { return nil }
+            return family == .ipv4 ? "IPv4 address" : "IPv6 address"
         }
+        return self.servers.contains { $0.answers.values.contains(.noData) } ? "address" : nil
     }
 
     /// A resolver on this host at whose port nothing listens.

@@ -77,6 +77,8 @@ struct WayFindings: Sendable {
     var subject: Subject
     /// Every address of the target in this family.
     var addresses: [IPAddress] = []
+    /// Those of them that no packet would be sent to, while others can be reached.
+    var unrouted: [IPAddress: Verdict] = [:]
     var verdict = Verdict.unknown
     /// The link that a matching route leads to in vain.
     var deadLink: UInt32?
@@ -84,7 +86,7 @@ struct WayFindings: Sendable {
     var gateway = GatewayFindings()
     /// Nil where nobody asked for internet checks.
     var internet: [InternetObservation]?
-    /// What was found at each address that was tried, in order; the first belongs to the subject.
+    /// What was found at each address that was tried, the subject's among them.
     var web: [IPAddress: WebAnswer] = [:]
     /// What requests over this way showed lately, and how long ago.
     var passive: PassiveFindings?

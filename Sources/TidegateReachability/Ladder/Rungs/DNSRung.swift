@@ -6,10 +6,14 @@ enum DNSRung {
     /// The rung for a target in one family.
     ///
     /// The route to each resolver counts first; what the system itself came to outweighs what single servers say.
-    static func judge(_ findings: NameFindings, family: AddressFamily) -> RungReport {
+    /// A name without an address in any of the families asked about is a failure; in one of several it is none.
+    static func judge(
+        _ findings: NameFindings, family: AddressFamily, among families: [AddressFamily] = AddressFamily.allCases
+    ) -> RungReport {
         let evidence = self.servers(findings)
         if !findings.addresses.isEmpty {
-            return self.resolved(findings, family, evidence)
+            let isWanted = !findings.addresses.contains { families.contains($0.family) }
+            return self.resolved(findings, family, isWanted: isWanted, evidence)
         }
         let (reason, words) = self.failure(findings)
         return RungReport(
@@ -27,13 +31,14 @@ enum DNSRung {
     }
 
     private static func resolved(
-        _ findings: NameFindings, _ family: AddressFamily, _ evidence: [String]
+        _ findings: NameFindings, _ family: AddressFamily, isWanted: Bool, _ evidence: [String]
     ) -> RungReport {
         let own = findings.addresses.filter { $0.family == family }
         guard !own.isEmpty else {
             let kind = family == .ipv4 ? "IPv4" : "IPv6"
             return RungReport(
-                rung: .dns, status: .notApplicable, evidence: ["\(findings.name) has no \(kind) address"] + evidence)
+                rung: .dns, status: isWanted ? .bad : .notApplicable, reason: isWanted ? .nameNotFound : nil,
+                evidence: ["\(findings.name) has no \(kind) address"] + evidence)
         }
         let list = own.prefix(4).map(\.description).joined(separator: ", ")
         let more = own.count > 4 ? " and \(own.count - 4) more" : ""

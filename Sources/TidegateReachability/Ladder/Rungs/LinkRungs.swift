@@ -9,9 +9,9 @@ enum LinkRungs {
         let failing = reason?.rung
         let link = self.link(of: way, reason, among: links)
         return [Rung.interface, .carrier, .address].map { rung in
-            if rung == failing {
-                return RungReport(
-                    rung: rung, status: .bad, reason: reason, evidence: self.evidence(rung, way, link, links))
+            if rung == failing, let reason {
+                let evidence = self.naming(link, reason) + self.evidence(rung, way, link, links)
+                return RungReport(rung: rung, status: .bad, reason: reason, evidence: evidence)
             }
             if let failing, self.order(failing) < self.order(rung) { return LadderWords.notClimbed(rung) }
             return self.sound(rung, way, link, links)
@@ -26,6 +26,13 @@ enum LinkRungs {
         // Beside the address that is missing, the link that could have it.
         let outward = links.filter { $0.kind != .loopback && !$0.isExcluded }
         return outward.first(where: \.isUsable) ?? outward.first ?? links.first { $0.isUsable }
+    }
+
+    // Which link it is about comes first, where it is about one.
+    private static func naming(_ link: Link?, _ reason: Unreachable) -> [String] {
+        guard let link, link.reason == reason else { return [] }
+        let words = VerdictWords.phrase(reason, link: link.name)
+        return words == VerdictWords.phrase(reason) ? [] : [words]
     }
 
     static func order(_ rung: Rung) -> Int { Rung.allCases.firstIndex(of: rung) ?? 0 }

@@ -12,6 +12,15 @@ enum Rivalry {
         return self.covers(rival, story) ? "no rule lets it be used for this packet" : "it covers the other half"
     }
 
+    /// The link of a live default that a dead route hides, where the kernel could pass over that.
+    static func liveRival(_ story: RouteStory) -> String? {
+        guard let winner = story.matched, self.isDead(winner), story.ignoresLinkdown == false else { return nil }
+        let rival = story.defaults.first { rival in
+            rival.kind == .unicast && rival.table == winner.table && !rival.isDead && self.covers(rival, story)
+        }
+        return rival?.legs.first.flatMap { story.names[$0.link] }
+    }
+
     static func isDead(_ route: KernelRoute) -> Bool { !route.legs.isEmpty && route.legs.allSatisfy(\.isDead) }
 
     private static func reason(_ rival: KernelDefault, against winner: KernelRoute, _ story: RouteStory) -> String {

@@ -23,12 +23,17 @@ enum RouteRung {
     private static func evidence(_ way: WayFindings) -> [String] {
         guard let story = way.story else { return [] }
         var lines = [self.answer(story, way)].compactMap(\.self)
-        if let matched = story.matched, matched.kind != .local { lines.append("matched \(self.text(matched, story))") }
+        // Nothing competes with this host itself; and the kernel keeps main and local in one table as long as it can.
+        guard story.matched?.kind != .local else { return lines }
+        if let matched = story.matched { lines.append("matched \(self.text(matched, story))") }
         if let refusal = story.refusal { lines.append("refused by \(story.text(refusal))") }
         if let rule = story.rule { lines.append("by rule \(rule)") }
         lines += self.rivals(story)
         lines += self.settings(story, way)
         lines += way.verdict.notes.compactMap(self.words)
+        lines += way.unrouted.sorted { $0.key.description < $1.key.description }.map { address, verdict in
+            "its other address \(address): \(verdict.reason.map { VerdictWords.phrase($0) } ?? "no route")"
+        }
         return lines
     }
 

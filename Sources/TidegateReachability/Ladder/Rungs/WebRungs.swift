@@ -41,6 +41,20 @@ enum WebRungs {
         }
     }
 
+    /// The address whose look came furthest, and the first of several: the family has come as far as any of them.
+    static func furthest(
+        _ addresses: [IPAddress], _ answers: [IPAddress: WebAnswer], _ depth: WebQuestion.Depth
+    ) -> IPAddress? {
+        var best: (address: IPAddress, rank: Int)?
+        for address in addresses {
+            guard let answer = answers[address] else { continue }
+            let isThere = self.failure(answer, depth) == nil
+            let rank = isThere ? WebAnswer.Reached.http.rawValue + 1 : answer.reached.rawValue
+            if rank > best?.rank ?? -1 { best = (address, rank) }
+        }
+        return best?.address
+    }
+
     private static func later(_ answer: WebAnswer, otherwise reason: Unreachable) -> Unreachable {
         if answer.failure == .tlsFailed || answer.failure == .tlsPinMismatch { return .tlsFailed }
         return self.isLate(answer) ? .timeout : reason
