@@ -52,19 +52,10 @@ extension Ending {
         if let failure = explanation.firstFailure {
             // A monitor that sees nothing says nothing about the network.
             self.init(failure.rung == .monitor ? .unknown : .no)
-        } else if explanation.ladders.contains(where: \.isClimbed) {
+        } else if explanation.party == nil {
             return nil
         } else {
             self.init(.unknown)
         }
-    }
-}
-
-extension Explanation.Ladder {
-    /// True where every rung of the target's own holds, and the route does where it has none.
-    fileprivate var isClimbed: Bool {
-        let own = self.rungs.filter { [.tcp, .tls, .http].contains($0.rung) && $0.status != .notApplicable }
-        guard own.isEmpty else { return own.allSatisfy { $0.status == .ok } }
-        return self.firstFailure == nil && self.rungs.contains { $0.rung == .route && $0.status == .ok }
     }
 }

@@ -24,10 +24,10 @@ enum ExplanationText {
     }
 
     private static func rung(_ report: RungReport, _ page: Page) -> [String] {
-        let reason = report.reason.map { VerdictWords.phrase($0) }
+        let headline = self.headline(report)
         // What failed is said first, unless the evidence says it already.
-        let isSaid = report.evidence.contains { clause in reason.map { clause.hasPrefix($0) } ?? true }
-        var clauses = (isSaid ? [] : [reason].compactMap(\.self)) + report.evidence
+        let isSaid = headline.map(report.evidence.contains) ?? true
+        var clauses = (isSaid ? [] : [headline].compactMap(\.self)) + report.evidence
         if clauses.isEmpty, report.status == .notApplicable { clauses = ["does not apply"] }
         return page.rung(
             mark: report.status.mark, tone: report.status.tone, name: report.rung.rawValue, clauses: clauses)
@@ -51,7 +51,13 @@ enum ExplanationText {
 
     private static func words(of failure: RungReport, over family: AddressFamily?) -> String {
         let place = [failure.rung.rawValue, family.map { "over \($0.words)" }].compactMap(\.self).joined(separator: " ")
-        return place + (failure.reason.map { ": \(VerdictWords.phrase($0))" } ?? "")
+        return place + (self.headline(failure).map { ": \($0)" } ?? "")
+    }
+
+    // What failed, in the evidence's own words where those name the link or the name.
+    private static func headline(_ report: RungReport) -> String? {
+        guard let reason = report.reason else { return nil }
+        return report.evidence.first { VerdictWords.isSaid(reason, by: $0) } ?? VerdictWords.phrase(reason)
     }
 
     // What the other family lacks stands beside what this one reaches.

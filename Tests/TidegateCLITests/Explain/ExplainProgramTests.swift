@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// `explain` and `wait` as people use them, with names, certificates and dead links.
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .serialized, .timeLimit(.minutes(3)))
+struct ExplainProgramTests {
+    /// A host with a default route to another one, and files below /etc of its own (ip-netns(8)).
+    private final class Office {
+        let host: NetworkNamespace
+        let router: NetworkNamespace
+        private let files: URL
+
+        init(resolver: String = "10.0.0.1") throws {
+            self.host = try NetworkNamespace("h")
+            self.router = try NetworkNamespace("r")
+            self.files = URL(fileURLWithPath: "/etc/netns/\(self.host.name)")
+            // Equal indexes at both ends would make the kernel delay carrier events.
+            try self.host.ip("link add v0 index 77 type veth peer name p0 netns \(self.router.name)")
+            try self.router.batch("addr add 10.0.0.1/24 dev p0\naddr add 198.51.100.2/32 dev lo\nlink set p0 up")
+            try self.host.batch("addr add 10.0.0.2/24 dev v0\nlink set v0 up\nroute add default via 10.0.0.1")
+            try self.put("nameserver \(resolver)\n", "resolv.conf")
+        }
+
+        deinit { try? FileManager.default.removeItem(at: self.files) }
+
+        func put(_ text: String, _ path: String) throws {
+            let file = self.files.appendingPathComponent(path)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try text.write(to: file, atomically: true, encoding: .utf8)
+        }
+
+        func run(_ words: String...) async throws -> Program.Output {
+            try await Program(["ip", "netns", "exec", self.host.name, BuiltProduct.path(of: "tidegate")] + words)
+                .finish()
+        }
+    }
+
+    private static func document(_ output: Program.Output) throws -> [String: Any] {
+        try JSONSerialization.jsonObject(with: Data(output.output.utf8)) as? [String: Any] ?? [:]
+    }
+
+    @Test("A name that does not exist ends with 1, and is theirs")
+    func noSuchName() async throws {
+        let office = try Office()
+        let server = try office.router.start([
+            "dnsmasq", "--keep-in-foreground", "--no-resolv", "--no-hosts", "--no-daemon",
+            "--listen-address=10.0.0.1", "--bind-interfaces", "--local=/test/",
+            "--address=/a.root-servers.net/198.41.0.4",
+        ])
+        defer { server.stop() }
+        let isServed = await eventually {
+            (try? await office.run("wait", "--for", "dns", "--timeout", "0"))?.status == 0
+        }
+        try #require(isServed)
+        let text = try await office.run("explain", "-4", "nosuch.test:80")
+        #expect(text.status == 1, "\(text)")
+        #expect(
+            text.output.contains("fails at   dns: nosuch.test does not exist\nwhose      theirs: "), "\(text.output)")
+        let document = try Self.document(try await office.run("explain", "nosuch.test", "--json"))
+        #expect(document["firstFailure"] as? String == "dns" && document["party"] as? String == "theirs")
+        let wait = try await office.run("wait", "--for", "host:nosuch.test", "--timeout", "0")
+        #expect(wait.status == 1 && wait.errors.hasPrefix("tidegate: dns: nosuch.test: "), "\(wait)")
+    }
+
+    @Test("A resolver that nobody listens at ends with 1, and is the resolver's")
+    func deadResolver() async throws {
+        let office = try Office()
+        let text = try await office.run("explain", "-4", "api.test", "--timeout", "10s")
+        #expect(text.status == 1 && text.output.contains("fails at   dns: the resolver failed"), "\(text)")
+        #expect(text.output.contains("whose      the resolver: "), "\(text.output)")
+        #expect(text.output.contains("advice     Start the name server on the resolver 10.0.0.1"), "\(text.output)")
+    }
+
+    @Test("wait --for route on a dead link: 1 with the rung in the last line, at once with 0, and 0 when it is there")
+    func deadLink() async throws {
+        let office = try Office()
+        #expect(try await office.run("wait", "--for", "route", "--timeout", "2").status == 0)
+        try office.router.ip("link set p0 down")
+        #expect(await eventually { (try? await office.run("status"))?.status == 1 })
+        let waited = try await office.run("wait", "--for", "route", "--timeout", "2")
+        #expect(waited.status == 1 && waited.output.isEmpty, "\(waited)")
+        let last = waited.errors.split(separator: "\n").last ?? ""
+        #expect(last == "tidegate: gave up after 2s: carrier: v0 has no carrier", "\(waited.errors)")
+        let start = ContinuousClock.now
+        let tested = try await office.run("wait", "--for", "route", "--timeout", "0")
+        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(tested.status == 1 && tested.errors == "tidegate: carrier: v0 has no carrier\n", "\(tested)")
+        let flag = try await office.run("wait", "--for", "route", "--tiemout", "2")
+        #expect(flag.status == 2 && flag.errors.contains("--tiemout"), "\(flag)")
+    }
+
+    @Test(
+        "An expired certificate of a known authority is told with the day it ended",
+        .enabled(if: TestAuthority.isAvailable))
+    func expired() async throws {
+        let office = try Office()
+        let authority = try await TestAuthority()
+        let identity = try await authority.sign(["api.test"], .past)
+        // The system's own authorities, as ip-netns(8) puts them in place: this one is among them.
+        try office.put(
+            try String(contentsOfFile: authority.certificate, encoding: .utf8), "ssl/certs/ca-certificates.crt")
+        try office.put("198.51.100.2 api.test\n127.0.0.1 localhost\n", "hosts")
+        let server = try office.router.start([
+            "openssl", "s_server", "-accept", "198.51.100.2:443", "-quiet", "-cert", identity.certificate, "-key",
+            identity.key,
+        ])
+        defer { server.stop() }
+        let isServed = await eventually {
+            (try? await office.run("wait", "--for", "host:198.51.100.2:443", "--timeout", "0"))?.status == 0
+        }
+        try #require(isServed)
+        let output = try await office.run("explain", "-4", "https://api.test/")
+        #expect(output.status == 1, "\(output)")
+        #expect(output.output.contains("the certificate expired on Feb 1 00:00:00 2024 GMT"), "\(output.output)")
+        #expect(output.output.contains("fails at   tls: "), "\(output.output)")
+        #expect(output.output.contains("whose      theirs: "))
+    }
+}
