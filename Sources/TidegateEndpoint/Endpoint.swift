@@ -37,6 +37,11 @@ package final class Endpoint: Sendable {
         self.streams = EventStreams(limit: configuration.maxEventStreams)
     }
 
+    /// The samples that a scrape would find now, for whoever sends them where nobody scrapes.
+    package func samples() -> [MetricSample] {
+        self.answers.samples(inFlight: self.inFlight.load(ordering: .relaxed))
+    }
+
     /// Answers until the task is cancelled or a graceful shutdown begins; answers under way are finished first.
     ///
     /// - Parameter whenListening: Called once, when every address is bound, with the addresses in the order of the
@@ -125,7 +130,11 @@ package final class Endpoint: Sendable {
         }
         defer { timer.cancel() }
         let head = answer.head(date: self.time.wall().httpDate)
-        if isHead {
+        if isHead, answer.events != nil {
+            // Without a length the end of a body would be written, too; the end of the connection comes before.
+            _ = try await writer.writeHead(head)
+            try await channel.close()
+        } else if isHead {
             try await writer.writeResponse(head)
         } else {
             try await writer.write(response: head, body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
@@ -136,7 +145,7 @@ package final class Endpoint: Sendable {
         _ answer: Answer, _ asked: EventsAsked, with writer: consuming ResponseWriter, on channel: any Channel
     ) async throws {
         let follower = self.answers.history.follow(after: asked.lastID, keepingNewest: self.configuration.eventsKept)
-        guard let place = self.streams.enter(follower) else {
+        guard let place = self.streams.enter(follower, on: ObjectIdentifier(channel)) else {
             return try await self.write(Answer.tooManyStreams, isHead: false, with: writer, on: channel)
         }
         defer { self.streams.leave(place) }
@@ -173,7 +182,7 @@ extension EndpointConfiguration {
     // 16 KiB of header fields are more than any scraper or browser sends.
     fileprivate func channel(endingWith streams: EventStreams) -> HTTP1Channel.Configuration {
         .init(
-            additionalChannelHandlers: [QuiesceListener(streams: streams)], idleTimeout: .init(self.idleTimeout),
+            additionalChannelHandlers: [StreamEndListener(streams: streams)], idleTimeout: .init(self.idleTimeout),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 100))
     }

@@ -77,4 +77,15 @@ import TidegateTestKit
         bus.publish(.netlink(.overrun))
         #expect(bus.statistics()[.log]?.queued == 0)
     }
+
+    @Test("What waits can be taken at once")
+    func takeWaiting() {
+        let bus = EventBus(time: ManualTime())
+        let subscription = bus.subscribe(.sse, keepingNewest: 3)
+        #expect(!subscription.hasWaiting)
+        for _ in 0..<5 { bus.publish(.netlink(.overrun)) }
+        #expect(subscription.hasWaiting)
+        #expect(subscription.takeWaiting().map(\.sequence) == [3, 4, 5])
+        #expect(subscription.takeWaiting().isEmpty)
+    }
 }

@@ -12,6 +12,7 @@ import TidegateTestKit
         arguments: [
             ("/metrics", "metrics"), ("/", "page"), ("/-/healthy", "healthy"), ("/-/ready", "ready"),
             ("/api/v1/status", "status"), ("/api/v1/tasks", "tasks"), ("/metrics?x=1", "metrics"), ("/#top", "page"),
+            ("/api/v1/events", "events"),
         ])
     func routes(_ path: String, _ handler: String) async {
         for method in ["GET", "HEAD"] {

@@ -34,10 +34,15 @@ struct Fixture {
     let view = FakeView()
     let bus: EventBus
     let recorder: MetricsRecorder
+    let history = EventHistory(boot: "test")
+    let timeline: TimelineSink
     var configuration = EndpointConfiguration()
 
     init() {
         self.bus = EventBus(time: self.time)
+        self.timeline = TimelineSink(from: self.time.monotonic())
+        self.bus.attach(self.history)
+        self.bus.attach(self.timeline)
         let build = BuildInfo(version: "1.2.3", revision: "abc", swiftVersion: "6.3", architecture: "x86_64")
         self.recorder = MetricsRecorder(build: build, start: self.time.monotonic(), wall: self.time.wall())
         self.bus.attach(Passing(recorder: self.recorder))
@@ -48,7 +53,8 @@ struct Fixture {
 
     var answers: Answers {
         Answers(
-            configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time)
+            configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time,
+            history: self.history, timeline: self.timeline)
     }
 
     func ask(
@@ -58,10 +64,15 @@ struct Fixture {
         return await self.answers.answer(question, inFlight: inFlight)
     }
 
+    var endpoint: Endpoint {
+        Endpoint(
+            configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time,
+            history: self.history)
+    }
+
     /// Runs the endpoint for as long as `body` takes; passes the bound addresses.
     func serving(_ body: ([ListenAddress]) async throws -> Void) async throws {
-        let endpoint = Endpoint(
-            configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time)
+        let endpoint = self.endpoint
         let (listening, sayListening) = AsyncStream.makeStream(of: [ListenAddress].self)
         let running = Task {
             defer { sayListening.finish() }

@@ -68,6 +68,15 @@ struct RawConnection: Sendable {
         }
     }
 
+    /// What comes next; nothing at the end of the connection or of the time.
+    func someBytes() async -> [UInt8] {
+        await Self.onThread {
+            var bytes: [UInt8] = []
+            _ = self.receive(into: &bytes)
+            return bytes
+        }
+    }
+
     /// True once the server has closed the connection; false after the time limit.
     func isClosedByServer() async -> Bool {
         await Self.onThread {

@@ -70,7 +70,9 @@ struct EventStream {
             text += EventSnapshot(reason: .reset, view: self.view, time: self.time.wall(), dropped: next.dropped)
                 .text(id: nil)
         }
-        for event in next.events { text += EventFrame.text(event, id: self.history.id(of: event), redaction: redaction) }
+        for event in next.events {
+            text += EventFrame.text(event, id: self.history.id(of: event), redaction: redaction)
+        }
         return text
     }
 

@@ -7,9 +7,14 @@ final class EventStreams: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
+    private struct Place {
+        let follower: HistoryFollower
+        let connection: ObjectIdentifier
+    }
+
     private struct State {
         var lastNumber = 0
-        var open: [Int: HistoryFollower] = [:]
+        var open: [Int: Place] = [:]
         var isEnding = false
     }
 
@@ -18,12 +23,12 @@ final class EventStreams: Sendable {
     /// How many are open.
     var count: Int { self.state.withLock { $0.open.count } }
 
-    /// A place for one more; nil where there is none.
-    func enter(_ follower: HistoryFollower) -> Int? {
+    /// A place for one more on this connection; nil where there is none.
+    func enter(_ follower: HistoryFollower, on connection: ObjectIdentifier) -> Int? {
         self.state.withLock { state in
             guard !state.isEnding, state.open.count < self.limit else { return nil }
             state.lastNumber += 1
-            state.open[state.lastNumber] = follower
+            state.open[state.lastNumber] = Place(follower: follower, connection: connection)
             return state.lastNumber
         }
     }
@@ -36,12 +41,18 @@ final class EventStreams: Sendable {
             state.isEnding = true
             return state.open.values.map(\.self)
         }
-        for follower in open { follower.end() }
+        for place in open { place.follower.end() }
+    }
+
+    /// Ends the stream on a connection whose client will not say any more: nothing else would tell that it went.
+    func end(on connection: ObjectIdentifier) {
+        let place = self.state.withLock { $0.open.values.first { $0.connection == connection } }
+        place?.follower.end()
     }
 }
 
-/// Hears that a connection's server is about to stop: an answer that has no end of its own has to end then.
-final class QuiesceListener: ChannelInboundHandler, RemovableChannelHandler {
+/// Hears what a stream does not: that its server is about to stop, and that its client has gone.
+final class StreamEndListener: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     private let streams: EventStreams
 
@@ -49,6 +60,8 @@ final class QuiesceListener: ChannelInboundHandler, RemovableChannelHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent { self.streams.end() }
+        // Servers here let clients close their half; one that has asked for a stream has nothing to say with the other.
+        if case .inputClosed? = event as? ChannelEvent { self.streams.end(on: ObjectIdentifier(context.channel)) }
         context.fireUserInboundEventTriggered(event)
     }
 }

@@ -15,7 +15,7 @@ struct PageView {
 
     /// Nothing is loaded from anywhere; the one style sheet and the one script are known by their hashes.
     static let contentSecurityPolicy = [
-        "default-src 'none'", "script-src 'sha256-PWYQ9vmUWAew3fLOYC5UWdSTZqvHdKuouGrUsHB9bJc='",
+        "default-src 'none'", "script-src 'sha256-uNd/AyGEHec4o2AtDXbTlPQX3IXANq+bvLmwAhaaBo0='",
         "style-src 'sha256-kzCz6Qv/9EXNyGXtMw/ot/kyOOVl65VvpcS3lCL0jU0='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")

@@ -61,8 +61,9 @@ struct Timeline {
     }
 
     /// The levels from `start` to `end`, oldest first; `current` is that of a time in which nothing changed.
-    func levels(from start: MonotonicTime, to end: MonotonicTime, current: Level) -> [(level: Level, until: MonotonicTime)]
-    {
+    func levels(from start: MonotonicTime, to end: MonotonicTime, current: Level) -> [(
+        level: Level, until: MonotonicTime
+    )] {
         var level = self.changes.isEmpty ? current : self.first ?? current
         var spans: [(level: Level, until: MonotonicTime)] = []
         for change in self.changes {

@@ -1,0 +1,140 @@
+internal import Foundation
+
+/// A real browser without a window, driven over the WebDriver protocol (W3C) by Debian's chromedriver.
+public final class Browser: Sendable {
+    /// The driver or the browser did not do what it was told.
+    public struct Failure: Error, CustomStringConvertible {
+        /// What was asked for, and what came back.
+        public let description: String
+    }
+
+    /// What a page asked for, or said on its console.
+    public enum Log: String, Sendable {
+        /// The console: warnings, errors and violated policies.
+        case console = "browser"
+        /// The developer tools' own events, each as JSON.
+        case protocolEvents = "performance"
+    }
+
+    private let driver: Program
+    private let session: String
+    private let profile: URL
+
+    /// True where Chromium and its driver are installed.
+    public static let isInstalled = ["/usr/bin/chromium", "/usr/bin/chromedriver"].allSatisfy {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    private init(driver: Program, session: String, profile: URL) {
+        self.driver = driver
+        self.session = session
+        self.profile = profile
+    }
+
+    /// Starts a driver and a browser; whoever opens one closes it.
+    public static func open() async throws -> Browser {
+        let driver = try Program(["chromedriver", "--port=0"])
+        var port: Substring?
+        _ = await eventually(within: .seconds(30)) {
+            port =
+                driver.outputSoFar.split(separator: "\n").last { $0.contains("successfully on port ") }?
+                .split(whereSeparator: { $0 == " " || $0 == "." }).last
+            return port != nil
+        }
+        guard let port else { throw Failure(description: "no driver: \(driver.outputSoFar) \(driver.errorsSoFar)") }
+        let profile = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
+        let words = [
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+            "--window-size=1280,1000", "--user-data-dir=\(profile.path)",
+        ]
+        let options: [String: Any] = [
+            "goog:chromeOptions": ["binary": "/usr/bin/chromium", "args": words],
+            "goog:loggingPrefs": ["browser": "ALL", "performance": "ALL"],
+        ]
+        let base = "http://127.0.0.1:\(port)/session"
+        let answer = try await self.ask("POST", base, ["capabilities": ["alwaysMatch": options]])
+        guard let id = (answer as? [String: Any])?["sessionId"] as? String else {
+            driver.signal(SIGTERM)
+            throw Failure(description: "no session: \(answer)")
+        }
+        return Browser(driver: driver, session: "\(base)/\(id)", profile: profile)
+    }
+
+    /// Ends the browser and its driver.
+    public func close() async {
+        _ = try? await Browser.ask("DELETE", self.session, [:])
+        self.driver.signal(SIGTERM)
+        _ = await self.driver.finish(within: .seconds(10))
+        try? FileManager.default.removeItem(at: self.profile)
+    }
+
+    /// Loads a page.
+    public func go(_ url: String) async throws { _ = try await self.ask("POST", "url", ["url": url]) }
+
+    /// Runs a script's body in the page, and gives what it returns as text.
+    public func text(_ script: String) async throws -> String {
+        let value = try await self.ask("POST", "execute/sync", ["script": "return String(\(script))", "args": [Any]()])
+        return value as? String ?? ""
+    }
+
+    /// True where the expression is, within some seconds.
+    public func shows(_ expression: String, within limit: Duration = .seconds(10)) async throws -> Bool {
+        try await eventually(within: limit) { try await self.text(expression) == "true" }
+    }
+
+    /// Sends a command of the developer tools' protocol; `parameters` is a JSON object.
+    public func command(_ name: String, _ parameters: String) async throws {
+        let object = try JSONSerialization.jsonObject(with: Data(parameters.utf8))
+        _ = try await self.ask("POST", "goog/cdp/execute", ["cmd": name, "params": object])
+    }
+
+    /// Presses the tabulator key.
+    public func pressTabulator() async throws {
+        let presses = ["keyDown", "keyUp"].map { ["type": $0, "value": "\u{E004}"] }
+        let keyboard: [String: Any] = ["type": "key", "id": "keyboard", "actions": presses]
+        _ = try await self.ask("POST", "actions", ["actions": [keyboard]])
+    }
+
+    /// What a log has taken down since it was last read.
+    public func read(_ log: Log) async throws -> [String] {
+        let entries = try await self.ask("POST", "se/log", ["type": log.rawValue]) as? [[String: Any]] ?? []
+        return entries.compactMap { $0["message"] as? String }
+    }
+
+    /// The URLs that were asked for since the log was last read.
+    public func requestedURLs() async throws -> [String] {
+        try await self.read(.protocolEvents).compactMap { text in
+            let entry = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+            let message = entry?["message"] as? [String: Any]
+            guard message?["method"] as? String == "Network.requestWillBeSent" else { return nil }
+            let request = (message?["params"] as? [String: Any])?["request"] as? [String: Any]
+            return request?["url"] as? String
+        }
+    }
+
+    /// A picture of the page as PNG.
+    public func picture() async throws -> [UInt8] {
+        let text = try await Browser.ask("GET", "\(self.session)/screenshot", nil) as? String ?? ""
+        return Data(base64Encoded: text).map { Array($0) } ?? []
+    }
+
+    private func ask(_ method: String, _ path: String, _ body: [String: Any]) async throws -> Any {
+        try await Browser.ask(method, "\(self.session)/\(path)", body)
+    }
+
+    private static func ask(_ method: String, _ url: String, _ body: [String: Any]?) async throws -> Any {
+        var words = ["curl", "-sS", "-m", "60", "-X", method, url]
+        if let body {
+            let text = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+            words += ["-H", "Content-Type: application/json", "--data-raw", text]
+        }
+        let output = try await Program.run(words, limit: .seconds(70))
+        let answer = try? JSONSerialization.jsonObject(with: Data(output.output.utf8)) as? [String: Any]
+        guard let value = answer?["value"] else {
+            throw Failure(description: "\(method) \(url): \(output.output) \(output.errors)")
+        }
+        if let error = (value as? [String: Any])?["error"] { throw Failure(description: "\(method) \(url): \(error)") }
+        return value
+    }
+}
