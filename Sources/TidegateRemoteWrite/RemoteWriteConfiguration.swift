@@ -57,11 +57,19 @@ package struct RemoteWriteConfiguration: Sendable {
             statuses: Set(300...399).union([429]).union(500...599))
     }
 
-    /// One request at a time, which waits for its path, and an empty retry budget for its tokens.
+    /// Gives a label to every series that has none of that name.
+    package mutating func label(_ name: String, _ value: String) {
+        self.labels.append(MetricSample.Label(name, value))
+    }
+
+    /// One request at a time, which waits for its path.
+    ///
+    /// A single request that backs off cannot storm its server, and needs no budget beside that.
     func session() throws(PolicyError) -> SessionConfiguration {
         try SessionConfiguration(
             maxConnectionsPerHost: 1, maxConnections: 1, proxy: self.proxy, tls: self.tls, retry: self.retry,
-            userAgent: self.userAgent, endedTasksKept: 0, circuit: .never, waitsOut: true)
+            budget: try RetryBudgetPolicy(retryCost: 0, connectCost: 0), userAgent: self.userAgent, endedTasksKept: 0,
+            circuit: .never, waitsOut: true)
     }
 
     /// The request that carries a body.

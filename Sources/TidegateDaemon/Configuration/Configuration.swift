@@ -6,6 +6,7 @@ package struct Configuration: Sendable, Hashable {
     package var transfers = Transfers()
     package var tasks: [ScheduledTask] = []
     package var journal = Journal()
+    package var remoteWrite = RemoteWrite()
 
     /// The built-in defaults.
     package init() {}

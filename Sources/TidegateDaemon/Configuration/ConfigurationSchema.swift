@@ -9,7 +9,8 @@ enum ConfigurationSchema {
         .section("journal", \.journal, Self.journal),
         .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks),
         .notAvailable("modules"), .notAvailable("probe_targets"), .notAvailable("probes"),
-        .notAvailable("remote_write"), .notAvailable("events"), .notAvailable("metrics"),
+        .section("remote_write", \.remoteWrite, Self.remoteWrite, check: Self.checkRemoteWrite),
+        .notAvailable("events"), .notAvailable("metrics"),
     ]
 
     // MARK: reachability
@@ -154,7 +155,7 @@ extension ValueKind<String> {
         }
     }
 
-    fileprivate static let url = ValueKind.text("a URL") { text throws(TextError) in
+    static let url = ValueKind.text("a URL") { text throws(TextError) in
         do throws(TaskError) {
             _ = try TaskRequest(url: text)
             return text
@@ -180,11 +181,10 @@ extension ValueKind<String> {
     }
 }
 
-extension Field where Section == ScheduledTask {
-    fileprivate static func headers(
-        _ key: String, _ place: Place<ScheduledTask, [ScheduledTask.Header]>
-    ) -> Field {
-        Field(key: key, isRequired: false) { task, node, problems in
+extension Field {
+    /// A key with header fields, each under its name.
+    static func headers(_ key: String, _ place: Place<Section, [ScheduledTask.Header]>) -> Field {
+        Field(key: key, isRequired: false) { section, node, problems in
             switch node.content {
             case .null: break
             case .scalar, .list: problems.add("expected names with their values, found \(node.words)", at: node)
@@ -194,7 +194,7 @@ extension Field where Section == ScheduledTask {
                         let value = try ValueKind<String>.text.parse(entry.value)
                         return try ScheduledTask.Header(parsing: "\(entry.key): \(value)")
                     }
-                    if let header { task[keyPath: place].append(header) }
+                    if let header { section[keyPath: place].append(header) }
                 }
             }
         }

@@ -57,12 +57,15 @@ package struct Daemon: Sendable {
         } catch {
             throw .resource(error.underlying)
         }
-        let services = Surroundings(monitor: monitor, journal: journal, log: log, time: time, logger: logger)
+        let services = Surroundings(
+            monitor: monitor, journal: journal, log: log, time: time, logger: logger,
+            watch: EndWatch(logger: logger))
         try await self.run(services)
     }
 
     private func run(_ surroundings: Surroundings) async throws(DaemonError) {
         let logger = surroundings.logger
+        defer { surroundings.watch.cancel() }
         do {
             try await self.services(surroundings).run()
         } catch let error as EndpointError {
@@ -91,10 +94,12 @@ package struct Daemon: Sendable {
         let log: LogService
         let time: any TimeSource
         let logger: Logger
+        let watch: EndWatch
     }
 
-    // Shut down in reverse: no turn begins, then nobody asks, then nothing moves, then nothing is left to log.
-    private func services(_ surroundings: Surroundings) -> ServiceGroup {
+    // Shut down in reverse: no command comes, no turn begins, then nobody asks, then nothing moves, then nothing is left
+    // to log.
+    private func services(_ surroundings: Surroundings) throws -> ServiceGroup {
         let (monitor, time, logger) = (surroundings.monitor, surroundings.time, surroundings.logger)
         let runner = TurnRunner(session: monitor.session, transfers: self.configuration.transfers, logger: logger)
         let bus = monitor.bus
@@ -103,27 +108,26 @@ package struct Daemon: Sendable {
         var endpoint = self.settings.endpoint
         endpoint.version = self.settings.version
         endpoint.targetNames = self.monitorConfiguration.targetNames
+        let server = Endpoint(
+            configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time)
         var services: [any Service] = [surroundings.log]
         if let journal = surroundings.journal { services.append(JournalService(journal: journal, bus: bus)) }
+        services += [MonitorService(monitor: monitor), EndpointService(endpoint: server, logger: logger)]
+        services += try RemoteWriteService.all(
+            self.configuration, self.settings, monitor: monitor, endpoint: server, time: time)
         services += [
-            MonitorService(monitor: monitor),
-            EndpointService(
-                endpoint: Endpoint(
-                    configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time),
-                logger: logger),
             ReloadService(
                 file: self.settings.configurationFile, started: self.configuration, scheduler: scheduler,
                 runner: runner, bus: bus, logger: logger),
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
-            StopService(bus: bus),
         ]
-        if surroundings.journal != nil {
-            services.insert(self.control(of: monitor, time, logger), at: services.count - 3)
-        }
+        // What the session has let go of for the next process must not be told as done to whoever asks for it.
+        if surroundings.journal != nil { services.append(self.control(of: monitor, time, logger)) }
+        services.append(StopService(bus: bus, watch: surroundings.watch))
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // What is still there a moment later is left by the watch; the group's own limit would trap.
         group.maximumGracefulShutdownDuration = .seconds(8)
-        group.maximumCancellationDuration = .seconds(1)
         return ServiceGroup(configuration: group)
     }
 

@@ -48,6 +48,7 @@ struct ReloadService: Service {
         var sections: [String] = []
         if old.reachability != new.reachability { sections.append("reachability") }
         if old.journal != new.journal { sections.append("journal") }
+        if old.remoteWrite != new.remoteWrite { sections.append("remote_write") }
         var fixed = new.transfers
         (fixed.retry, fixed.gate) = (old.transfers.retry, old.transfers.gate)
         if fixed != old.transfers { sections.append("transfers") }

@@ -68,6 +68,15 @@ struct Answers: Sendable {
     }
 
     private func exposition(_ order: ScrapeDesk.Order, inFlight: Int) -> [UInt8] {
+        let inputs = self.inputs(inFlight: inFlight)
+        let body = self.recorder.exposition(of: inputs, in: order.format, choice: FamilyChoice(names: order.names))
+        return order.isCompressed ? Gzip.compress(body) ?? body : body
+    }
+
+    /// The samples that a scrape would find now.
+    func samples(inFlight: Int) -> [MetricSample] { self.recorder.samples(of: self.inputs(inFlight: inFlight)) }
+
+    private func inputs(inFlight: Int) -> ScrapeInputs {
         var statistics = self.bus.statistics()
         statistics[.sse]?.add(self.history.statistics)
         let subscribers = statistics.map { kind, statistics in
@@ -75,12 +84,10 @@ struct Answers: Sendable {
                 label: kind.label, queued: statistics.queued, capacity: statistics.capacity, dropped: statistics.dropped
             )
         }
-        let inputs = ScrapeInputs(
+        return ScrapeInputs(
             now: self.time.monotonic(), status: self.view.status(), targetNames: self.configuration.targetNames,
             session: self.view.sessionStatistics(), subscribers: subscribers.sorted { $0.label < $1.label },
             process: ProcessReader(time: self.time).sample(), requestsInFlight: inFlight)
-        let body = self.recorder.exposition(of: inputs, in: order.format, choice: FamilyChoice(names: order.names))
-        return order.isCompressed ? Gzip.compress(body) ?? body : body
     }
 
     private func page() -> Answer {

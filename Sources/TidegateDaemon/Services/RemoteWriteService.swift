@@ -1,0 +1,97 @@
+internal import Glibc
+internal import ServiceLifecycle
+internal import Tidegate
+internal import TidegateEndpoint
+internal import TidegateModel
+internal import TidegateRemoteWrite
+
+/// Sends samples to a receiver for as long as the daemon runs; what is left waits on the disk for the next start.
+struct RemoteWriteService: Service {
+    let writer: RemoteWriter
+
+    /// The service, where the configuration names a receiver.
+    static func all(
+        _ configuration: Configuration, _ settings: DaemonSettings, monitor: Monitor, endpoint: Endpoint,
+        time: any TimeSource
+    ) throws -> [any Service] {
+        guard let configuration = try configuration.remoteWriteConfiguration(settings: settings) else { return [] }
+        return [try RemoteWriteService(configuration, monitor: monitor, endpoint: endpoint, time: time)]
+    }
+
+    /// Begins to send what `endpoint` would show to a scrape.
+    private init(
+        _ configuration: RemoteWriteConfiguration, monitor: Monitor, endpoint: Endpoint, time: any TimeSource
+    ) throws(TaskError) {
+        let bus = monitor.bus
+        self.writer = try RemoteWriter(
+            configuration,
+            surroundings: .init(
+                paths: monitor.reachability, resolver: Monitor.systemResolver(time: time), time: time,
+                collect: { endpoint.samples() }, onEvent: { bus.publish(.daemon(.remoteWrite($0))) }))
+    }
+
+    func run() async throws {
+        // Before the monitor stops, so that the last samples are those of a monitor that lives.
+        try? await gracefulShutdown()
+        await self.writer.stop()
+    }
+}
+
+extension Configuration {
+    /// What the writer is told; nil where nothing is to be sent.
+    func remoteWriteConfiguration(settings: DaemonSettings) throws(PolicyError) -> RemoteWriteConfiguration? {
+        let section = self.remoteWrite
+        guard let url = section.url else { return nil }
+        var configuration = try RemoteWriteConfiguration(
+            url: url, directory: "\(settings.stateDirectory)/remote-write")
+        if let buffer = section.buffer { configuration.bound = buffer.bytes }
+        if let interval = section.interval { configuration.interval = interval }
+        for label in section.allLabels { configuration.label(label.name, label.value) }
+        configuration.userAgent = "tidegate/\(settings.version)"
+        configuration.proxy = self.transfers.proxy
+        configuration.tls = try TLSPolicy(caFile: section.certificateFile ?? self.transfers.certificateFile)
+        configuration.secrets = { section.secrets }
+        return configuration
+    }
+}
+
+extension Configuration.RemoteWrite {
+    /// The labels, with those that a scrape would add: who sends is to be seen, and which of many.
+    fileprivate var allLabels: [Label] {
+        let named = Set(self.labels.map(\.name))
+        let usual = [Label(name: "job", value: "tidegate"), Label(name: "instance", value: Self.hostName)]
+        return self.labels + usual.filter { !named.contains($0.name) }
+    }
+
+    private static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
+        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Read now, so that a rotated secret is sent.
+    fileprivate var secrets: Result<RemoteWriteConfiguration.Secrets, TaskError> {
+        var secrets = RemoteWriteConfiguration.Secrets(headers: self.headers.map { HeaderField($0.name, $0.value) })
+        do throws(TaskError) {
+            if let user = self.user, let file = self.passwordFile {
+                secrets.credentials = Credentials(user: user, password: try Self.secret(in: file))
+            }
+            if let file = self.tokenFile {
+                secrets.headers.append(HeaderField("Authorization", "Bearer \(try Self.secret(in: file))"))
+            }
+            return .success(secrets)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func secret(in file: String) throws(TaskError) -> String {
+        do {
+            let text = try TextFile.read(file, atMost: 1 << 16)
+            guard let end = text.lastIndex(where: { !$0.isNewline }) else { throw TextError("is empty") }
+            return String(text[...end])
+        } catch {
+            throw TaskError(reason: .fileError, underlying: "\(file): \(error)")
+        }
+    }
+}
