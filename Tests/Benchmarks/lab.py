@@ -179,14 +179,14 @@ def call(*words):
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
 
-def nginx(path, listen, rate="0", wrap=lambda *words: list(words)):
+def nginx(path, listen, rate="0", wrap=lambda *words: list(words), connections=4096):
     """nginx with one worker over the files below `path`; `rate` is bytes a second per connection."""
     temporary = " ".join(
         f"{kind}_temp_path {path}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     limit = "" if rate == "0" else f"limit_rate {rate};"
     (path / "nginx.conf").write_text(
         f"daemon off; worker_processes 1; user root; pid {path}/nginx.pid; error_log {path}/nginx.err;\n"
-        "events { worker_connections 4096; }\n"
+        f"worker_rlimit_nofile {connections * 2}; events {{ worker_connections {connections}; }}\n"
         f"http {{ access_log off; {temporary} keepalive_requests 100000000; sendfile on; tcp_nopush on;\n"
         f"  server {{ listen {listen}; root {path}; {limit}\n"
         "    location = /small { default_type text/plain; return 200 'thirty-four bytes of plain answer'; } } }\n")

@@ -22,6 +22,9 @@ struct TidegateBench {
         case "waiting":
             guard words.count == 4, let count = Int(words[2]), let seconds = Int(words[3]) else { throw Usage() }
             try await Waiting(url: words[1], count: count, seconds: seconds).run()
+        case "slow":
+            guard words.count == 3, let count = Int(words[2]), count > 0 else { throw Usage() }
+            try await Slow(url: words[1], count: count).run()
         case "journal":
             guard words.count == 3, let count = Int(words[2]), count >= 100 else { throw Usage() }
             try await JournalCommits(directory: words[1], count: count).run()
@@ -34,6 +37,6 @@ struct TidegateBench {
 struct Usage: Error, CustomStringConvertible {
     let description = """
         TidegateBench gets URL COUNT IN-FLIGHT | gate ADDRESS | watch | targets COUNT | suspended COUNT \
-        | waiting URL COUNT SECONDS | journal DIRECTORY COUNT
+        | waiting URL COUNT SECONDS | slow URL COUNT | journal DIRECTORY COUNT
         """
 }

@@ -1,0 +1,25 @@
+import Glibc
+import Tidegate
+
+/// Transfers that go on for long: starts them, says so, and waits to be ended.
+struct Slow {
+    let url: String
+    let count: Int
+
+    func run() async throws {
+        let monitor = try Monitor(
+            MonitorConfiguration(
+                session: try SessionConfiguration(maxConnectionsPerHost: self.count, maxConnections: self.count)))
+        _ = await monitor.reachability.firstStatus(within: .seconds(5))
+        var request = try TaskRequest(url: self.url)
+        request.destination = .discard
+        let tasks = (0..<self.count).map { _ in monitor.session.task(request) }
+        for task in tasks { task.resume() }
+        // Each has its answer's head once bytes come.
+        while tasks.contains(where: { $0.response == nil }) { try await Task.sleep(for: .milliseconds(100)) }
+        print("ready")
+        fflush(stdout)
+        try await Task.sleep(for: .seconds(600))
+        await monitor.stop()
+    }
+}
