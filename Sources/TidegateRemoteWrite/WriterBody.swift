@@ -35,6 +35,7 @@ final class WriterBody: LoopBody {
     private var ledger: SeriesLedger
     private var nextSequence: UInt64 = 1
     private var due: MonotonicTime
+    private var isOver = false
 
     init(loop: Loop, tools: Tools) {
         self.loop = loop
@@ -52,6 +53,7 @@ final class WriterBody: LoopBody {
         case .ended(let outcome): self.feed(.ended(outcome))
         case .stop(let done):
             self.collect()
+            self.isOver = true
             self.feed(.stop)
             done()
         }
@@ -60,6 +62,8 @@ final class WriterBody: LoopBody {
     func timerFired(_ token: UInt64) {
         switch Alarm(rawValue: token) {
         case .collect:
+            // The session may take a while to end: nobody would count what is taken meanwhile.
+            guard !self.isOver else { return }
             self.collect()
             self.scheduleCollection()
         case .rest: self.feed(.rested)
