@@ -1,7 +1,6 @@
-import Glibc
 import Tidegate
 
-/// Transfers that go on for long: starts them, says so, and waits to be ended.
+/// Transfers that go on for long: starts them, and waits to be ended.
 struct Slow {
     let url: String
     let count: Int
@@ -15,10 +14,6 @@ struct Slow {
         request.destination = .discard
         let tasks = (0..<self.count).map { _ in monitor.session.task(request) }
         for task in tasks { task.resume() }
-        // Each has its answer's head once bytes come.
-        while tasks.contains(where: { $0.response == nil }) { try await Task.sleep(for: .milliseconds(100)) }
-        print("ready")
-        fflush(stdout)
         try await Task.sleep(for: .seconds(600))
         await monitor.stop()
     }
