@@ -120,6 +120,7 @@ struct FetchPlan: Sendable {
         do {
             var request = try TaskRequest(
                 url: url, method: options.request.method ?? body.method, headers: headers, body: body.body)
+            request.sha256 = try options.sha256.map { try OptionText.digest($0, of: "--sha256") }
             request.connectTimeout = values.connectTimeout
             request.deadline = values.deadline
             request.maxRedirects = options.request.maxRedirs
@@ -162,7 +163,9 @@ struct FetchPlan: Sendable {
                 retry: try RetryPolicy(attempts: values.attempts, maxElapsed: values.retryMaxTime),
                 gate: values.require.isEmpty
                     ? .open : try GatePolicy(require: values.require, patience: values.patience),
-                userAgent: "tidegate/\(Release.version)", endedTasksKept: 0)
+                userAgent: "tidegate/\(Release.version)", endedTasksKept: 0,
+                // Whoever asked is waiting; the number of tries is bound already.
+                circuit: .never)
         } catch {
             throw ValidationError("--\(error)")
         }

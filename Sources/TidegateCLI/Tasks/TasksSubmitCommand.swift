@@ -39,6 +39,10 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Put this file.", valueName: "file"))
     var uploadFile: String?
 
+    @Option(
+        name: .customLong("sha256"), help: ArgumentHelp("Fail unless the body's SHA-256 is this.", valueName: "hex"))
+    var sha256: String?
+
     @Option(help: ArgumentHelp("Your own name for the task, which makes the command repeatable.", valueName: "key"))
     var key: String?
 
@@ -94,6 +98,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             submission.body = self.data
             submission.bodyFile = try self.uploadFile.map(self.absolute)
             submission.key = self.key
+            submission.sha256 = self.sha256
             submission.onDuplicate = self.onDuplicate
             submission.priority = self.priority
             submission.retries = self.retry

@@ -54,7 +54,7 @@ extension Configuration.Transfers {
             tls: try TLSPolicy(caFile: self.certificateFile), retry: try self.retry.policy(),
             budget: try self.budget.policy(),
             gate: try GatePolicy(require: self.gate.require ?? [.routed], patience: self.gate.patience?.duration),
-            userAgent: "tidegate/\(version)")
+            userAgent: "tidegate/\(version)", waitsOut: true)
     }
 }
 

@@ -110,6 +110,8 @@ package struct ScheduledTask: Sendable, Hashable {
     package var jitter = 0.1
     package var download: String?
     package var mode: UInt16?
+    /// What the body's SHA-256 has to be, in 64 hexadecimal digits.
+    package var sha256: String?
     package var timeout: DurationText?
     package var require: [Requirement]?
     package var retry = Configuration.Retry()

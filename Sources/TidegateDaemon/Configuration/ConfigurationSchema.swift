@@ -82,7 +82,8 @@ enum ConfigurationSchema {
         .value("every", \.every, .duration(atLeast: .seconds(1)), isRequired: true),
         .value("jitter", \.jitter, .percentage), .value("download", \.download, .absolutePath),
         .value("mode", \.mode, .fileMode), .value("timeout", \.timeout, .limit),
-        .list("require", \.require, .requirement), .section("retry", \.retry, Self.retry), .notAvailable("sha256"),
+        .list("require", \.require, .requirement), .section("retry", \.retry, Self.retry),
+        .value("sha256", \.sha256, .digest),
     ]
 
     // MARK: what no single key can tell
@@ -162,6 +163,13 @@ extension ValueKind<String> {
         } catch {
             throw TextError(error.underlying)
         }
+    }
+
+    fileprivate static let digest = ValueKind.text("a SHA-256") { text throws(TextError) in
+        guard let digest = ContentDigest(text) else {
+            throw TextError("\"\(text)\" is not a SHA-256 of 64 hexadecimal digits")
+        }
+        return digest.description
     }
 
     fileprivate static let checkURL = ValueKind.text("a URL") { text throws(TextError) in

@@ -16,6 +16,7 @@ extension TaskSubmission {
             request.isMarkedIdempotent = self.idempotent ?? false
             request.deadline = try self.seconds(self.deadlineSeconds, "deadlineSeconds")
             request.gate = try self.gate()
+            request.sha256 = try self.digest()
             if let retries = self.retries { request.retry = try self.retryPolicy(retries) }
             return request
         } catch let refusal as ControlRefusal {
@@ -59,6 +60,14 @@ extension TaskSubmission {
             throw TextError("\"\(text)\" is not a file mode: write one like \"0640\"")
         }
         return .file(output, permissions: mode)
+    }
+
+    private func digest() throws(TextError) -> ContentDigest? {
+        guard let text = self.sha256 else { return nil }
+        guard let digest = ContentDigest(text) else {
+            throw TextError("\"sha256\": \"\(text)\" is not a SHA-256 of 64 hexadecimal digits")
+        }
+        return digest
     }
 
     private func gate() throws -> GatePolicy? {

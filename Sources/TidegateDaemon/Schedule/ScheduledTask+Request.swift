@@ -15,6 +15,7 @@ extension ScheduledTask {
             request.destination =
                 self.download.map { .file($0, permissions: self.mode, continues: true) } ?? .discard
             request.attemptTimeout = self.timeout?.duration
+            request.sha256 = self.sha256.flatMap { ContentDigest($0) }
             request.retry = try self.retryPolicy(under: transfers)
             request.gate = try self.gatePolicy(under: transfers)
             return request

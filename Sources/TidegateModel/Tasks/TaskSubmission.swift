@@ -14,6 +14,8 @@ public struct TaskSubmission: Sendable, Hashable, Codable {
     public var output: String?
     /// The file's permissions in octal digits, such as `0640`.
     public var mode: String?
+    /// What the body's SHA-256 has to be, in 64 hexadecimal digits.
+    public var sha256: String?
     /// A name to be known by in lists.
     public var name: String?
     /// The caller's own name for the task, which makes the submission repeatable.
@@ -40,7 +42,7 @@ public struct TaskSubmission: Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case url, method, headers, body, bodyFile, output, mode, name, key, onDuplicate, priority, suspended, idempotent,
-            require, patienceSeconds, deadlineSeconds, retries
+            require, patienceSeconds, deadlineSeconds, retries, sha256
     }
 
     /// The members that the object may have.
