@@ -53,6 +53,8 @@ struct BrowserTests {
             #expect(try await browser.shows("\(Self.level) === 'No network'", within: .seconds(1)))
             #expect(try await browser.text("document.querySelector('.ladder .bad em').textContent") == "no carrier")
             #expect(try await browser.text("document.title") == "No network – Tidegate")
+            let colours = "['h1', 'body'].map(name => getComputedStyle(document.querySelector(name)).color)"
+            #expect(try await browser.text("new Set(\(colours)).size") == "1", "bad news are not pale")
             #expect(
                 try await browser.text("document.querySelector('#news').textContent.includes('No network')") == "true")
             let progress = TransferProgress(receivedWire: 750, expected: 1000, attempt: 1)

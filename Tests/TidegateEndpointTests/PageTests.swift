@@ -89,7 +89,7 @@ import TidegateTestKit
         self.fixture.view.change { $0.tasks = many + [waiting, .example(name: "moving")] }
         let html = await self.html
         #expect(html.contains("<small>1 running, 1 waiting, 1000 over</small>"))
-        #expect(html.contains("And 962 more"))
+        #expect(html.contains("And 992 more"))
         #expect(html.contains("waits: eth0 has no carrier"))
         let places = try ["moving", "waiting", "over"].map { try #require(html.range(of: "<b>\($0)</b>")).lowerBound }
         #expect(places == places.sorted())
@@ -101,7 +101,7 @@ import TidegateTestKit
         let html = await self.html
         for words in [
             "gave up, connect failed <span class=\"party party-mine\">this host</span>",
-            "GET http://10.0.0.1/file: done, 2.0 KiB in 0 s",
+            "GET http://10.0.0.1/file: done, 2.0 KiB in 800 ms",
             "attempt 1, http status: status 503 <span class=\"party party-theirs\">the other side</span>",
         ] {
             #expect(html.contains(words), "\(words)")

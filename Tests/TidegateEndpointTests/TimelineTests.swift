@@ -104,5 +104,6 @@ import TidegateTestKit
         ])
     func words(_ seconds: Int, _ words: String) {
         #expect(Duration.seconds(seconds).words == words)
+        #expect(Duration.milliseconds(80).words == "80 ms")
     }
 }

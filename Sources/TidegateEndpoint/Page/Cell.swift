@@ -10,7 +10,7 @@ enum Cell {
 
     var html: String {
         switch self {
-        case .text(let text): text.flatMap { $0.isEmpty ? nil : HTML.escaped($0) } ?? "<span class=\"none\">–</span>"
+        case .text(let text): text.flatMap { $0.isEmpty ? nil : HTML.escaped($0) } ?? "<span class=\"empty\">–</span>"
         case .good(let text): "<span class=\"good\">\(HTML.escaped(text))</span>"
         case .wait(let text): "<span class=\"wait\">\(HTML.escaped(text))</span>"
         case .bad(let text): "<span class=\"bad\">\(HTML.escaped(text))</span>"

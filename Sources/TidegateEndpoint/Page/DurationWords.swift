@@ -1,8 +1,9 @@
 internal import TidegateModel
 
 extension Duration {
-    /// The duration for people, in its two largest units: `4 s`, `2 min 10 s`, `3 h`, `5 d 2 h`.
+    /// The duration for people, in its two largest units: `80 ms`, `4 s`, `2 min 10 s`, `3 h`, `5 d 2 h`.
     var words: String {
+        if self > .zero, self < .seconds(1) { return "\(self.wholeNanoseconds / 1_000_000) ms" }
         let seconds = max(0, self.components.seconds)
         let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")] as [(Int64, String)]
         guard let first = units.firstIndex(where: { seconds >= $0.0 }) else { return "0 s" }

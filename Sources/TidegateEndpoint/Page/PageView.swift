@@ -16,7 +16,7 @@ struct PageView {
     /// Nothing is loaded from anywhere; the one style sheet and the one script are known by their hashes.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-uNd/AyGEHec4o2AtDXbTlPQX3IXANq+bvLmwAhaaBo0='",
-        "style-src 'sha256-kzCz6Qv/9EXNyGXtMw/ot/kyOOVl65VvpcS3lCL0jU0='", "connect-src 'self'", "img-src data:",
+        "style-src 'sha256-dmdpzCXxz0+IEDkN00XiBizaWaalvIN1k30jdUH0W48='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
@@ -72,12 +72,12 @@ struct PageView {
                 .text(entry.verdict.reason?.words ?? entry.verdict.path?.words),
             ]
         }
-        guard !rows.isEmpty else { return "<p class=\"none\">No targets are configured.</p>" }
+        guard !rows.isEmpty else { return "<p class=\"empty\">No targets are configured.</p>" }
         return self.table(["Target", "Level", "Why or how"], rows)
     }
 
     private func table(_ heads: [String], _ rows: [[Cell]]) -> String {
-        guard !rows.isEmpty else { return "<p class=\"none\">None.</p>" }
+        guard !rows.isEmpty else { return "<p class=\"empty\">None.</p>" }
         let head = heads.map { "<th scope=\"col\">\($0)</th>" }.joined()
         let body = rows.map { row in
             let cells = zip(heads, row).map { "<td data-head=\"\($0)\">\($1.html)</td>" }.joined()
@@ -89,7 +89,7 @@ struct PageView {
     // MARK: Events
 
     private var eventList: String {
-        guard !self.events.isEmpty else { return "<p class=\"none\">Nothing has happened yet.</p>" }
+        guard !self.events.isEmpty else { return "<p class=\"empty\">Nothing has happened yet.</p>" }
         let names = Dictionary(self.tasks.map { ($0.id, self.name(of: $0)) }) { first, _ in first }
         let lines = self.events.reversed().map { event in
             let words = EventWords(event, redaction: self.configuration.redaction) {

@@ -7,6 +7,8 @@ struct TaskRows {
 
     /// More rows than this nobody reads, and a browser would choke on.
     static let limit = 40
+    /// More of what is over would hide what is not.
+    static let overLimit = 8
 
     /// One figure for each state that there is: `2 running, 1 waiting`.
     var summary: String {
@@ -21,11 +23,11 @@ struct TaskRows {
     }
 
     var html: String {
-        guard !self.tasks.isEmpty else { return "<p class=\"none\">No tasks yet.</p>" }
+        guard !self.tasks.isEmpty else { return "<p class=\"empty\">No tasks yet.</p>" }
         let shown = self.shown
         let rest = self.tasks.count - shown.count
         let more =
-            rest > 0 ? "<p class=\"none\">And \(rest) more: <a href=\"/api/v1/tasks\">all as JSON</a>.</p>" : ""
+            rest > 0 ? "<p class=\"empty\">And \(rest) more: <a href=\"/api/v1/tasks\">all as JSON</a>.</p>" : ""
         return """
             <table class="tasks"><thead><tr><th scope="col">Task</th><th scope="col">State</th>\
             <th scope="col">Progress</th></tr></thead><tbody>\(shown.map(self.row).joined())</tbody></table>\(more)
@@ -35,7 +37,7 @@ struct TaskRows {
     private var shown: [TaskInfo] {
         let order: [TaskState.Name] = [.running, .waiting, .suspended]
         let living = order.flatMap { name in self.tasks.lazy.filter { $0.state.name == name }.prefix(TaskRows.limit) }
-        let over = self.tasks.reversed().lazy.filter { $0.state.name == .completed }.prefix(TaskRows.limit)
+        let over = self.tasks.reversed().lazy.filter { $0.state.name == .completed }.prefix(TaskRows.overLimit)
         return Array((living + over).prefix(TaskRows.limit))
     }
 
@@ -70,7 +72,9 @@ extension TaskInfo {
     fileprivate var progressHTML: String {
         let isUpload = self.kind == .upload && self.progress.expectedSent != nil
         let fraction = isUpload ? self.progress.fractionSent : self.progress.fraction
-        let words = HTML.escaped(isUpload ? self.progress.sentWords : self.progress.words)
+        let here = self.state.name == .completed ? self.progress.wordsOfEnd : self.progress.words
+        let isUntouched = here == TransferProgress.size(0)
+        let words = HTML.escaped(isUpload ? self.progress.sentWords : isUntouched ? "–" : here)
         guard let fraction, self.state.name != .completed else { return "<span class=\"bytes\">\(words)</span>" }
         let percent = Int((fraction * 100).rounded(.down))
         return """
@@ -81,6 +85,11 @@ extension TaskInfo {
 }
 
 extension TransferProgress {
+    fileprivate var wordsOfEnd: String {
+        let here = self.offset + self.receivedWire
+        return self.expected.map { $0 <= here } ?? true ? TransferProgress.size(here) : self.words
+    }
+
     fileprivate var sentWords: String {
         let sent = TransferProgress.size(self.sent)
         return self.expectedSent.map { "\(sent) of \(TransferProgress.size($0)) sent" } ?? "\(sent) sent"

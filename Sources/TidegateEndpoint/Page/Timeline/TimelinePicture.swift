@@ -73,6 +73,10 @@ struct TimelinePicture {
         let columns = self.columns
         let highest = max(1, columns.map { $0.reduce(0, +) }.max() ?? 1)
         let step = Self.size.width / Double(max(1, columns.count))
+        // The last slice is not over: what is not yet there of it sticks out, and is cut off.
+        let slice = Timeline.sliceLength.inSeconds
+        let passed = Double(self.now.nanoseconds) / 1e9
+        let ahead = (slice - passed.truncatingRemainder(dividingBy: slice)) / self.window.inSeconds * Self.size.width
         // A single failure must be seen, and not fill the picture.
         let unit = min(Self.size.bars / Double(highest), 18)
         return columns.enumerated().map { number, column in
@@ -80,7 +84,7 @@ struct TimelinePicture {
             return zip(Party.allCases, column).filter { $0.1 > 0 }.map { party, count in
                 let height = max(3, unit * Double(count))
                 top -= height
-                let box = self.box(Double(number) * step + 1, max(0, top), step - 2, height)
+                let box = self.box(Double(number) * step + 1 + ahead, max(0, top), step - 2, height)
                 return "<rect class=\"party-\(party.rawValue)\" \(box)/>"
             }.joined()
         }.joined()
@@ -119,7 +123,7 @@ struct TimelinePicture {
             "<li><i class=\"party-\(entry.party.rawValue)\"></i>\(HTML.escaped(entry.party.words)) "
                 + "<b>\(entry.count)</b></li>"
         }
-        return entries.isEmpty ? "<li class=\"none\">No failed requests.</li>" : entries.joined()
+        return entries.isEmpty ? "<li class=\"empty\">No failed requests.</li>" : entries.joined()
     }
 
     private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> String {
