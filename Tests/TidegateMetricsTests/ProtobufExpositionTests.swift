@@ -58,7 +58,7 @@ import TidegateTestKit
     func choice() throws {
         let empty = Fixture()
         let all = try ProtobufMessage.stream(empty.recorder.exposition(of: empty.inputs, in: .protobuf))
-        #expect(!all.contains { $0.strings(1) == ["tidegate_task_failures_total"] })
+        #expect(!all.contains { $0.strings(1) == ["tidegate_request_attempts_total"] })
         #expect(all.allSatisfy { !$0.messages(4).isEmpty })
         for name in ["tidegate_task_resumes", "tidegate_task_resumes_total"] {
             let chosen = empty.recorder.exposition(

@@ -11,7 +11,11 @@ struct ReachabilityRecorder: Sendable {
     init(_ registry: Registry, start: MonotonicTime) {
         ReachabilityCollector.registerLevels(in: registry)
         self.levels = registry.adding(LevelSecondsFamily(Catalogue.levelSeconds, start: start))
-        self.transitions = registry.adding(TableFamily(Catalogue.transitions))
+        // All from the start, as the first change of a series that comes with it would go unseen.
+        let changes = Level.allCases.flatMap { from in
+            Level.allCases.compactMap { $0 == from ? nil : Two(from, $0) }
+        }
+        self.transitions = registry.adding(TableFamily(Catalogue.transitions, from: changes))
         self.lastTransition = registry.gauge(Catalogue.lastTransition)
         ReachabilityCollector.registerPaths(in: registry)
         ReachabilityCollector.registerLinks(in: registry)

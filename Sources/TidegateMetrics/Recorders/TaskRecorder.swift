@@ -28,7 +28,7 @@ struct TaskRecorder: Sendable {
         self.holds = registry.adding(DenseFamily(Catalogue.taskHolds))
         let outcomes = TaskKind.allCases.flatMap { kind in TaskOutcome.allCases.map { Two(kind, $0) } }
         self.completions = registry.adding(TableFamily(Catalogue.taskCompletions, from: outcomes))
-        self.failures = registry.adding(TableFamily(Catalogue.taskFailures))
+        self.failures = registry.adding(TableFamily(Catalogue.taskFailures, from: TaskRecorder.likelyFailures))
         self.durations = registry.adding(TableFamily(Catalogue.taskDuration))
         registry.collect(Catalogue.stalledTasks) { inputs, samples in samples.add(value: inputs.session.stalled) }
         registry.collect(Catalogue.oldestTaskStart) { inputs, samples in
@@ -36,6 +36,18 @@ struct TaskRecorder: Sendable {
                 if let start = inputs.session.oldestStart[state] { samples.add(state.label, value: start.seconds) }
             }
         }
+    }
+
+    // A series that is born at 1 grows by nothing in Prometheus's eyes: the first failure would be seen by nobody.
+    private static var likelyFailures: [Two<TaskFailure, Party>] {
+        let wire: [TaskFailure] = [.connectFailed, .timedOut, .stalled, .reset, .retriesExhausted, .deadlineExceeded]
+        let ours: [TaskFailure] = [.gateTimeout, .invalidRequest, .fileError, .diskFull]
+        let answers: [TaskFailure] = [.httpStatus, .tlsFailed, .protocolError, .truncated, .outcomeUnknown]
+        return wire.flatMap { failure in
+            [.mine, .gateway, .upstream, .path, .theirs, .unknown].map { Two(failure, $0) }
+        }
+            + [Party.mine, .resolver, .theirs].map { Two(.resolveFailed, $0) } + ours.map { Two($0, .mine) }
+            + answers.flatMap { [Two($0, .mine), Two($0, .theirs)] }
     }
 
     func created(_ kind: TaskKind) { self.submissions[kind].add() }
