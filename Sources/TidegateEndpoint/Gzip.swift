@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// Compresses answers (RFC 1952), at the level where an exposition shrinks tenfold in a fraction of a millisecond.
+/// Compresses answers (RFC 1952), at the level where an exposition shrinks to a fraction in a moment.
 enum Gzip {
     private static let level: Int32 = 1
     /// What compressed bytes begin with.

@@ -25,7 +25,7 @@ import Testing
             func names(_ cell: String) -> [String] {
                 cell.split(separator: ",").map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " `")) }
             }
-            let ours = names(cells[3]).map { $0.hasPrefix("C") || $0 == "Tidegate" ? $0 : "Tidegate\($0)" }
+            let ours = names(cells[3]).map { Self.isSeam($0) || $0 == "Tidegate" ? $0 : "Tidegate\($0)" }
             for target in names(cells[1]) {
                 rows[target] = Row(ours: Set(ours), outside: Set(names(cells[4])))
             }
@@ -41,6 +41,11 @@ import Testing
             }
             return words[(position + 1)...].last.map { String($0.split(separator: ".")[0]) }
         }
+    }
+
+    // CLinux is a seam, Control a target of ours.
+    private static func isSeam(_ name: String) -> Bool {
+        name.hasPrefix("C") && name.dropFirst().first?.isUppercase == true
     }
 
     @Test("An arrow that is not in the table does not exist")

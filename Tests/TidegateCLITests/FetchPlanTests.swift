@@ -139,7 +139,7 @@ import TidegateDaemon
             ),
             (
                 ["http://a/x", "--require", "wifi"],
-                "--require: \"wifi\" is not one of none, routed, unmetered, interface:NAME"
+                "--require: \"wifi\" is not one of none, routed, online, unmetered, interface:NAME"
             ),
             (["http://a/x", "--require", "routed", "--no-gate"], "--no-gate and --require exclude each other"),
             (["http://a/x", "-H", "nonsense"], "-H: \"nonsense\" is not a header: write it as 'Name: value'"),

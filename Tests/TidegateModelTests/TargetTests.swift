@@ -26,7 +26,12 @@ import TidegateModel
             ("[::1", "\"[::1\" opens a bracket and never closes it"),
             ("[10.0.0.1]:1", "\"10.0.0.1\" is not an IPv6 address"),
             ("[::1]x", "\"x\" after the bracket in \"[::1]x\" is not a port"),
-            ("a b", "\"a b\" is not a host name"), ("bücher.example", "\"bücher.example\" is not a host name"),
+            ("a b", "\"a b\" is not a host name"),
+            (
+                "bücher.example",
+                "\"bücher.example\" has letters beyond ASCII: write the name in its encoded form, "
+                    + "which begins with xn--"
+            ),
             ("-a.example", "\"-a.example\" is not a host name"), ("1.2.3", "\"1.2.3\" is not an IPv4 address"),
         ])
     func refuses(_ text: String, _ message: String) {

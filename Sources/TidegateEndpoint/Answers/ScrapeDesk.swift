@@ -14,15 +14,19 @@ final class ScrapeDesk: Sendable {
 
     /// The exposition that `make` gives, made here or by whoever asked a moment earlier.
     func exposition(_ order: Order, make: () -> [UInt8]) async -> [UInt8] {
-        let isFirst = self.waiting.withLock { waiting in
+        guard !self.begins(order) else { return self.finish(order, make()) }
+        let shared: [UInt8]? = await self.wait(for: order)
+        // It was finished between the two looks: then a new one is due.
+        return shared ?? self.finish(order, make())
+    }
+
+    /// True for who has to make it, and everybody else waits for; a call of ``finish(_:_:)`` has to follow.
+    func begins(_ order: Order) -> Bool {
+        self.waiting.withLock { waiting in
             guard waiting[order] == nil else { return false }
             waiting[order] = []
             return true
         }
-        guard !isFirst else { return self.finish(order, make()) }
-        let shared: [UInt8]? = await self.wait(for: order)
-        // It was finished between the two looks: then a new one is due.
-        return shared ?? self.finish(order, make())
     }
 
     /// How many wait for somebody else's exposition now.
@@ -40,7 +44,8 @@ final class ScrapeDesk: Sendable {
         return body.isEmpty ? nil : body
     }
 
-    private func finish(_ order: Order, _ body: [UInt8]) -> [UInt8] {
+    /// Hands over what was made to all who wait, and back.
+    func finish(_ order: Order, _ body: [UInt8]) -> [UInt8] {
         let others = self.waiting.withLock { $0.removeValue(forKey: order) } ?? []
         for other in others { other.resume(returning: body) }
         return body
