@@ -210,8 +210,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: house),
         .executableTarget(
-            name: "TidegateBench", dependencies: ["Tidegate", "TidegateJournal"], path: "Tests/Benchmarks/TidegateBench",
-            swiftSettings: house),
+            name: "TidegateBench", dependencies: ["Tidegate", "TidegateJournal"],
+            path: "Tests/Benchmarks/TidegateBench", swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]
 )

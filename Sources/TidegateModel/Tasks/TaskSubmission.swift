@@ -41,8 +41,8 @@ public struct TaskSubmission: Sendable, Hashable, Codable {
     public init(url: String) { self.url = url }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case url, method, headers, body, bodyFile, output, mode, name, key, onDuplicate, priority, suspended, idempotent,
-            require, patienceSeconds, deadlineSeconds, retries, sha256
+        case url, method, headers, body, bodyFile, output, mode, name, key, onDuplicate, priority, suspended
+        case idempotent, require, patienceSeconds, deadlineSeconds, retries, sha256
     }
 
     /// The members that the object may have.
