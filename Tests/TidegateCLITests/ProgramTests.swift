@@ -170,7 +170,7 @@ import TidegateTestKit
     func refused() async throws {
         let output = try await self.run("fetch", "http://127.0.0.1:9/x", "--discard", "--retry", "0")
         #expect(output.status == 1)
-        #expect(output.errors.contains("failed: their host refused the connection (their side's fault)"))
+        #expect(output.errors.contains("failed: 127.0.0.1 refused the connection (their side's fault)"))
     }
 }
 
