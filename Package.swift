@@ -19,6 +19,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -68,7 +69,9 @@ let package = Package(
             ], swiftSettings: room),
         .target(
             name: "TidegateSession",
-            dependencies: ["TidegateModel", "TidegateBus", "TidegateTransfer"], swiftSettings: room),
+            dependencies: [
+                "TidegateModel", "TidegateBus", "TidegateTransfer", .product(name: "Crypto", package: "swift-crypto"),
+            ], swiftSettings: room),
 
         // Front door.
         .target(
@@ -101,6 +104,7 @@ let package = Package(
             name: "TidegateRemoteWrite",
             dependencies: [
                 "TidegateModel", "TidegateBus", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy",
+                "CZlib",
             ], swiftSettings: house),
 
         // Roof.
