@@ -25,7 +25,7 @@ build: setup ## build a release; the Swift runtime is inside, so the binary runs
 test: setup-test ## run every check: style, house rules, pure, kernel, wire, end to end, peers
 	$(MAKE) lint
 	$(SWIFT) build --build-tests
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) $(SWIFT) test --skip-build
+	SWIFT='$(SWIFT)' TESTS_AT_A_TIME=$(TESTS_AT_A_TIME) Tests/run $(ARGS)
 
 lint: check-swift ## fail where a file is not formatted or breaks a style rule
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
