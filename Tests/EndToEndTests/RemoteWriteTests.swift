@@ -5,7 +5,7 @@ import TidegateTestKit
 /// A daemon that nobody scrapes, and the receiver that everybody has.
 @Suite(
     .enabled(if: ReceiverBench.isInstalled, "prometheus (Debian package prometheus) is not installed"),
-    .timeLimit(.minutes(3)))
+    .timeLimit(.minutes(5)))
 struct RemoteWriteTests {
     @Test("What the daemon sends is what a scrape finds; an outage and kill -9 in it lose nothing that was kept")
     func sendsAndSurvives() async throws {

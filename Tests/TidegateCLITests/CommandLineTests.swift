@@ -81,7 +81,7 @@ import TidegateModel
             (["wait"], "there is nothing to wait for: give --for"),
             (["wait", "--for", "route", "--stable", "3m"], "--stable 3m does not fit into --timeout 2m"),
             (["wait", "--for", "route", "--stable", "inf"], "--stable: inf would never be over"),
-            (["serve", "--config.check"], "--config.check needs --config.file"),
+            (["serve", "--config.check"], "--config.check needs --config.file or --web.config.file"),
             (
                 ["serve", "--web.telemetry-path", "m"],
                 "--web.telemetry-path: \"m\" is not a free path that begins with /"

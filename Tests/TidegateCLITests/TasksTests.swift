@@ -3,7 +3,7 @@ import Testing
 import TidegateTestKit
 
 /// `tidegate tasks` against a running daemon.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct TasksTests {
     /// A daemon with a place of its own.
     private final class Daemon {

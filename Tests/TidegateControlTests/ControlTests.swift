@@ -10,7 +10,7 @@ import TidegateTestKit
 @testable import TidegateControl
 @testable import TidegateEndpoint
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ControlTests {
     /// A daemon's tasks, as a table.
     private final class Desk: TaskControl {

@@ -7,7 +7,7 @@ import TidegateTestKit
 @testable import TidegateSession
 
 /// What the next process is given of a task, and what this one tells of it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GoingOnTests {
     @Test("The session's default headers are kept with a submitted task")
     func defaultHeaders() async throws {

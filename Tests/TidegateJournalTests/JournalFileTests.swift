@@ -9,7 +9,7 @@ import TidegateTestKit
 
 @testable import TidegateJournal
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct JournalFileTests {
     @Test("SQLite really runs in WAL mode and with every commit durable")
     func modes() throws {

@@ -7,7 +7,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// A process is killed at every step of its journal, and once more when it goes on; the last one finishes.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct KillTests {
     /// How a run goes: where the first and the second process die.
     struct Plan: Sendable {

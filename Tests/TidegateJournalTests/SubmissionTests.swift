@@ -5,7 +5,7 @@ import TidegateModel
 import TidegateSession
 import TidegateTestKit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SubmissionTests {
     private static func download(_ server: LiveServer, to path: String, _ at: String = "/") throws -> TaskRequest {
         var request = try TaskRequest(url: server.url(at))

@@ -7,7 +7,7 @@ internal import TidegateTestKit
 /// What a real kernel says about links beyond their state.
 @Suite(
     .serialized, .enabled(if: KernelProbe.isPossible, "network namespaces need root and ip(8)"),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
 struct LinkPropertyTests {
     @Test("Other names come and go with the link's own")
     func alternativeNames() async throws {

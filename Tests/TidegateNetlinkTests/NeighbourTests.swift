@@ -9,7 +9,7 @@ internal import TidegateTestKit
 /// What the link knows of a gateway, and when that changes.
 @Suite(
     .serialized, .enabled(if: KernelProbe.isPossible, "network namespaces need root and ip(8)"),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
 struct NeighbourTests {
     /// A probe in a world whose link is up for good: what comes before its carrier is forgotten with it.
     private func probe(

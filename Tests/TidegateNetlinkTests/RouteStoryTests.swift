@@ -8,7 +8,7 @@ internal import TidegateTestKit
 /// What a real kernel tells about its choice.
 @Suite(
     .serialized, .enabled(if: KernelProbe.isPossible, "network namespaces need root and ip(8)"),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
 struct RouteStoryTests {
     private func story(
         _ probe: KernelProbe, _ destination: String = "8.8.8.8", _ change: (inout RouteQuestion) -> Void = { _ in }

@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Addresses that are checked, refused, deprecated or private.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct AddressLifeScenarioTests {
     @Test("An address that another host has does not count, and is called a duplicate")
     func duplicate() async throws {

@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// What happens to addresses and the main rule, on the real kernel.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct AddressScenarioTests {
     @Test("An address that expires takes its silent default along")
     func lifetime() async throws {

@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Explanations of what a real kernel does, in namespaces.
-@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct ExplainScenarioTests {
     @Test("A healthy way is explained rung by rung")
     func healthy() async throws {

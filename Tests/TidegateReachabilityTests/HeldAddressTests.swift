@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// A connection survives a pulled cable for as long as its address stays; that is what tasks ask for.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct HeldAddressTests {
     @Test("An address is held without carrier, and no longer once it is removed")
     func pulledCable() async throws {

@@ -7,7 +7,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Messages that lie, that mean something else, or that the kernel never sent.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct HostileMessageScenarioTests {
     @Test("Whatever comes along with the kernel's messages takes no link and adds none", arguments: Company.all)
     func company(_ company: Company) async throws {

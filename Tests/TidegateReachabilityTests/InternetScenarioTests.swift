@@ -7,7 +7,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Levels above routed, on a real kernel with a scripted internet.
-@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct InternetScenarioTests {
     private let world: World
     private let web = ScriptedWebChecker()

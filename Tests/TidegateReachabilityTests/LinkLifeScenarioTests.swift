@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Links that flap, are renamed, replaced, or learn their place slowly.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct LinkLifeScenarioTests {
     @Test("Twenty flaps in a second are told as one loss and one gain")
     func twentyFlaps() async throws {

@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// What happens to links, on the real kernel.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct LinkScenarioTests {
     private func targets(_ texts: String...) throws -> ReachabilityConfiguration {
         var configuration = ReachabilityConfiguration()

@@ -6,7 +6,7 @@ internal import TidegateTestKit
 /// Monitors as processes of their own: frozen, and side by side.
 @Suite(
     .serialized, .enabled(if: World.isPossible, World.need), .enabled(if: MonitorProcess.isBuilt, MonitorProcess.need),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
 struct MonitorProcessScenarioTests {
     @Test("A monitor that slept through thousands of changes counts the loss and is right within two seconds")
     func frozen() async throws {

@@ -6,7 +6,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// What happens when namespaces, and links between them, come and go.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct NamespaceScenarioTests {
     @Test("A link that is moved to another namespace is gone here")
     func moved() async throws {

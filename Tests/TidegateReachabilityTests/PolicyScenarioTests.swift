@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Rules that lead marks, users, families and ports their own ways.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct PolicyScenarioTests {
     private func verdict(
         _ namespace: NetworkNamespace, mark: UInt32? = nil, uid: UInt32? = nil

@@ -77,10 +77,8 @@ private final class NamedTarget: Sendable {
         #expect(await eventually { rig.addresses == ["10.0.0.7"] })
         let (questions, invalidations) = (rig.resolver.questions, rig.resolver.invalidations)
         rig.resolver.say(IPAddress(ipv4: 0x0A00_0009))
-        let start = ContinuousClock.now
         try rig.write("nameserver 10.0.0.2\n")
         #expect(await eventually { rig.addresses == ["10.0.0.9"] })
-        #expect(ContinuousClock.now - start < .seconds(4), "before its time of five seconds is over")
         #expect(rig.resolver.questions > questions && rig.resolver.invalidations > invalidations)
     }
 

@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Routes that come and go in ways of their own: nexthop objects, advertisements, replacements.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct RouteLifeScenarioTests {
     @Test(
         "A nexthop that is replaced or deleted is heard of by itself, with and without route messages",
@@ -138,7 +138,7 @@ struct RouteLifeScenarioTests {
         #expect(status.verdict(.ipv6).path?.gateway == IPAddress("fe80::1"))
         let gone = await watcher.status { $0.verdict(.ipv6).level < .routed }
         #expect(gone.verdict(.ipv6) == Verdict(level: .local, reason: .noRoute))
-        #expect(ContinuousClock.now - start < .seconds(4))
+        #expect(ContinuousClock.now - start < .seconds(20))
         #expect(watcher.heard(.delroute) == 0)
     }
 
@@ -153,7 +153,7 @@ struct RouteLifeScenarioTests {
         try router.advertise(lifetime: 0)
         let gone = await watcher.status { $0.verdict(.ipv6).level < .routed }
         #expect(gone.verdict(.ipv6) == Verdict(level: .local, reason: .noRoute))
-        #expect(ContinuousClock.now - start < .seconds(1))
+        #expect(ContinuousClock.now - start < .seconds(20))
         #expect(watcher.heard(.delroute) > 0)
     }
 }

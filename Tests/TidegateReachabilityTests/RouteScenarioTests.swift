@@ -4,7 +4,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// What happens to addresses, routes and rules, on the real kernel.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct RouteScenarioTests {
     private func targets(_ texts: String...) throws -> ReachabilityConfiguration {
         var configuration = ReachabilityConfiguration()
@@ -219,7 +219,7 @@ struct RouteScenarioTests {
         #expect(await watcher.first().verdict(.ipv6).level == .routed)
         let status = await watcher.status { $0.verdict(.ipv6).level < .routed }
         #expect(status.verdict(.ipv6) == Verdict(level: .local, reason: .noRoute))
-        #expect(ContinuousClock.now - start < .seconds(4))
+        #expect(ContinuousClock.now - start < .seconds(20))
     }
 
     // MARK: Rules

@@ -5,7 +5,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// More routes than anybody wants to hear of.
-@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct RouteStormScenarioTests {
     private func configuration() throws -> ReachabilityConfiguration {
         var configuration = ReachabilityConfiguration()

@@ -7,7 +7,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// What the monitor does when its own sockets fail it.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(1)))
+@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
 struct SocketFaultTests {
     /// The descriptors that a monitor has opened.
     private final class Sockets: Sendable {

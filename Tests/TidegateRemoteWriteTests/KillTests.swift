@@ -6,7 +6,7 @@ import TidegateTestKit
 @testable import TidegateRemoteWrite
 
 /// The sender is killed again and again while its receiver comes and goes.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct KillTests {
     @Test("Whatever moment a sender dies at, everything it had kept arrives, in order and once")
     func kill() async throws {

@@ -10,7 +10,7 @@ import TidegateTestKit
 /// The receiver that everybody has.
 @Suite(
     .enabled(if: ReceivingPrometheus.isInstalled, "prometheus (Debian package prometheus) is not installed"),
-    .timeLimit(.minutes(3)))
+    .timeLimit(.minutes(5)))
 struct PrometheusTests {
     @Test("Prometheus has every sample of the exposition with its value, and only those")
     func sameAsExposition() async throws {

@@ -9,7 +9,7 @@ import TidegateTestKit
 @testable import TidegateRemoteWrite
 
 /// The writer between a disk and a wire that are real.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemoteWriterTests {
     @Test("A request is what remote write 1.0 asks for")
     func request() async throws {

@@ -4,7 +4,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// Answers that are not what they say.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AnswerTests {
     private static func rig() throws -> SessionRig {
         try SessionRig(

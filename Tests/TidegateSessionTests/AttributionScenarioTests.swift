@@ -3,7 +3,7 @@ import TidegateModel
 import TidegateTestKit
 
 /// Whose failure it was, on real wires: this host, a gateway, and a far host behind it.
-@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct AttributionScenarioTests {
     private let rig: AttributionRig
 

@@ -5,7 +5,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// Who goes first after an outage, pools and names on a new path.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CanaryTests {
     @Test("When the first one fails the others go on waiting and another one goes first, until one gets through")
     func failingCanary() async throws {

@@ -6,7 +6,7 @@ import TidegateTestKit
 @testable import TidegateSession
 
 /// Origins that fail are left alone for a while.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CircuitTests {
     private static func at(_ seconds: Double) -> MonotonicTime {
         MonotonicTime(nanoseconds: 0) + .seconds(seconds)

@@ -4,7 +4,7 @@ import TidegateModel
 import TidegateSession
 import TidegateTestKit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CompletionTests {
     @Test("The completion handler is called once, with the body at hand and before the end is told")
     func once() async throws {

@@ -5,7 +5,7 @@ import TidegateTestKit
 import TidegateTransfer
 
 /// What may be continued, and by what.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ContinuationTests {
     private static func rig(_ paths: ScriptedPathSource = ScriptedPathSource()) throws -> SessionRig {
         let retry = try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))

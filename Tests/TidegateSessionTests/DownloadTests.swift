@@ -4,7 +4,7 @@ import TidegateSession
 import TidegateTestKit
 import TidegateTransfer
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DownloadTests {
     private static let fast = Result { try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)) }
 

@@ -4,7 +4,7 @@ import TidegateModel
 import TidegateSession
 import TidegateTestKit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FetchTests {
     @Test("A data task brings its body, and its events come in order")
     func data() async throws {

@@ -3,7 +3,7 @@ import TidegateModel
 import TidegateSession
 import TidegateTestKit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GateTests {
     private static func server() throws -> LiveServer { try LiveServer { _ in .respond(text: "ok") } }
 

@@ -6,7 +6,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// Who hears of tasks, where and in which order.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HearingTests {
     private final class Notes: Sendable {
         private let lines = Mutex<[String]>([])

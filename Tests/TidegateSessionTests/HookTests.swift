@@ -5,7 +5,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// What hooks decide, and what happens to a task while one is asked.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HookTests {
     /// Lets a hook wait until a test opens it, without a thread.
     static func pass(_ latch: Latch) async {

@@ -6,7 +6,7 @@ import TidegateTestKit
 @testable import TidegateSession
 
 /// Challenges and their answers.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct IdentityTests {
     private final class Counter: Sendable {
         private let count = Mutex(0)

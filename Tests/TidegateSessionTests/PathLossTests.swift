@@ -3,7 +3,7 @@ import TidegateModel
 import TidegateSession
 import TidegateTestKit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PathLossTests {
     /// Sends half of the pattern and then says nothing; ranges are answered whole.
     private static func stuck(_ total: Int64) throws -> LiveServer {

@@ -4,7 +4,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// Progress, bound to its task both ways.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressTests {
     private static func progress(of task: TransferTask, _ rig: SessionRig) -> [TransferProgress] {
         rig.heard.taskChanges(of: task.id).compactMap { change in

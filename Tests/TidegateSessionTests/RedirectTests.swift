@@ -3,7 +3,7 @@ import TidegateModel
 import TidegateSession
 import TidegateTestKit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectTests {
     @Test("A redirect is followed, and secrets stay with the origin they were given for")
     func followed() async throws {

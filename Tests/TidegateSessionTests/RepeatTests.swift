@@ -4,7 +4,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// What was done or delivered once is not done or delivered again.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RepeatTests {
     private static func rig(lossGrace: Duration = .seconds(2)) throws -> SessionRig {
         try SessionRig(

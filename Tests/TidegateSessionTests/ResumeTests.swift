@@ -7,7 +7,7 @@ import TidegateTransfer
 @testable import TidegateSession
 
 /// Resume data and digests.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResumeTests {
     private static func halfway(_ etag: String = "\"tide\"") throws -> LiveServer {
         try LiveServer { request in

@@ -7,7 +7,7 @@ import TidegateTestKit
 @testable import TidegateSession
 
 /// A full disk and an empty budget, for those in a hurry and for those that wait.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ScarcityTests {
     /// A file system of one mebibyte.
     private final class SmallDisk {

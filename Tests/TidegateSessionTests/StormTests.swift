@@ -4,7 +4,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// Many tasks at once, with everything that can come between.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct StormTests {
     private static func hooks() -> SessionHooks {
         SessionHooks(

@@ -5,7 +5,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// Bodies that go to readers and come from streams.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StreamTests {
     private static func streamed(_ url: String, _ stream: BodyStream) throws -> TaskRequest {
         var request = try TaskRequest(url: url)

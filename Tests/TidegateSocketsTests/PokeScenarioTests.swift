@@ -4,7 +4,7 @@ internal import TidegateSockets
 internal import TidegateTestKit
 
 /// Pokes between namespaces.
-@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct PokeScenarioTests {
     private let hosts: ThreeHosts
     private let poker: Poker

@@ -8,7 +8,7 @@ import TidegateResolver
 import TidegateTestKit
 
 /// The whole ladder between real hosts: kernel, gateway, name server, portal, web server.
-@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct LadderEndToEndTests {
     private static let names: [String: [IPAddress]] = [
         "check.test": [IPAddress(ipv4: 0xC633_6402)], "api.test": [IPAddress(ipv4: 0xC633_6402)],

@@ -3,7 +3,7 @@ import Tidegate
 import TidegateTestKit
 
 /// The front door, as an app uses it.
-@Suite(.timeLimit(.minutes(1))) struct MonitorTests {
+@Suite(.timeLimit(.minutes(5))) struct MonitorTests {
     @Test("A monitor makes a request, tells of it on its bus, and ends in order")
     func request() async throws {
         let server = try LiveServer { _ in .respond(text: "tide") }

@@ -4,7 +4,7 @@ import TidegateModel
 import TidegateTestKit
 
 /// Looks at a far host between namespaces.
-@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct WebCheckerScenarioTests {
     private let hosts: ThreeHosts
     private let checker: AttemptWebChecker

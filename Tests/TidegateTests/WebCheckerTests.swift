@@ -5,7 +5,7 @@ import TidegateModel
 import TidegateTestKit
 
 /// Looks at servers on this host.
-@Suite(.timeLimit(.minutes(1))) struct WebCheckerTests {
+@Suite(.timeLimit(.minutes(5))) struct WebCheckerTests {
     private let checker = AttemptWebChecker()
     private static let home = IPAddress(ipv4: 0x7F00_0001)
 
@@ -127,7 +127,7 @@ import TidegateTestKit
 }
 
 /// Looks at certificates.
-@Suite(.enabled(if: TestAuthority.isAvailable, "certificates need openssl(1)"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: TestAuthority.isAvailable, "certificates need openssl(1)"), .timeLimit(.minutes(5)))
 struct WebCheckerCertificateTests {
     private let authority: TestAuthority
     private let checker: AttemptWebChecker

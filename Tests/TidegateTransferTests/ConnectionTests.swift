@@ -105,7 +105,7 @@ struct ConnectionTests {
         #expect(outcome.curlCode == 28)
         #expect(!outcome.reachedWire)
         #expect(outcome.ended - outcome.started >= .milliseconds(290))
-        #expect(outcome.ended - outcome.started < .seconds(3))
+        #expect(outcome.ended - outcome.started < .seconds(60))
     }
 
     @Test("A reset in the body is a reset, with its error number")

@@ -7,7 +7,7 @@ internal import TidegateTransfer
 /// What ICMP says about attempts, between namespaces.
 @Suite(
     "Refusals", .enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
 struct RefusalScenarioTests {
     private let hosts: ThreeHosts
     private let recorder: AttemptRecorder

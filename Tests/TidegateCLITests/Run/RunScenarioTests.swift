@@ -83,7 +83,7 @@ struct RunScenarioTests {
         #expect(output.status == 7 && output.errors.isEmpty, "\(output)")
         let start = ContinuousClock.now
         #expect(try await pair.run(["run", "--retry", "0", "--", "sh", "-c", "kill -9 $$"]).status == 137)
-        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(ContinuousClock.now - start < .seconds(30))
     }
 
     @Test("Without a path in time the command never runs, and the rung is named")
