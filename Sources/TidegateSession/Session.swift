@@ -89,7 +89,7 @@ public final class Session: Sendable {
         let wall = self.time.wall()
         let id = self.surroundings.dice.taskID(at: wall)
         let line = self.surroundings.line
-        let board = TaskBoard(Session.firstEntry(id, request, at: wall))
+        let board = TaskBoard(self.firstEntry(id, request, at: wall))
         let task = self.surroundings.registry.add(onCompletion: onCompletion) {
             TransferTask(id: id, number: $0, request: request, board: board, line: line, traits: traits)
         }
@@ -126,11 +126,14 @@ public final class Session: Sendable {
     /// The handle of a task that is not over or ended lately; nil where the id is not known.
     public func handle(_ id: TaskID) -> TransferTask? { self.surroundings.registry.all.first { $0.id == id } }
 
-    /// Counts of tasks and connections now; idle connections as they were when this was asked for the last time.
+    /// Counts of tasks and connections now; idle connections and retry budgets as they were when this was asked for the
+    /// last time.
     public func statistics() -> SessionStatistics {
-        self.surroundings.line.send(.countConnections)
+        self.surroundings.line.send(.count)
         var statistics = SessionStatistics(of: self.surroundings.registry.live, at: self.time.monotonic())
-        statistics.idleConnections = self.surroundings.registry.idleConnections
+        let counted = self.surroundings.registry.counted
+        statistics.idleConnections = counted.idleConnections
+        statistics.retryTokens = counted.retryTokens
         return statistics
     }
 
@@ -172,7 +175,9 @@ public final class Session: Sendable {
             let task = entry.task
             let result = Session.cancelled(task, "the task was cancelled, and the disk did not answer")
             entry.onCompletion?(task, result)
-            let change: TaskEvent.Change = task.journaled == nil ? .completed(result) : .suspended(.shutdown)
+            let change: TaskEvent.Change =
+                task.journaled == nil
+                ? .completed(result.told(of: task.request, self.configuration.redaction)) : .suspended(.shutdown)
             self.bus.publish(.task(TaskEvent(id: task.id, kind: result.kind, change: change)))
             Session.finish(task, result)
         }
@@ -199,13 +204,13 @@ public final class Session: Sendable {
         }
     }
 
-    static func firstEntry(_ id: TaskID, _ request: TaskRequest, at wall: WallTime) -> TaskInfo {
+    func firstEntry(_ id: TaskID, _ request: TaskRequest, at wall: WallTime) -> TaskInfo {
         var file: String?
         if case .file(let path, _, _) = request.destination { file = path }
         return TaskInfo(
             id: id, name: request.name, kind: request.kind, method: request.method,
-            url: request.address.textWithoutQuery, state: .suspended, progress: TransferProgress(), created: wall,
-            file: file)
+            url: request.told(self.configuration.redaction), state: .suspended, progress: TransferProgress(),
+            created: wall, file: file)
     }
 }
 

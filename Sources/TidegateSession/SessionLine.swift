@@ -29,7 +29,7 @@ enum SessionCommand: Sendable {
     case committed(UInt64, Result<Bool, FileError>)
     /// What an unfinished download leaves behind has been seen to.
     case cleaned(UInt64)
-    case countConnections
+    case count
     case drain(cancellingTasks: Bool, done: @Sendable () -> Void)
 }
 

@@ -15,6 +15,7 @@ extension SessionStatistics {
         let name = info.state.name
         guard name != .completed else { return }
         self.tasks[name, default: 0] += 1
+        if task.journaled != nil { self.journaled[name, default: 0] += 1 }
         for reason in held { self.held[reason, default: 0] += 1 }
         if held.contains(.path) || held.contains(.constraint) { self.gateWaiting += 1 }
         let start = info.started ?? info.created

@@ -25,7 +25,7 @@ final class TaskRegistry: Sendable {
         var oldestEnded = 0
         var endedBytes = 0
         var isClosed = false
-        var idleConnections = 0
+        var counted = Counted()
         var isDiskStuck = false
 
         mutating func keep(_ task: Ended, atMost kept: Int) {
@@ -85,9 +85,15 @@ final class TaskRegistry: Sendable {
         self.live.sorted { $0.number < $1.number }.compactMap { self.end($0) }
     }
 
-    func note(idleConnections: Int) { self.state.withLock { $0.idleConnections = idleConnections } }
+    /// What only the session's thread can count, as it was when it was last asked.
+    struct Counted: Sendable {
+        var idleConnections = 0
+        var retryTokens: [String: Double] = [:]
+    }
 
-    var idleConnections: Int { self.state.withLock { $0.idleConnections } }
+    func note(_ counted: Counted) { self.state.withLock { $0.counted = counted } }
+
+    var counted: Counted { self.state.withLock { $0.counted } }
 
     /// The disk did not finish in the time that the session's end is given.
     func noteStuckDisk() { self.state.withLock { $0.isDiskStuck = true } }

@@ -32,12 +32,19 @@ public struct SessionStatistics: Sendable, Hashable {
     public var activeConnections: Int
     /// Connections kept for the next transfer.
     public var idleConnections: Int
+    /// Accepted tasks in the journal that are not over, by state.
+    public var journaled: [TaskState.Name: Int]
+    /// What is left of the hosts' retry budgets, by host; of several ports the least.
+    ///
+    /// Empty unless the session is told to look.
+    public var retryTokens: [String: Double]
 
     /// Statistics from their parts.
     public init(
         tasks: [TaskState.Name: Int] = [:], held: [HoldReason: Int] = [:], gateWaiting: Int = 0, stalled: Int = 0,
         oldestStart: [TaskState.Name: WallTime] = [:], expectedBytes: [TaskKind: Int64] = [:],
-        transferredBytes: [TaskKind: Int64] = [:], activeConnections: Int = 0, idleConnections: Int = 0
+        transferredBytes: [TaskKind: Int64] = [:], activeConnections: Int = 0, idleConnections: Int = 0,
+        journaled: [TaskState.Name: Int] = [:], retryTokens: [String: Double] = [:]
     ) {
         self.tasks = tasks
         self.held = held
@@ -48,5 +55,7 @@ public struct SessionStatistics: Sendable, Hashable {
         self.transferredBytes = transferredBytes
         self.activeConnections = activeConnections
         self.idleConnections = idleConnections
+        self.journaled = journaled
+        self.retryTokens = retryTokens
     }
 }

@@ -4,6 +4,8 @@ public struct AttemptSummary: Sendable, Hashable {
     public var number: Int
     /// The request method.
     public var method: String
+    /// The host asked, a name or an address; nil where the attempt came to none.
+    public var host: String?
     /// The response status, 100 to 599; nil where none came.
     public var status: Int?
     /// From the attempt's start to its last byte or its failure.
@@ -23,12 +25,13 @@ public struct AttemptSummary: Sendable, Hashable {
 
     /// A summary from its parts.
     public init(
-        number: Int, method: String, status: Int? = nil, duration: Duration, phases: PhaseDurations = .init(),
-        receivedWire: Int64 = 0, sent: Int64 = 0, connectionsOpened: Int = 0, remote: IPAddress? = nil,
-        local: IPAddress? = nil
+        number: Int, method: String, host: String? = nil, status: Int? = nil, duration: Duration,
+        phases: PhaseDurations = .init(), receivedWire: Int64 = 0, sent: Int64 = 0, connectionsOpened: Int = 0,
+        remote: IPAddress? = nil, local: IPAddress? = nil
     ) {
         self.number = number
         self.method = method
+        self.host = host
         self.status = status
         self.duration = duration
         self.phases = phases

@@ -89,11 +89,11 @@ struct AttemptEnd {
         self.outcome = outcome
     }
 
-    func summary(method: String) -> AttemptSummary {
+    func summary(of hop: RedirectRule.Hop) -> AttemptSummary {
         var phases = self.outcome.phases
         phases.resolve = self.live.resolve
         return AttemptSummary(
-            number: self.live.number, method: method, status: self.outcome.head?.status,
+            number: self.live.number, method: hop.method, host: hop.url.target.host, status: self.outcome.head?.status,
             duration: self.outcome.ended - self.live.started, phases: phases,
             receivedWire: self.outcome.progress.receivedWire, sent: self.outcome.progress.sent,
             connectionsOpened: self.outcome.connectionsOpened, remote: self.outcome.contact?.remote,

@@ -32,7 +32,7 @@ extension SessionCore {
         if let wrong = self.wrongDigest(record) {
             return self.giveUp(record, self.reading(end, as: .digestMismatch, wrong), .digestMismatch, isCharged: true)
         }
-        self.publish(.attemptSucceeded(end.summary(method: record.hop.method)), record)
+        self.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
         record.counter.succeeded()
         self.withBudget(of: record) { $0.succeeded(refunding: record.counter.paid, at: self.now) }
         record.body = end.outcome.body
@@ -58,7 +58,7 @@ extension SessionCore {
                 return self.giveUp(record, self.reading(end, as: .httpStatus, words), .httpStatus, isCharged: true)
             }
             if self.asksAboutRedirect(record, end, to: hop) { return }
-            self.publish(.attemptSucceeded(end.summary(method: record.hop.method)), record)
+            self.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
             record.redirects += 1
             record.hop = hop
             self.feed(.attemptLeads, to: record)

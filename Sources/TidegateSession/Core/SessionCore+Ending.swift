@@ -147,7 +147,8 @@ extension SessionCore {
         entry.onCompletion?(record.task, result)
         // One that the next process goes on with is not over for those who follow it.
         let isLeft = record.journal?.isLeft ?? false
-        self.publish(isLeft ? .suspended(.shutdown) : .completed(result), record)
+        let told = result.told(of: record.request, self.configuration.redaction)
+        self.publish(isLeft ? .suspended(.shutdown) : .completed(told), record)
         record.task.finish(result, resumeData: record.extras?.resumeData)
     }
 

@@ -25,7 +25,7 @@ extension SessionCore {
     func publishFailure(
         _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, isCharged: Bool
     ) {
-        let summary = end.summary(method: record.hop.method)
+        let summary = end.summary(of: record.hop)
         let blame = self.attribute(end, record)
         self.publish(.attemptFailed(summary, failure, blame, isCharged: isCharged), record)
     }

@@ -57,7 +57,7 @@ extension SessionCore {
         let response = TaskResponse(head, url: record.hop.url.text)
         let request = RedirectRequest(
             method: hop.method, url: hop.url.text, headers: self.headers(record, of: hop), keepsBody: hop.keepsBody)
-        self.publish(.attemptSucceeded(end.summary(method: record.hop.method)), record)
+        self.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
         self.feed(.attemptAsks, to: record)
         let task = record.task
         self.ask(record, .redirect(response, hop)) { .redirect(await hook(task, response, request)) }

@@ -15,12 +15,12 @@ extension SessionCore {
             origin: self.name(of: origin, isProxy: isProxy), isProxy: isProxy,
             schemes: AuthenticationChallenge.Scheme.parse(fields))
         if self.renew(record, challenge, origin) {
-            self.publish(.attemptSucceeded(end.summary(method: record.hop.method)), record)
+            self.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
             self.feed(.attemptLeads, to: record)
             return true
         }
         guard record.extra.askedRealms.insert("\(challenge.origin) \(challenge.realm)").inserted else { return false }
-        self.publish(.attemptSucceeded(end.summary(method: record.hop.method)), record)
+        self.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
         self.feed(.attemptAsks, to: record)
         let task = record.task
         self.ask(record, .identity(challenge, status: status)) { .identity(await hook(task, challenge)) }

@@ -88,7 +88,7 @@ final class SessionCore: TransferClient {
         case .committed(let number, let result):
             if let record = self.records[number] { self.committed(record, result) }
         case .cleaned(let number): if let record = self.records[number] { self.publishEnd(of: record) }
-        case .countConnections: self.surroundings.registry.note(idleConnections: self.engine.connections.idle)
+        case .count: self.count()
         case .drain(let cancelling, let done): self.drain(cancellingTasks: cancelling, done)
         }
     }
@@ -142,7 +142,8 @@ final class SessionCore: TransferClient {
     private func adopt(_ task: TransferTask) {
         let record = TaskRecord(task, gate: self.configuration.gate, retry: self.configuration.retry)
         self.records[task.number] = record
-        self.publish(.created(method: record.request.method, url: record.request.address.textWithoutQuery), record)
+        let url = record.request.told(self.configuration.redaction)
+        self.publish(.created(method: record.request.method, url: url), record)
         // The session's end and a new task may pass each other on the way here.
         if self.isDraining {
             self.leave(record)

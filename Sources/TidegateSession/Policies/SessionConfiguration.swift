@@ -1,4 +1,4 @@
-internal import TidegateModel
+public import TidegateModel
 
 /// Everything a session is told once.
 public struct SessionConfiguration: Sendable, Hashable {
@@ -34,6 +34,12 @@ public struct SessionConfiguration: Sendable, Hashable {
     public let waitsOut: Bool
     /// How often a task that waits for room on the disk looks again.
     public let diskRecheck: Duration
+    /// What is left out of the URLs that events and lists of tasks tell.
+    ///
+    /// Results have theirs as they were given.
+    public let redaction: URLRedaction
+    /// True where the statistics have the hosts' retry budgets, which takes a look at every origin.
+    public let tellsRetryTokens: Bool
 
     /// The configuration without a word of the user's.
     public static let standard = SessionConfiguration(
@@ -60,6 +66,10 @@ public struct SessionConfiguration: Sendable, Hashable {
         public var waitsOut = false
         /// See ``SessionConfiguration/diskRecheck``.
         public var diskRecheck: Duration = .seconds(60)
+        /// See ``SessionConfiguration/redaction``.
+        public var redaction = URLRedaction()
+        /// See ``SessionConfiguration/tellsRetryTokens``.
+        public var tellsRetryTokens = false
 
         /// The defaults.
         public init() {}
@@ -73,7 +83,8 @@ public struct SessionConfiguration: Sendable, Hashable {
         retry: RetryPolicy = .standard, budget: RetryBudgetPolicy = .standard, gate: GatePolicy = .standard,
         userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
-        circuit: CircuitPolicy = .standard, waitsOut: Bool = false, diskRecheck: Duration = .seconds(60)
+        circuit: CircuitPolicy = .standard, waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
+        redaction: URLRedaction = URLRedaction(), tellsRetryTokens: Bool = false
     ) throws(PolicyError) {
         var limits = Limits()
         limits.maxConnectionsPerHost = maxConnectionsPerHost
@@ -85,6 +96,8 @@ public struct SessionConfiguration: Sendable, Hashable {
         limits.circuit = circuit
         limits.waitsOut = waitsOut
         limits.diskRecheck = diskRecheck
+        limits.redaction = redaction
+        limits.tellsRetryTokens = tellsRetryTokens
         try SessionConfiguration.check(limits)
         if let proxy { try SessionConfiguration.check(proxy: proxy) }
         try PolicyError.check(HeaderField.isValue(userAgent), "user_agent", "a header cannot carry it")
@@ -105,6 +118,8 @@ public struct SessionConfiguration: Sendable, Hashable {
         self.circuit = limits.circuit
         self.waitsOut = limits.waitsOut
         self.diskRecheck = limits.diskRecheck
+        self.redaction = limits.redaction
+        self.tellsRetryTokens = limits.tellsRetryTokens
         self.proxy = proxy
         self.tls = tls
         self.retry = retry

@@ -14,6 +14,9 @@ struct OriginTable<Value: Sendable>: Sendable {
 
     var isEmpty: Bool { self.values.isEmpty }
 
+    /// Every value, in no order.
+    var all: some Sequence<(key: Origin, value: Value)> { self.values }
+
     subscript(origin: Origin) -> Value? {
         get { self.values[origin] }
         set { self.values[origin] = newValue }

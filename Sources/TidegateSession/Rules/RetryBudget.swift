@@ -38,9 +38,14 @@ struct RetryBudget: Sendable {
 
     /// True where it is as good as a new one.
     func isFull(at now: MonotonicTime) -> Bool {
+        self.tokens(at: now) >= self.policy.tokens
+    }
+
+    /// The tokens that it holds now.
+    func tokens(at now: MonotonicTime) -> Double {
         var later = self
         later.refill(at: now)
-        return later.tokens >= self.policy.tokens
+        return later.tokens
     }
 
     private mutating func refill(at now: MonotonicTime) {
