@@ -35,14 +35,14 @@ struct RouteStoryTests {
         #expect(story.rules.map(\.priority) == [0, 32766, 32767, 40000])
         #expect(
             story.defaults.map { story.text($0) } == [
-                "default via 10.0.0.1 dev v0 table 254 metric 100",
-                "default via 10.0.1.1 dev v1 table 254 proto dhcp metric 200",
+                "default via 10.0.0.1 dev v0 table main metric 100",
+                "default via 10.0.1.1 dev v1 table main proto dhcp metric 200",
                 "0.0.0.0/1 via 10.0.1.1 dev v1 table 100",
                 "default via 10.0.1.1 dev v1 table 100",
             ])
         #expect(story.chosen?.gateway == IPAddress("10.0.0.1") && story.matched?.metric == 100)
         let six = try await self.story(probe, "2001:4860:4860::8888")
-        #expect(six.defaults.map { six.text($0) } == ["default via 2001:db8::1 dev v0 table 254 metric 1024"])
+        #expect(six.defaults.map { six.text($0) } == ["default via 2001:db8::1 dev v0 table main metric 1024"])
         #expect(six.rule?.description == "32766: from all lookup main")
         #expect(six.reversePathFilter == nil)
     }
@@ -84,7 +84,7 @@ struct RouteStoryTests {
         #expect(refused.refusal == nil && refused.chosen == nil)
         #expect(try await self.story(probe).chosen?.link == 77, "root may")
         let route = try await self.story(probe, "203.0.113.1")
-        #expect(route.refusal.map { route.text($0) } == "unreachable 203.0.113.0/24 table 254")
+        #expect(route.refusal.map { route.text($0) } == "unreachable 203.0.113.0/24 table main")
         #expect(route.rule?.description == "32766: from all lookup main")
         let hole = try await self.story(probe, "203.0.113.200")
         #expect(hole.refusal.map { hole.text($0) } == "blackhole 203.0.113.128/25 table 100")
@@ -186,17 +186,17 @@ struct RouteStoryTests {
         let story = try await self.story(probe)
         #expect(
             story.defaults.map { story.text($0) } == [
-                "default nhid 10 via 10.0.1.1 dev v1 table 254 metric 50",
-                "default via 10.0.0.1 dev v0 table 254 metric 100",
-                "default table 254 metric 300 nexthop via 10.0.0.1 dev v0 nexthop via 10.0.1.1 dev v1",
-                "default via inet6 2001:db8::1 dev v0 table 254 metric 400",
+                "default nhid 10 via 10.0.1.1 dev v1 table main metric 50",
+                "default via 10.0.0.1 dev v0 table main metric 100",
+                "default table main metric 300 nexthop via 10.0.0.1 dev v0 nexthop via 10.0.1.1 dev v1",
+                "default via inet6 2001:db8::1 dev v0 table main metric 400",
             ])
         try world.there.ip("link set p0 down")
         _ = await probe.hears { $0.events.contains { if case .received(.newlink, _) = $0 { true } else { false } } }
         let dead = try await self.story(probe)
         #expect(
             dead.defaults.filter(\.isDead).map { dead.text($0) }.contains(
-                "default via 10.0.0.1 dev v0 table 254 metric 100 linkdown"))
+                "default via 10.0.0.1 dev v0 table main metric 100 linkdown"))
     }
 
     @Test("Among twenty thousand routes of a daemon's its own default is not missed, and none of them is kept")
@@ -207,6 +207,6 @@ struct RouteStoryTests {
             (routes + ["route replace default via 10.0.0.1 metric 100 proto bird"]).joined(separator: "\n"))
         let story = try await self.story(try KernelProbe(world.here))
         #expect(
-            story.defaults.map { story.text($0) } == ["default via 10.0.0.1 dev v0 table 254 proto bird metric 100"])
+            story.defaults.map { story.text($0) } == ["default via 10.0.0.1 dev v0 table main proto bird metric 100"])
     }
 }

@@ -72,7 +72,7 @@ struct ExplainRivalryTests {
         #expect(
             evidence.contains(
                 "eth0 is down and the kernel takes the route all the same (ignore_routes_with_linkdown=0)"))
-        #expect(evidence.contains { $0.hasPrefix("not taken: default via 10.0.0.78 dev eth1 table 254 ") })
+        #expect(evidence.contains { $0.hasPrefix("not taken: default via 10.0.0.78 dev eth1 table main ") })
     }
 
     @Test("The evidence of a good route: the way, what matched, the rule, and a strict rp_filter")
@@ -86,7 +86,7 @@ struct ExplainRivalryTests {
         #expect(
             RouteRung.judge(way).evidence == [
                 "8.8.8.8 via 10.0.0.77 dev eth0 src 10.0.0.2",
-                "matched default via 10.0.0.77 dev eth0 table 254 src 10.0.0.2 metric 100",
+                "matched default via 10.0.0.77 dev eth0 table main src 10.0.0.2 metric 100",
                 "by rule 32766: from all lookup main",
                 "rp_filter is strict on eth0: answers that come in by another link are dropped",
             ])

@@ -32,14 +32,17 @@ package struct KernelDefault: Sendable, Hashable {
     /// True where no leg can carry anything (RTNH_F_DEAD, RTNH_F_LINKDOWN).
     package var isDead: Bool { !self.legs.isEmpty && self.legs.allSatisfy(\.isDead) }
 
-    /// In iproute2's words, with links named by `name`: `default via 10.0.0.1 dev v0 table 254 metric 100`.
+    /// `table main`, `table 100`.
+    package var tableName: String { "table \(KernelRule.name(ofTable: self.table))" }
+
+    /// In iproute2's words, with links named by `name`: `default via 10.0.0.1 dev v0 table main metric 100`.
     package func description(_ name: (UInt32) -> String?) -> String {
         var words: [String] = []
         if let word = self.kind.word { words.append(word) }
         words.append(self.prefix.length == 0 ? "default" : "\(self.prefix)")
         if let object = self.nexthopObject { words.append("nhid \(object)") }
         if self.legs.count == 1 { words += self.words(of: self.legs[0], name) }
-        words.append("table \(self.table)")
+        words.append(self.tableName)
         if let word = KernelDefault.protocols[self.routeProtocol] { words.append("proto \(word)") }
         if let source = self.source { words.append("src \(source)") }
         if self.metric > 0 { words.append("metric \(self.metric)") }

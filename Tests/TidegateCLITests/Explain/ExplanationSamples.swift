@@ -12,8 +12,8 @@ enum ExplanationSamples {
     static let route = RungReport(
         rung: .route, status: .ok,
         evidence: [
-            "198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table 254", "rule 32766: from all lookup main",
-            "loses: default via 192.168.1.1 dev wlan0 table 254 metric 600 (higher metric)",
+            "198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main", "rule 32766: from all lookup main",
+            "loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)",
         ])
 
     static let gateway = RungReport(

@@ -20,9 +20,9 @@ import Tidegate
                   ok   interface  eth0, index 2, ethernet, admin up
                   ok   carrier    operstate up
                   ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table 254
+                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
                                   rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table 254 metric 600 (higher metric)
+                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
                   ok   gateway    10.0.0.1 is 02:00:5e:10:00:01, reachable
                   ok   dns        192.0.2.53 answered in 12 ms: 198.51.100.2, 300 s to live
                   ?    internet
@@ -102,9 +102,9 @@ import Tidegate
                   ok   interface  eth0, index 2, ethernet, admin up
                   ok   carrier    operstate up
                   ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table 254
+                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
                                   rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table 254 metric 600 (higher metric)
+                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
                   ok   gateway    10.0.0.1 is 02:00:5e:10:00:01, reachable
                   ok   dns        192.0.2.53 answered in 12 ms: 198.51.100.2, 300 s to live
                   bad  internet   a captive portal answers
@@ -148,9 +148,9 @@ import Tidegate
                   ok   interface  eth0, index 2, ethernet, admin up
                   ok   carrier    operstate up
                   ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table 254
+                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
                                   rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table 254 metric 600 (higher metric)
+                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
                   ok   gateway    10.0.0.1 is 02:00:5e:10:00:01, reachable
                   ok   dns        192.0.2.53 answered in 12 ms: 198.51.100.2, 300 s to live
                   -    internet   does not apply
@@ -191,9 +191,9 @@ import Tidegate
                   ok   interface  eth0, index 2, ethernet, admin up
                   ok   carrier    operstate up
                   ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table 254
+                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
                                   rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table 254 metric 600 (higher metric)
+                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
                   bad  gateway    the gateway is not found on the link
                                   10.0.0.1 on eth0 is failed in the neighbour table
                                   no answer to a UDP poke at port 9
@@ -235,9 +235,9 @@ import Tidegate
                   ok   interface  eth0, index 2, ethernet, admin up
                   ok   carrier    operstate up
                   ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table 254
+                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
                                   rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table 254 metric 600 (higher metric)
+                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
                   ok   gateway    10.0.0.1 is 02:00:5e:10:00:01, reachable
                   bad  dns        the name does not exist
                                   192.0.2.53 says NXDOMAIN after 9 ms

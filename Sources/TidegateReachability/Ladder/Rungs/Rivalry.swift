@@ -8,7 +8,7 @@ enum Rivalry {
         if let winner = story.matched { return self.reason(rival, against: winner, story) }
         if let refusal = story.refusal { return self.behind(rival, refusal, story) }
         if rival.isDead { return "its link is down" }
-        guard self.rank(rival.table, story) != nil else { return "no rule leads to table \(rival.table)" }
+        guard self.rank(rival.table, story) != nil else { return "no rule leads to \(rival.tableName)" }
         return self.covers(rival, story) ? "no rule lets it be used for this packet" : "it covers the other half"
     }
 
@@ -49,9 +49,9 @@ enum Rivalry {
     }
 
     private static func table(_ rival: KernelDefault, than winner: UInt32, _ story: RouteStory) -> String {
-        guard let own = self.rank(rival.table, story) else { return "no rule leads to table \(rival.table)" }
+        guard let own = self.rank(rival.table, story) else { return "no rule leads to \(rival.tableName)" }
         guard let other = story.rule ?? story.rules.first(where: { $0.table == winner }) else {
-            return "table \(winner) comes first"
+            return "table \(KernelRule.name(ofTable: winner)) comes first"
         }
         if own < other.priority { return "rule \(own) does not match this packet, or its table suppresses defaults" }
         return "rule \(other.priority) leads to table \(KernelRule.name(ofTable: winner)) first"

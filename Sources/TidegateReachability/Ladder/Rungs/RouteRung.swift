@@ -64,8 +64,11 @@ enum RouteRung {
 
     private static func text(_ route: KernelRoute, _ story: RouteStory) -> String {
         let destination = story.question.destination
-        let prefix = IPPrefix(destination.masked(to: Int(route.prefixLength)), length: Int(route.prefixLength))
-        return prefix.map { story.text(KernelDefault(prefix: $0, route: route)) } ?? "table \(route.table)"
+        let length = Int(route.prefixLength)
+        guard let prefix = IPPrefix(destination.masked(to: length), length: length) else {
+            return "table \(KernelRule.name(ofTable: route.table))"
+        }
+        return story.text(KernelDefault(prefix: prefix, route: route))
     }
 
     // The error numbers of a refused lookup (errno(3)).
