@@ -164,14 +164,15 @@ let package = Package(
         .testTarget(
             name: "TidegateEndpointTests",
             dependencies: [
-                "TidegateEndpoint", "TidegateMetrics", "TidegateBus", "TidegateModel", "TidegateTestKit",
+                "TidegateEndpoint", "TidegateMetrics", "TidegateSession", "TidegateBus", "TidegateModel",
+                "TidegateTestKit",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ], swiftSettings: house),
         .testTarget(
             name: "TidegateDaemonTests",
             dependencies: [
-                "TidegateDaemon", "Tidegate", "TidegateModel", "TidegateTestKit",
+                "TidegateDaemon", "Tidegate", "TidegateEndpoint", "TidegateModel", "TidegateTestKit",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: house),
         .testTarget(
