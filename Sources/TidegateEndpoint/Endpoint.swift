@@ -16,13 +16,15 @@ package final class Endpoint: Sendable {
     private let time: any TimeSource
     private let inFlight = Atomic<Int>(0)
     private let streams: EventStreams
+    private let desk: AccessDesk?
 
     /// An endpoint that looks at `view`, and tells `bus` about every answer.
     ///
-    /// Its events go back to its own beginning, or to that of a `history` that is attached to the bus already.
+    /// Its events go back to its own beginning, or to that of a `history` that is attached to the bus already. Without
+    /// an `access` everybody is answered, in the clear.
     package init(
         configuration: EndpointConfiguration, view: any MonitorView, bus: EventBus, recorder: MetricsRecorder,
-        time: any TimeSource, history: EventHistory? = nil
+        time: any TimeSource, history: EventHistory? = nil, access: (any AccessSource)? = nil
     ) {
         let own = EventHistory(boot: time.wall().bootID, capacity: configuration.eventHistory)
         if history == nil { bus.attach(own) }
@@ -35,6 +37,7 @@ package final class Endpoint: Sendable {
         self.bus = bus
         self.time = time
         self.streams = EventStreams(limit: configuration.maxEventStreams)
+        self.desk = access.map { AccessDesk($0, time: time) }
     }
 
     /// The samples that a scrape would find now, for whoever sends them where nobody scrapes.
@@ -51,6 +54,8 @@ package final class Endpoint: Sendable {
     ) async throws(EndpointError) {
         let bindings = Bindings(expected: self.configuration.listen.count, whenComplete: whenListening)
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        self.desk?.start()
+        defer { self.desk?.stop() }
         let failure = await self.serveAll(on: loops, bindings: bindings)
         do {
             try await loops.shutdownGracefully()
@@ -85,9 +90,11 @@ package final class Endpoint: Sendable {
         let silent = Logger(label: "endpoint") { _ in SwiftLogNoOpLogHandler() }
         let (streams, stop) = (self.streams, ServerStop())
         let server = Server(
-            childChannelSetup: HTTP1Channel(
-                responder: { try await self.respond(to: $0, with: $1, on: $2) },
-                configuration: self.configuration.channel(endingWith: streams)),
+            childChannelSetup: DoorChannel(
+                base: HTTP1Channel(
+                    responder: { try await self.respond(to: $0, with: $1, on: $2) },
+                    configuration: self.configuration.channel(endingWith: streams)),
+                desk: self.desk),
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port), backlog: 128,
                 availableConnectionsDelegate: .maximum(self.configuration.maxConnections, logger: silent)),
@@ -110,7 +117,7 @@ package final class Endpoint: Sendable {
     ) async throws {
         let count = self.inFlight.wrappingAdd(1, ordering: .relaxed).newValue
         let question = Question(request)
-        let answer = await self.answers.answer(question, inFlight: count)
+        let answer = await self.answer(to: question, authorization: request.headers[.authorization], inFlight: count)
         if let asked = answer.events, question.method == "GET" {
             // A stream lasts; it has places of its own.
             self.inFlight.wrappingSubtract(1, ordering: .relaxed)
@@ -118,6 +125,19 @@ package final class Endpoint: Sendable {
         }
         defer { self.inFlight.wrappingSubtract(1, ordering: .relaxed) }
         try await self.write(answer, isHead: question.method == "HEAD", with: writer, on: channel)
+    }
+
+    private func answer(to question: Question, authorization: String?, inFlight: Int) async -> Answer {
+        guard let desk = self.desk else { return await self.answers.answer(question, inFlight: inFlight) }
+        let admission = await desk.admission(of: authorization)
+        var answer: Answer
+        if let refused = admission.answer(for: self.answers.handler(of: question)) {
+            answer = refused
+        } else {
+            answer = await self.answers.answer(question, inFlight: inFlight)
+        }
+        answer.carry(admission.headers)
+        return answer
     }
 
     private func write(

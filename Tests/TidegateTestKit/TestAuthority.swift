@@ -55,11 +55,11 @@ public final class TestAuthority: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-    /// Signs a certificate for DNS names.
+    /// Signs a certificate for DNS names, or for names of another kind that begin with it: `IP:192.0.2.1`.
     public func sign(_ names: [String], _ validity: Validity = .now) async throws -> Identity {
         let id = UUID().uuidString
         let dates = validity.rawValue.split(separator: " ")
-        let list = names.map { "DNS:\($0)" }.joined(separator: ",")
+        let list = names.map { $0.contains(":") ? $0 : "DNS:\($0)" }.joined(separator: ",")
         try await self.shell(
             """
             openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj '/CN=\(names[0])' \

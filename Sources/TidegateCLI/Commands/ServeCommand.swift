@@ -16,13 +16,20 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp("Read the configuration from this file.", valueName: "file"))
     var configurationFile: String?
 
-    @Flag(name: .customLong("config.check"), help: "Check the configuration file and end.")
+    @Flag(name: .customLong("config.check"), help: "Check the configuration files and end.")
     var checksOnly = false
 
     @Option(
         name: .customLong("web.listen-address"),
         help: ArgumentHelp("Answer HTTP here, as often as wanted (default: 127.0.0.1:9843).", valueName: "host:port"))
     var listenAddresses: [String] = []
+
+    @Option(
+        name: .customLong("web.config.file"),
+        help: ArgumentHelp(
+            "Answer HTTP as this file says: TLS, users, headers, rate; the format of Prometheus's exporters.",
+            valueName: "file"))
+    var webConfigurationFile: String?
 
     @Option(
         name: .customLong("web.telemetry-path"),
@@ -56,8 +63,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     func validate() throws {
         _ = try self.settings()
-        if self.checksOnly, self.configurationFile == nil {
-            throw ValidationError("--config.check needs --config.file")
+        if self.checksOnly, self.files.isEmpty {
+            throw ValidationError("--config.check needs --config.file or --web.config.file")
         }
     }
 
@@ -65,7 +72,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             let daemon = try Daemon(try self.settings())
             if self.checksOnly {
-                Terminal().answer("\(self.configurationFile ?? ""): ok")
+                for file in self.files { Terminal().answer("\(file): ok") }
             } else {
                 try await daemon.run()
             }
@@ -74,9 +81,12 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
+    private var files: [String] { [self.configurationFile, self.webConfigurationFile].compactMap(\.self) }
+
     private func settings() throws -> DaemonSettings {
         var settings = DaemonSettings(places: Terminal.places)
         settings.configurationFile = self.configurationFile
+        settings.webConfigurationFile = self.webConfigurationFile
         settings.logLevel = self.logLevel
         settings.logFormat = self.logFormat
         settings.version = Release.version

@@ -25,6 +25,12 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
         self.problems = problems.sorted { ($0.line ?? 0) < ($1.line ?? 0) }
     }
 
+    /// What is wrong with several files, one after the other.
+    init?(_ errors: [ConfigurationError]) {
+        guard !errors.isEmpty else { return nil }
+        self.problems = errors.flatMap(\.problems)
+    }
+
     init(file: String, line: Int? = nil, _ message: String) {
         self.init([Problem(file: file, line: line, message: message)])
     }

@@ -11,17 +11,17 @@ package struct Daemon: Sendable {
     private let settings: DaemonSettings
     private let configuration: Configuration
     private let monitorConfiguration: MonitorConfiguration
+    private let web: WebService?
 
-    /// A daemon; its configuration file is read now.
+    /// A daemon; its configuration files are read now.
     ///
-    /// - Throws: ``DaemonError/configuration(_:)`` naming every problem of the file.
+    /// - Throws: ``DaemonError/configuration(_:)`` naming every problem of the files.
     package init(_ settings: DaemonSettings) throws(DaemonError) {
         self.settings = settings
-        do {
-            self.configuration = try settings.configurationFile.map(Configuration.load) ?? Configuration()
-        } catch {
-            throw .configuration(error)
-        }
+        let files = ConfigurationFiles(settings, at: SystemClocks().wall())
+        if let error = ConfigurationError(files.errors) { throw .configuration(error) }
+        self.configuration = files.configuration
+        self.web = files.web
         do {
             self.monitorConfiguration = try self.configuration.monitorConfiguration(version: settings.version)
         } catch {
@@ -83,7 +83,7 @@ package struct Daemon: Sendable {
     private var introduction: Logger.Metadata {
         [
             "version": "\(self.settings.version)", "config": "\(self.settings.configurationFile ?? "none")",
-            "tasks": "\(self.configuration.tasks.count)",
+            "tasks": "\(self.configuration.tasks.count)", "web": "\(self.settings.webConfigurationFile ?? "none")",
         ]
     }
 
@@ -109,7 +109,8 @@ package struct Daemon: Sendable {
         endpoint.version = self.settings.version
         endpoint.targetNames = self.monitorConfiguration.targetNames
         let server = Endpoint(
-            configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time)
+            configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
+            access: self.web?.source(time: time, logger: logger))
         var services: [any Service] = [surroundings.log]
         if let journal = surroundings.journal { services.append(JournalService(journal: journal, bus: bus)) }
         services += [MonitorService(monitor: monitor), EndpointService(endpoint: server, logger: logger)]

@@ -4,6 +4,8 @@ internal import TidegateEndpoint
 package struct DaemonSettings: Sendable {
     /// The configuration file; nil runs with the built-in defaults.
     package var configurationFile: String?
+    /// The web configuration file; nil answers everybody, in the clear.
+    package var webConfigurationFile: String?
     /// The least important log lines that are written.
     package var logLevel: LogLevel = .info
     /// How log lines are written.

@@ -31,6 +31,11 @@ struct Answers: Sendable {
         return await self.answer(route, question, inFlight: inFlight)
     }
 
+    /// The part of the endpoint that a request is for.
+    func handler(of question: Question) -> Answer.Handler {
+        Route(path: question.path, telemetryPath: self.configuration.telemetryPath)?.handler ?? .other
+    }
+
     private func answer(_ route: Route, _ question: Question, inFlight: Int) async -> Answer {
         switch route {
         case .metrics: await self.metrics(question, inFlight: inFlight)

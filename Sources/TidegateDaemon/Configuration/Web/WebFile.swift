@@ -1,0 +1,94 @@
+internal import TidegateEndpoint
+internal import TidegateModel
+
+/// One look at a web configuration file and at the files that it names.
+struct WebFile: Sendable {
+    /// What the files say together, ready to be used.
+    let result: Result<Access, ConfigurationError>
+    /// What the files said, to see whether they say something else later; what is wrong where one cannot be read.
+    let contents: [String]
+    private let stamps: [String: FileStamp?]
+    private let moment: WallTime
+
+    /// Reads a file and those that it names; relative paths begin at its directory.
+    init(_ path: String, at moment: WallTime) {
+        var files = Files()
+        do throws(ConfigurationError) {
+            self.result = .success(try Self.access(path, &files))
+        } catch {
+            self.result = .failure(error)
+        }
+        self.contents = files.contents
+        self.stamps = files.stamps
+        self.moment = moment
+    }
+
+    /// True where the files are still those that were read.
+    var isCurrent: Bool {
+        self.stamps.allSatisfy { path, stamp in
+            stamp?.isSettled(at: self.moment) != false && FileStamp(path) == stamp
+        }
+    }
+
+    private static func access(_ path: String, _ files: inout Files) throws(ConfigurationError) -> Access {
+        let text: String
+        do {
+            text = try files.text(of: path)
+        } catch {
+            throw ConfigurationError(file: path, error.description)
+        }
+        guard let root = try YAMLFile.parse(text, file: path) else { return try self.access(AccessPolicy(), nil, path) }
+        var problems = ProblemList(file: path)
+        var configuration = WebConfiguration()
+        problems.read(WebSchema.root, from: root, into: &configuration)
+        guard problems.problems.isEmpty else { throw ConfigurationError(problems.problems) }
+        var policy = AccessPolicy()
+        policy.headers = configuration.http.headers
+        policy.users = configuration.users
+        policy.rate = configuration.rate.limit
+        let section = root.value(of: "tls_server_config")
+        if let section {
+            var pieces = PEMPieces(section: section, directory: self.directory(of: path), problems: problems)
+            policy.tls = pieces.serving(configuration.tls, &files)
+            guard pieces.problems.problems.isEmpty else { throw ConfigurationError(pieces.problems.problems) }
+        }
+        return try self.access(policy, section, path)
+    }
+
+    private static func access(
+        _ policy: AccessPolicy, _ section: ConfigurationNode?, _ path: String
+    ) throws(ConfigurationError) -> Access {
+        do {
+            return try Access(policy)
+        } catch {
+            let key = PEMPieces.keys(of: error.part).first { section?.value(of: $0) != nil }
+            let node = key.flatMap { section?.value(of: $0) } ?? section
+            let problem = ConfigurationError.Problem(
+                file: path, line: node?.line, key: node?.path, message: error.message)
+            throw ConfigurationError([problem])
+        }
+    }
+
+    private static func directory(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+    }
+
+    /// The files that were read, in their order.
+    struct Files {
+        private(set) var contents: [String] = []
+        private(set) var stamps: [String: FileStamp?] = [:]
+
+        /// The text of a file; its stamp is taken before, so that a change meanwhile is seen later.
+        mutating func text(of path: String) throws(TextError) -> String {
+            self.stamps.updateValue(FileStamp(path), forKey: path)
+            do {
+                let text = try TextFile.read(path, atMost: 1 << 20)
+                self.contents.append(text)
+                return text
+            } catch {
+                self.contents.append(error.description)
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+internal import TidegateModel
+
+/// The files that a daemon is started with, and everything that is wrong with them.
+struct ConfigurationFiles: Sendable {
+    private(set) var configuration = Configuration()
+    private(set) var web: WebService?
+    private(set) var errors: [ConfigurationError] = []
+
+    /// Reads the files that the settings name.
+    init(_ settings: DaemonSettings, at moment: WallTime) {
+        do throws(ConfigurationError) {
+            if let file = settings.configurationFile { self.configuration = try Configuration.load(file: file) }
+        } catch {
+            self.errors.append(error)
+        }
+        do throws(ConfigurationError) {
+            if let file = settings.webConfigurationFile { self.web = try WebService(path: file, at: moment) }
+        } catch {
+            self.errors.append(error)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+internal import Logging
+internal import TidegateEndpoint
+internal import TidegateModel
+
+/// The web configuration file of a daemon, which is read again whenever it changes.
+struct WebService: Sendable {
+    private let path: String
+    private let first: WebFile
+    private let access: Access
+
+    /// Reads the file.
+    init(path: String, at moment: WallTime) throws(ConfigurationError) {
+        self.path = path
+        self.first = WebFile(path, at: moment)
+        self.access = try self.first.result.get()
+    }
+
+    /// Follows the file from now on, and writes to the log what became of it.
+    func source(time: any TimeSource, logger: Logger) -> WebFileSource {
+        WebFileSource(path: self.path, first: self.first, access: self.access, time: time) { report in
+            switch report {
+            case .taken: logger.info("web configuration has changed")
+            case .refused(let error):
+                for problem in error.problems {
+                    logger.error("web configuration is bad, the old one holds", metadata: ["problem": "\(problem)"])
+                }
+            }
+        }
+    }
+}

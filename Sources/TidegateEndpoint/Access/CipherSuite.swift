@@ -1,0 +1,31 @@
+/// The cipher suites that can be chosen, named and numbered as IANA does.
+package enum CipherSuite: String, Sendable, CaseIterable {
+    case rsaAES128SHA = "TLS_RSA_WITH_AES_128_CBC_SHA"
+    case rsaAES256SHA = "TLS_RSA_WITH_AES_256_CBC_SHA"
+    case rsaAES128GCM = "TLS_RSA_WITH_AES_128_GCM_SHA256"
+    case rsaAES256GCM = "TLS_RSA_WITH_AES_256_GCM_SHA384"
+    case aes128GCM = "TLS_AES_128_GCM_SHA256"
+    case aes256GCM = "TLS_AES_256_GCM_SHA384"
+    case chaCha20 = "TLS_CHACHA20_POLY1305_SHA256"
+    case ecdheECDSAAES128SHA = "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA"
+    case ecdheECDSAAES256SHA = "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA"
+    case ecdheRSAAES128SHA = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"
+    case ecdheRSAAES256SHA = "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA"
+    case ecdheECDSAAES128GCM = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+    case ecdheECDSAAES256GCM = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
+    case ecdheRSAAES128GCM = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+    case ecdheRSAAES256GCM = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+    case ecdheRSAChaCha20 = "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"
+    case ecdheECDSAChaCha20 = "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
+
+    /// True for those of TLS 1.3, which its peers choose by themselves.
+    package var isOfTLS13: Bool {
+        switch self {
+        case .aes128GCM, .aes256GCM, .chaCha20: true
+        case .rsaAES128SHA, .rsaAES256SHA, .rsaAES128GCM, .rsaAES256GCM, .ecdheECDSAAES128SHA, .ecdheECDSAAES256SHA,
+            .ecdheRSAAES128SHA, .ecdheRSAAES256SHA, .ecdheECDSAAES128GCM, .ecdheECDSAAES256GCM, .ecdheRSAAES128GCM,
+            .ecdheRSAAES256GCM, .ecdheRSAChaCha20, .ecdheECDSAChaCha20:
+            false
+        }
+    }
+}
