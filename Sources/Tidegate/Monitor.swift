@@ -31,7 +31,8 @@ public final class Monitor: Sendable {
         time: any TimeSource = SystemClocks()
     ) throws(TaskError) {
         let bus = bus ?? EventBus(time: time)
-        let recorder = MetricsRecorder(build: BuildInfo.current, start: time.monotonic(), wall: time.wall())
+        let recorder = MetricsRecorder(
+            build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel)
         // Attached first: the counters have to equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
         let resolver = Resolver(time: time, lives: TimeToLiveDesk(client: DNSClient(time: time), time: time))

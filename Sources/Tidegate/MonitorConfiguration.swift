@@ -10,15 +10,19 @@ public struct MonitorConfiguration: Sendable {
     public var session: SessionConfiguration
     /// The names under which targets appear in series; a target without one appears under its own text.
     public var targetNames: [Target: String]
+    /// Whether metrics tell attempts apart by the host they asked.
+    public var hostLabel: HostLabel
 
     /// A configuration; the defaults watch this host's network and have no targets.
     public init(
         reachability: ReachabilityConfiguration = ReachabilityConfiguration(),
         session: SessionConfiguration = .standard,
-        targetNames: [Target: String] = [:]
+        targetNames: [Target: String] = [:],
+        hostLabel: HostLabel = .off
     ) {
         self.reachability = reachability
         self.session = session
         self.targetNames = targetNames
+        self.hostLabel = hostLabel
     }
 }

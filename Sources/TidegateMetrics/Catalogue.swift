@@ -51,6 +51,8 @@ package enum Catalogue {
     static let taskRetryBackoff = MetricDefinition.histogram(
         "tidegate_task_retry_backoff_seconds", in: .seconds, bounds: Buckets.waits, "Waits chosen before further tries."
     )
+    static let retryBudgetTokens = MetricDefinition.gauge(
+        "tidegate_retry_budget_tokens", by: ["host"], "What is left to pay retries with; of several ports the least.")
     static let sentBytes = MetricDefinition.counter(
         "tidegate_sent_bytes_total", in: .bytes, by: ["kind"], "Request body bytes sent.")
     static let receivedBytes = MetricDefinition.counter(
@@ -162,12 +164,14 @@ package enum Catalogue {
         "tidegate_http_requests_total", by: ["handler", "code"], "Requests that the endpoint answered.")
     static let httpRequestsInFlight = MetricDefinition.gauge(
         "tidegate_http_requests_in_flight", "Requests that the endpoint is answering now, this one included.")
+    static let journalTasks = MetricDefinition.gauge(
+        "tidegate_journal_tasks", by: ["state"], "Accepted tasks in the journal that are not over.")
     static let journalEntries = MetricDefinition.counter(
         "tidegate_journal_entries_total", "Entries that became durable in the journal of accepted tasks.")
-    static let journalFailures = MetricDefinition.counter(
-        "tidegate_journal_failures_total", by: ["reason"], "Entries that the journal could not write.")
-    static let journalCommitDuration = MetricDefinition.histogram(
-        "tidegate_journal_commit_duration_seconds", in: .seconds, bounds: Buckets.phases,
+    static let journalErrors = MetricDefinition.counter(
+        "tidegate_journal_errors_total", by: ["reason"], "Entries that the journal could not write.")
+    static let journalWriteDuration = MetricDefinition.histogram(
+        "tidegate_journal_write_duration_seconds", in: .seconds, bounds: Buckets.phases,
         "Time of the journal's transactions, until they were durable.")
     static let remoteWriteSamples = MetricDefinition.counter(
         "tidegate_remote_write_samples_total", "Samples that the receiver of remote write has taken.")

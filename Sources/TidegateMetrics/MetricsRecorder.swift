@@ -18,17 +18,21 @@ package final class MetricsRecorder: Sendable {
 
     /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
     /// verdict.
-    package init(build: BuildInfo, start: MonotonicTime, wall: WallTime) {
+    ///
+    /// `hostLabel` says whether attempts are told apart by host.
+    package init(build: BuildInfo, start: MonotonicTime, wall: WallTime, hostLabel: HostLabel = .off) {
         let registry = Registry(start: wall)
+        let overflows = TableFamily<OverflowKey, Counter>(Catalogue.labelOverflow)
         self.registry = registry
+        self.overflows = overflows
         self.tasks = TaskRecorder(registry)
-        self.attempts = AttemptRecorder(registry)
+        self.attempts = AttemptRecorder(registry, hosts: HostMetrics(hostLabel, overflows: overflows))
         self.gate = GateRecorder(registry)
         self.reachability = ReachabilityRecorder(registry, start: start)
         self.netlink = NetlinkRecorder(registry)
         self.bus = BusRecorder(registry)
         self.conflicts = registry.counter(Catalogue.metricConflicts)
-        self.overflows = registry.adding(TableFamily(Catalogue.labelOverflow))
+        _ = registry.adding(overflows)
         self.daemon = DaemonRecorder(registry, build: build)
         ProcessCollector.register(in: registry)
     }

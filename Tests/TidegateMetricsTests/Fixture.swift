@@ -12,16 +12,17 @@ struct Fixture {
     let recorder: MetricsRecorder
     let bus: EventBus
 
-    init() {
+    init(hostLabel: HostLabel = .off) {
         let build = BuildInfo(version: "1.2.3", revision: "abcdef", swiftVersion: "6.3", architecture: "x86_64")
-        self.recorder = MetricsRecorder(build: build, start: self.time.monotonic(), wall: self.time.wall())
+        self.recorder = MetricsRecorder(
+            build: build, start: self.time.monotonic(), wall: self.time.wall(), hostLabel: hostLabel)
         self.bus = EventBus(time: self.time)
         self.bus.attach(Passing(recorder: self.recorder))
     }
 
     /// A fixture to which everything has happened.
-    static func eventful() -> Fixture {
-        let fixture = Fixture()
+    static func eventful(hostLabel: HostLabel = .off) -> Fixture {
+        let fixture = Fixture(hostLabel: hostLabel)
         for occurrence in EveryEvent.occurrences {
             fixture.time.advance(by: .milliseconds(10))
             fixture.bus.publish(occurrence)

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TidegateModel
 internal import TidegateTestKit
 
 @testable import TidegateMetrics
@@ -23,7 +24,8 @@ struct KnownMetrics {
     ]
 
     init() throws {
-        let pairs = Fixture().recorder.definitions.map { ($0.name, $0) }
+        // With everything that can be switched on.
+        let pairs = Fixture(hostLabel: .all(limit: 50)).recorder.definitions.map { ($0.name, $0) }
         self.own = Dictionary(pairs) { first, _ in first }
         self.recorded = Set(try RuleFile("rules.yml").names)
     }

@@ -9,7 +9,7 @@ extension EveryEvent {
     /// A try over a new connection; 200 where it succeeded.
     public static func attempt(_ number: Int, status: Int? = 200, isReused: Bool = false) -> AttemptSummary {
         AttemptSummary(
-            number: number, method: "GET", status: status, duration: .milliseconds(30),
+            number: number, method: "GET", host: "10.0.0.1", status: status, duration: .milliseconds(30),
             phases: isReused
                 ? PhaseDurations(processing: .milliseconds(4), transfer: .milliseconds(20))
                 : PhaseDurations(

@@ -51,17 +51,30 @@ enum CodeClass: MetricLabel {
     }
 }
 
-/// The labels of attempts: a method, and three digits or `none`.
+/// The labels of attempts: a method, three digits or `none`, and the host where hosts are told apart.
 struct AttemptKey: LabelKey {
     let method: RequestMethod
     let status: Int?
+    let host: String?
 
-    init(method: RequestMethod, status: Int?) {
+    init(method: RequestMethod, status: Int?, host: String? = nil) {
         self.method = method
         self.status = CodeClass(status: status) == .none ? nil : status
+        self.host = host
     }
 
-    var values: [String] { [self.method.label, self.status.map(String.init) ?? "none"] }
+    var values: [String] {
+        [self.method.label, self.status.map(String.init) ?? "none"] + (self.host.map { [$0] } ?? [])
+    }
+}
+
+/// The labels of attempts' durations: a method, a class of codes, and the host where hosts are told apart.
+struct AttemptClassKey: LabelKey {
+    let method: RequestMethod
+    let codes: CodeClass
+    let host: String?
+
+    var values: [String] { [self.method.label, self.codes.label] + (self.host.map { [$0] } ?? []) }
 }
 
 /// The labels of answered requests: which part of the endpoint answered, and its status.

@@ -3,7 +3,8 @@ internal import TidegateModel
 /// What happens on the wire, try by try.
 struct AttemptRecorder: Sendable {
     private let attempts: TableFamily<AttemptKey, Counter>
-    private let durations: TableFamily<Two<RequestMethod, CodeClass>, Histogram>
+    private let durations: TableFamily<AttemptClassKey, Histogram>
+    private let hosts: HostMetrics
     private let phases: DenseFamily<PhaseDurations.Phase, Histogram>
     private let retries: RetryMetrics
     private let bodies: BodyMetrics
@@ -11,11 +12,13 @@ struct AttemptRecorder: Sendable {
     private let connectionReuses: Counter
     private let epochs: Counter
 
-    init(_ registry: Registry) {
-        self.attempts = registry.adding(TableFamily(Catalogue.requestAttempts))
-        self.durations = registry.adding(TableFamily(Catalogue.requestDuration))
+    init(_ registry: Registry, hosts: HostMetrics) {
+        self.hosts = hosts
+        self.attempts = registry.adding(TableFamily(hosts.table.labelled(Catalogue.requestAttempts)))
+        self.durations = registry.adding(TableFamily(hosts.table.labelled(Catalogue.requestDuration)))
         self.phases = registry.adding(DenseFamily(Catalogue.requestPhaseDuration))
         self.retries = RetryMetrics(registry)
+        hosts.register(in: registry)
         self.bodies = BodyMetrics(registry)
         registry.collect(Catalogue.connections) { inputs, samples in
             samples.add(ConnectionState.active.label, value: inputs.session.activeConnections)
@@ -29,8 +32,11 @@ struct AttemptRecorder: Sendable {
     func ended(_ summary: AttemptSummary, of task: TaskID, at time: WallTime, isSuccess: Bool) {
         let method = RequestMethod(summary.method)
         let source = Exemplar.Source(task: task, attempt: summary.number, time: time)
-        self.attempts[AttemptKey(method: method, status: summary.status)].add(from: source)
-        self.durations[Two(method, CodeClass(status: summary.status))].observe(summary.duration, from: source)
+        let host = self.hosts.value(of: summary.host)
+        let codes = CodeClass(status: summary.status)
+        self.attempts[AttemptKey(method: method, status: summary.status, host: host)].add(from: source)
+        self.durations[AttemptClassKey(method: method, codes: codes, host: host)]
+            .observe(summary.duration, from: source)
         for phase in PhaseDurations.Phase.allCases {
             if let duration = summary.phases[phase] { self.phases[phase].observe(duration) }
         }
@@ -66,6 +72,41 @@ struct AttemptRecorder: Sendable {
         case .epochBegan: self.epochs.add()
         case .invalidated, .circuitOpened, .circuitClosed: break
         }
+    }
+}
+
+/// What is told by host, where hosts are told apart.
+struct HostMetrics: Sendable {
+    let table: HostTable
+    private let overflows: TableFamily<OverflowKey, Counter>
+
+    init(_ mode: HostLabel, overflows: TableFamily<OverflowKey, Counter>) {
+        self.table = HostTable(mode)
+        self.overflows = overflows
+        // From the start, as the first step of a series that comes with it would go unseen.
+        if case .all = mode { for metric in HostMetrics.bounded { _ = overflows[metric] } }
+    }
+
+    func register(in registry: Registry) {
+        guard self.table.isOn else { return }
+        let table = self.table
+        registry.collect(Catalogue.retryBudgetTokens) { inputs, samples in
+            // The least of those that share a value.
+            let tokens = inputs.session.retryTokens.map { (table.known($0.key), $0.value) }
+            let least = Dictionary(tokens, uniquingKeysWith: min)
+            for (host, tokens) in least.sorted(by: { $0.key < $1.key }) { samples.add(host, value: tokens) }
+        }
+    }
+
+    /// The label's value; nil where there is no label.
+    func value(of host: String?) -> String? {
+        guard let value = self.table.value(of: host) else { return nil }
+        if value.isOverflow { for metric in HostMetrics.bounded { self.overflows[metric].add() } }
+        return value.text
+    }
+
+    private static let bounded = [Catalogue.requestAttempts, Catalogue.requestDuration].map {
+        OverflowKey(metric: $0.name, label: "host")
     }
 }
 

@@ -7,9 +7,15 @@ struct JournalRecorder: Sendable {
     private let commits: Histogram
 
     init(_ registry: Registry) {
+        registry.collect(Catalogue.journalTasks) { inputs, samples in
+            for state in [TaskState.Name.suspended, .waiting, .running] {
+                samples.add(state.label, value: inputs.session.journaled[state] ?? 0)
+            }
+        }
         self.entries = registry.counter(Catalogue.journalEntries)
-        self.failures = registry.adding(TableFamily(Catalogue.journalFailures))
-        self.commits = registry.histogram(Catalogue.journalCommitDuration)
+        self.failures = registry.adding(
+            TableFamily(Catalogue.journalErrors, from: JournalTrouble.allCases.map(One.init)))
+        self.commits = registry.histogram(Catalogue.journalWriteDuration)
     }
 
     func record(_ event: JournalEvent) {

@@ -1,0 +1,152 @@
+import Testing
+import TidegateModel
+
+@testable import TidegateMetrics
+
+/// The catalogue as it was promised: written down by hand, so that nothing goes, comes or changes its labels unseen.
+@Suite struct CatalogueListTests {
+    private static let promised = """
+        tidegate_tasks gauge state
+        tidegate_held_tasks gauge reason
+        tidegate_task_held_seconds_total counter reason
+        tidegate_task_submissions_total counter kind
+        tidegate_task_resumes_total counter
+        tidegate_task_suspends_total counter reason
+        tidegate_task_holds_total counter reason
+        tidegate_task_completions_total counter kind outcome
+        tidegate_task_failures_total counter error_type party
+        tidegate_task_duration_seconds histogram kind outcome
+        tidegate_stalled_tasks gauge
+        tidegate_oldest_task_start_timestamp_seconds gauge state
+        tidegate_request_attempts_total counter method code host
+        tidegate_request_duration_seconds histogram method code_class host
+        tidegate_request_phase_duration_seconds histogram phase
+        tidegate_task_retries_total counter reason
+        tidegate_task_retry_successes_total counter
+        tidegate_task_retries_exhausted_total counter reason
+        tidegate_task_retry_backoff_seconds histogram
+        tidegate_sent_bytes_total counter kind
+        tidegate_received_bytes_total counter kind
+        tidegate_request_body_size_bytes histogram
+        tidegate_response_body_size_bytes histogram
+        tidegate_inflight_expected_bytes gauge kind
+        tidegate_inflight_transferred_bytes gauge kind
+        tidegate_connections gauge state
+        tidegate_connections_opened_total counter
+        tidegate_connection_reuses_total counter
+        tidegate_network_epochs_total counter
+        tidegate_refetched_bytes_total counter
+        tidegate_resume_restarts_total counter
+        tidegate_retry_budget_tokens gauge host
+        tidegate_gate_state gauge state
+        tidegate_gate_waiting_tasks gauge
+        tidegate_gate_wait_seconds histogram result
+        tidegate_gate_admissions_total counter result
+        tidegate_reachability_level gauge level
+        tidegate_reachability_family_level gauge family level
+        tidegate_reachability_level_seconds_total counter level
+        tidegate_reachability_transitions_total counter from to
+        tidegate_reachability_last_transition_timestamp_seconds gauge
+        tidegate_reachability_reason_info gauge family reason
+        tidegate_default_path gauge family
+        tidegate_interface_up gauge device
+        tidegate_interface_carrier gauge device
+        tidegate_interface_info gauge device type
+        tidegate_interface_carrier_losses_total counter device
+        tidegate_target_reachable gauge target
+        tidegate_target_level gauge target level
+        tidegate_reachability_detection_seconds histogram
+        tidegate_netlink_messages_total counter type
+        tidegate_netlink_overruns_total counter
+        tidegate_netlink_resyncs_total counter reason
+        tidegate_netlink_resync_duration_seconds histogram
+        tidegate_netlink_malformed_total counter
+        tidegate_netlink_lookups_total counter
+        tidegate_netlink_mode gauge mode
+        tidegate_netlink_receive_buffer_bytes gauge
+        tidegate_bus_events_published_total counter topic
+        tidegate_bus_events_dropped_total counter subscriber
+        tidegate_bus_queue_length gauge subscriber
+        tidegate_bus_queue_capacity gauge subscriber
+        tidegate_metric_conflicts_total counter
+        tidegate_label_overflow_total counter metric label
+        tidegate_metric_series gauge
+        tidegate_http_requests_total counter handler code
+        tidegate_http_requests_in_flight gauge
+        tidegate_config_last_reload_successful gauge
+        tidegate_config_last_reload_success_timestamp_seconds gauge
+        tidegate_journal_tasks gauge state
+        tidegate_journal_entries_total counter
+        tidegate_journal_write_duration_seconds histogram
+        tidegate_journal_errors_total counter reason
+        tidegate_remote_write_samples_total counter
+        tidegate_remote_write_samples_dropped_total counter reason
+        tidegate_remote_write_failures_total counter error_type
+        tidegate_remote_write_pending_bytes gauge
+        tidegate_build_info gauge version revision swiftversion arch
+        process_cpu_seconds_total counter
+        process_open_fds gauge
+        process_max_fds gauge
+        process_virtual_memory_bytes gauge
+        process_virtual_memory_max_bytes gauge
+        process_resident_memory_bytes gauge
+        process_start_time_seconds gauge
+        process_threads gauge
+        """
+
+    @Test("The metrics are those that were promised, with their kinds and labels")
+    func promised() {
+        let wanted = Set(Self.promised.split(separator: "\n").map(String.init))
+        let actual = Fixture(hostLabel: .all(limit: 50)).recorder.definitions.map {
+            ([$0.name, $0.typeName] + $0.labels).joined(separator: " ")
+        }
+        #expect(wanted.subtracting(actual) == [], "promised, and not there")
+        #expect(Set(actual).subtracting(wanted) == [], "there, and not promised")
+        #expect(actual.count == wanted.count)
+    }
+
+    // Nothing that a monitor does moves these: the program around it does, or hosts beyond the bound.
+    private static let movedByOthers: Set<String> = [
+        "tidegate_metric_conflicts_total", "tidegate_label_overflow_total",
+    ]
+
+    @Test("Every metric that events move is moved by one of the events there are")
+    func moved() {
+        let (still, moved) = (Fixture().series(), Fixture.eventful().series())
+        for definition in Fixture().recorder.definitions where definition.origin == .recorded {
+            guard !Self.movedByOthers.contains(definition.name) else { continue }
+            let name = definition.kind.isHistogram ? definition.name + "_count" : definition.name
+            let before = still.filter { $0.key.prefix { $0 != "{" } == name }
+            let after = moved.filter { $0.key.prefix { $0 != "{" } == name }
+            #expect(!after.isEmpty && after != before, "\(definition.name)")
+        }
+    }
+
+    @Test("Every metric that is read at a scrape shows what it reads")
+    func read() {
+        let series = Fixture.eventful(hostLabel: .all(limit: 50)).series()
+        for definition in Fixture(hostLabel: .all(limit: 50)).recorder.definitions where definition.origin == .collected
+        {
+            let values = series.filter { $0.key.prefix { $0 != "{" } == definition.name }.values
+            #expect(values.contains { $0 > 0 }, "\(definition.name)")
+        }
+    }
+
+    @Test("Metrics moved by the program around and by too many hosts are moved by these")
+    func movedByOthers() {
+        let fixture = Fixture(hostLabel: .all(limit: 0))
+        let adapter = fixture.recorder.adapter()
+        _ = adapter.makeMeter(label: "tidegate_tasks", dimensions: [])
+        fixture.publish(.attemptSucceeded(AttemptSummary(number: 1, method: "GET", host: "a", duration: .zero)))
+        let series = fixture.series()
+        #expect(series["tidegate_metric_conflicts_total"] == 1)
+        #expect(
+            series["tidegate_label_overflow_total{metric=\"tidegate_request_attempts_total\",label=\"host\"}"] == 1)
+    }
+}
+
+extension MetricDefinition.Kind {
+    fileprivate var isHistogram: Bool {
+        if case .histogram = self { true } else { false }
+    }
+}

@@ -1,0 +1,135 @@
+import Testing
+import TidegateBus
+import TidegateModel
+import TidegateTestKit
+
+@testable import TidegateMetrics
+
+/// Attempts by host: only where it was asked for, bounded, and what goes over the bound is counted.
+@Suite struct HostLabelTests {
+    private static func fixture(_ label: HostLabel, asking hosts: [String?]) -> Fixture {
+        let fixture = Fixture(hostLabel: label)
+        for host in hosts {
+            var summary = EveryEvent.attempt(1)
+            summary.host = host
+            fixture.publish(.attemptSucceeded(summary))
+        }
+        return fixture
+    }
+
+    private static func attempts(_ series: [String: Double]) -> [String: Double] {
+        series.filter { $0.key.hasPrefix("tidegate_request_attempts_total") }
+    }
+
+    private static func overflows(_ series: [String: Double]) -> [String: Double] {
+        series.filter { $0.key.hasPrefix("tidegate_label_overflow_total") }
+    }
+
+    @Test("Off, which is the default, no series has a host and none tells of budgets")
+    func off() {
+        let fixture = Self.fixture(.off, asking: ["a.example", "b.example"])
+        var inputs = fixture.inputs
+        inputs.session.retryTokens = ["a.example": 3]
+        let series = fixture.series(of: inputs)
+        #expect(Self.attempts(series) == ["tidegate_request_attempts_total{method=\"GET\",code=\"200\"}": 2])
+        #expect(!series.keys.contains { $0.contains("host=") || $0.hasPrefix("tidegate_retry_budget") })
+        #expect(Self.overflows(series).isEmpty)
+    }
+
+    @Test("Listed hosts have series of their own, and all the others one together, which is no overflow")
+    func listed() {
+        let fixture = Self.fixture(.listed(["a.example"]), asking: ["a.example", "b.example", "c.example", nil])
+        let series = fixture.series()
+        #expect(
+            Self.attempts(series) == [
+                "tidegate_request_attempts_total{method=\"GET\",code=\"200\",host=\"a.example\"}": 1,
+                "tidegate_request_attempts_total{method=\"GET\",code=\"200\",host=\"_other\"}": 3,
+            ])
+        let durations = "tidegate_request_duration_seconds_count{method=\"GET\",code_class=\"2xx\",host="
+        #expect(series[durations + "\"a.example\"}"] == 1 && series[durations + "\"_other\"}"] == 3)
+        #expect(Self.overflows(series).isEmpty)
+    }
+
+    @Test("Beyond the bound only the host is replaced, and every time is counted for each metric")
+    func all() {
+        let fixture = Self.fixture(.all(limit: 2), asking: ["a", "b", "c", "a", "d", "b", "c"])
+        var failed = EveryEvent.attempt(1, status: nil)
+        failed.host = "e"
+        fixture.publish(.attemptFailed(failed, .connectFailed, nil, isCharged: true))
+        let series = fixture.series()
+        #expect(
+            Self.attempts(series) == [
+                "tidegate_request_attempts_total{method=\"GET\",code=\"200\",host=\"a\"}": 2,
+                "tidegate_request_attempts_total{method=\"GET\",code=\"200\",host=\"b\"}": 2,
+                "tidegate_request_attempts_total{method=\"GET\",code=\"200\",host=\"_other\"}": 3,
+                "tidegate_request_attempts_total{method=\"GET\",code=\"none\",host=\"_other\"}": 1,
+            ])
+        #expect(
+            Self.overflows(series) == [
+                "tidegate_label_overflow_total{metric=\"tidegate_request_attempts_total\",label=\"host\"}": 4,
+                "tidegate_label_overflow_total{metric=\"tidegate_request_duration_seconds\",label=\"host\"}": 4,
+            ])
+    }
+
+    @Test("A hundred thousand hosts are fifty and one more, and the overflow was 0 before it began")
+    func bounded() {
+        let fixture = Fixture(hostLabel: .all(limit: 50))
+        #expect(Self.overflows(fixture.series()).values.sorted() == [0, 0])
+        var summary = EveryEvent.attempt(1)
+        for number in 0..<100_000 {
+            summary.host = "host-\(number).example"
+            fixture.publish(.attemptSucceeded(summary))
+        }
+        let series = fixture.series()
+        let attempts = Self.attempts(series)
+        #expect(attempts.count == 51 && attempts.values.reduce(0, +) == 100_000)
+        #expect(attempts["tidegate_request_attempts_total{method=\"GET\",code=\"200\",host=\"_other\"}"] == 99_950)
+        #expect(Self.overflows(series).values.sorted() == [99_950, 99_950])
+    }
+
+    @Test("Hosts that arrive on several threads at once are still not more than the bound")
+    func contended() async {
+        let fixture = Fixture(hostLabel: .all(limit: 5))
+        await withTaskGroup { group in
+            for part in 0..<4 {
+                group.addTask {
+                    var summary = EveryEvent.attempt(1)
+                    for number in 0..<2000 {
+                        summary.host = "\((number &* 7 &+ part) % 40)"
+                        fixture.publish(.attemptSucceeded(summary))
+                    }
+                }
+            }
+        }
+        let series = fixture.series()
+        let attempts = Self.attempts(series)
+        #expect(attempts.count == 6 && attempts.values.reduce(0, +) == 8000)
+        let others = attempts["tidegate_request_attempts_total{method=\"GET\",code=\"200\",host=\"_other\"}"] ?? 0
+        #expect(Self.overflows(series).values.allSatisfy { $0 == others })
+    }
+
+    @Test("Budgets are told for the hosts that have a label, and the least of the others")
+    func budgets() {
+        let fixture = Self.fixture(.all(limit: 2), asking: ["a", "b"])
+        var inputs = fixture.inputs
+        inputs.session.retryTokens = ["a": 500, "b": 486, "c": 20, "d": 3.5]
+        let tokens = fixture.series(of: inputs).filter { $0.key.hasPrefix("tidegate_retry_budget_tokens") }
+        #expect(
+            tokens == [
+                "tidegate_retry_budget_tokens{host=\"a\"}": 500, "tidegate_retry_budget_tokens{host=\"b\"}": 486,
+                "tidegate_retry_budget_tokens{host=\"_other\"}": 3.5,
+            ])
+    }
+
+    @Test("Whatever a host is called, the exposition stays one that can be read", arguments: ExpositionFormat.allCases)
+    func hostile(_ format: ExpositionFormat) {
+        let names = ["a\"b", "a\\b", "a\nb", String(repeating: "x", count: 10_000), "", "\u{FFFD}"]
+        let fixture = Self.fixture(.all(limit: 50), asking: names)
+        let text = fixture.text(format)
+        guard format != .protobuf else { return }
+        #expect(text.contains("host=\"a\\\"b\"") && text.contains("host=\"a\\\\b\"") && text.contains("host=\"a\\nb\""))
+        let labels = fixture.recorder.samples(of: fixture.inputs).flatMap(\.labels).filter { $0.name == "host" }
+        // The fixture's budgets are of another host.
+        #expect(Set(labels.map(\.value)) == Set(names + ["_other"]))
+    }
+}
