@@ -115,15 +115,12 @@ package struct TimerHeap {
 
     private mutating func siftDown() {
         var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
-            where child < self.entries.count && self.entries[child].isBefore(self.entries[least]) {
-                least = child
-            }
-            guard least != parent else { return }
-            self.entries.swapAt(parent, least)
-            parent = least
+        while 2 * parent + 1 < self.entries.count {
+            var child = 2 * parent + 1
+            if child + 1 < self.entries.count, self.entries[child + 1].isBefore(self.entries[child]) { child += 1 }
+            guard self.entries[child].isBefore(self.entries[parent]) else { return }
+            self.entries.swapAt(parent, child)
+            parent = child
         }
     }
 }

@@ -9,7 +9,8 @@ package enum AttemptReport: Sendable {
     case wireReached(WireContact)
     /// The head of the final answer (never 1xx).
     case head(ResponseHead)
-    /// Body bytes moved; at most ten times a second.
+    /// Body bytes moved; at most ten times a second, and always after the last byte of a burst, but for one that ends
+    /// the attempt.
     case progress(AttemptProgress)
     /// The attempt is over.
     case finished(AttemptOutcome)

@@ -5,9 +5,6 @@ internal import TidegateModel
 ///
 /// libcurl changes its mind with every transfer, mostly to later: firing once too early costs less than following it.
 struct CurlTimer {
-    /// Clients' tokens are below it.
-    static let token: UInt64 = 1 << 63
-
     private var armed: (id: TimerID, deadline: MonotonicTime)?
 
     /// It fired.
@@ -20,6 +17,6 @@ struct CurlTimer {
             guard deadline < armed.deadline else { return }
             loop.cancel(armed.id)
         }
-        self.armed = (loop.schedule(at: deadline, token: CurlTimer.token), deadline)
+        self.armed = (loop.schedule(at: deadline, token: EngineTimer.curl.token), deadline)
     }
 }

@@ -41,6 +41,10 @@ final class Slot {
     var upload = UploadRecord()
     var localFailure: LocalFailure?
     var pause: PauseState = []
+    /// How many bytes were there when that was last told.
+    var toldBytes: Int64 = 0
+    /// Whether a timer is to look at the progress; it serves the slot's next attempt, too.
+    var waitsToTell = false
 
     /// What there is to report.
     struct Pending: OptionSet {
@@ -53,6 +57,8 @@ final class Slot {
         static let broken = Pending(rawValue: 16)
         /// The rate limit stopped the body.
         static let throttled = Pending(rawValue: 32)
+        /// Bytes may have moved unseen, or too soon to be told.
+        static let untold = Pending(rawValue: 64)
     }
 
     /// Why nothing moves.
@@ -152,6 +158,7 @@ final class Slot {
         self.upload.clear()
         self.localFailure = nil
         self.pause = []
+        self.toldBytes = 0
         self.errorText[0] = 0
     }
 }

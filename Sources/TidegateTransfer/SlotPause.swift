@@ -70,12 +70,4 @@ extension Slot {
             return false
         }
     }
-
-    /// Whether to report progress for bytes that moved in this batch: at most ten times a second.
-    func isProgressDue(at now: MonotonicTime) -> Bool {
-        self.stamps.lastActivity = now
-        guard now - self.stamps.lastProgress >= .milliseconds(100) else { return false }
-        self.stamps.lastProgress = now
-        return true
-    }
 }

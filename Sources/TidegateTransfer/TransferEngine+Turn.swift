@@ -20,15 +20,16 @@ extension TransferEngine {
         self.guarding(epoch) { () throws(CurlError) in try epoch.act(on: descriptor, events.selected) }
     }
 
-    /// A timer is due; true where it was libcurl's.
+    /// A timer is due; true where it was one of the engine's own.
     func timerFired(_ token: UInt64) -> Bool {
-        guard token >= CurlTimer.token else { return false }
+        guard let timer = EngineTimer(token: token) else { return false }
         self.wakeUps += 1
-        guard token == CurlTimer.token else {
-            self.slots[Int(token - CurlTimer.token) - 1]?.unthrottle()
-            return true
+        switch timer {
+        case .curl: self.timer.fired()
+        // A timer that outlives its attempt finds nothing to let go on, and nothing to tell.
+        case .rate(let slot): self.slots[slot]?.unthrottle()
+        case .progress(let slot): self.slots[slot]?.lookAtProgress()
         }
-        self.timer.fired()
         return true
     }
 
@@ -47,6 +48,7 @@ extension TransferEngine {
     func rest() {
         var deadline: MonotonicTime?
         self.sockets.apply(self.journal, on: self.loop)
+        self.waitToTell()
         for epoch in self.epochs {
             epoch.takeTimer(at: self.now)
             if let next = epoch.deadline { deadline = min(deadline ?? next, next) }
@@ -118,12 +120,12 @@ extension TransferEngine {
         }
         if pending.contains(.blocked) { self.waitForSink(of: slot) }
         if pending.contains(.throttled) {
-            // A timer that outlives its attempt finds nothing to let go on.
             let delay = slot.throttle(at: self.time.monotonic()) ?? .zero
-            _ = self.loop.schedule(after: delay, token: CurlTimer.token + UInt64(slot.number) + 1)
+            _ = self.loop.schedule(after: delay, token: EngineTimer.rate(slot: slot.number).token)
         }
-        if pending.contains(.moved), slot.isProgressDue(at: self.now) {
-            client.attempt(id, reported: .progress(slot.progress()))
+        if pending.contains(.moved) { slot.stamps.lastActivity = self.now }
+        if !pending.isDisjoint(with: [.moved, .untold]), let progress = self.news(of: slot) {
+            client.attempt(id, reported: .progress(progress))
             guard slot.request?.id == id else { return nil }
         }
         guard pending.contains(.broken) else { return id }

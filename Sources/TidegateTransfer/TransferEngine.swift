@@ -16,6 +16,8 @@ package final class TransferEngine {
     private var origins = OriginCache()
     private var proxies = OriginCache()
     var blockedSinks = BlockedSinks()
+    /// Slots whose bytes moved too soon after the last time that was told.
+    var untold: [Int] = []
     /// Those with transfers, and the current one; the newest last.
     var epochs: [Epoch] = []
 

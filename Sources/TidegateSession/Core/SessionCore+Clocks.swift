@@ -45,7 +45,6 @@ extension SessionCore {
         case .schedule: self.feed(.release(.schedule), to: record)
         case .grace: self.graceOver(record)
         case .silence: self.silenceOver(record)
-        case .look: self.lookAtProgress(record)
         case .circuit: self.circuitDue(record)
         case .disk: self.feed(.release(.disk), to: record)
         case .budget: self.budgetDue(record)
@@ -67,14 +66,6 @@ extension SessionCore {
             return self.appointExpiry(record)
         }
         self.fail(record, .deadlineExceeded, "\(self.name(record)): not done before it was too late")
-    }
-
-    // The engine tells at most ten times a second, and nothing when the last bytes of a burst are followed by silence.
-    private func lookAtProgress(_ record: TaskRecord) {
-        guard let live = record.attempt, live.isLaunched, let progress = self.engine.progress(of: live.id),
-            progress.receivedWire != live.progress.receivedWire || progress.sent != live.progress.sent
-        else { return }
-        self.progressed(progress, record)
     }
 
     private func stalled(_ record: TaskRecord, _ words: String) {

@@ -36,22 +36,19 @@ extension SessionCore {
         self.conclude(record, self.takeOff(record, .rangeMismatch, words))
     }
 
-    /// Answers that did not come whole in this batch are looked at again.
-    func lookAtStarted() {
+    /// Shows the heads of answers that did not come whole in this batch.
+    func settleStarted() {
         guard !self.started.isEmpty else { return }
         let started = self.started
         self.started.removeAll(keepingCapacity: true)
         for number in started {
-            guard let record = self.records[number], record.attempt?.head != nil else { continue }
-            record.clocks.appoint(.look, at: self.now + .milliseconds(150))
-            self.settle(record)
+            if let record = self.records[number], record.attempt?.head != nil { self.settle(record) }
         }
     }
 
     func progressed(_ progress: AttemptProgress, _ record: TaskRecord) {
         record.attempt?.progress = progress
         record.clocks.bytesMoved(at: progress.lastActivity)
-        record.clocks.appoint(.look, at: self.now + .milliseconds(150))
         self.tellProgress(record)
         self.noteContinuation(record)
         self.settle(record)
@@ -89,7 +86,7 @@ extension SessionCore {
         guard let live = record.attempt else { return }
         self.attempts[live.id] = nil
         record.desk?.resolving.removeAll { $0 == record.number }
-        for clock in [TaskClocks.Clock.pause, .grace, .silence, .look] { record.clocks.appoint(clock, at: nil) }
+        for clock in [TaskClocks.Clock.pause, .grace, .silence] { record.clocks.appoint(clock, at: nil) }
         self.tellProgress(record, isLast: end.failure == nil)
         self.countBody(live, end, record)
         self.notePeer(end, record)

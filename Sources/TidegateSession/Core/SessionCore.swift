@@ -121,7 +121,7 @@ final class SessionCore: TransferClient {
     }
 
     func batchEnded() {
-        self.lookAtStarted()
+        self.settleStarted()
         self.settleEpoch()
     }
 

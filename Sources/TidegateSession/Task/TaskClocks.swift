@@ -37,7 +37,7 @@ struct Stopwatch: Sendable, Hashable {
 /// Every clock of one task, with the rules when it stands still; one timer serves them all.
 struct TaskClocks: Sendable {
     enum Clock: Sendable, Hashable, CaseIterable {
-        case deadline, active, patience, idle, attempt, pause, backoff, schedule, grace, silence, look
+        case deadline, active, patience, idle, attempt, pause, backoff, schedule, grace, silence
         case circuit, disk, budget, expiry
     }
 
@@ -120,7 +120,7 @@ struct TaskClocks: Sendable {
         case .patience: self.limits.patience.flatMap(self.gate.due)
         case .idle: self.idle.due(at: self.limits.idle)
         case .attempt: self.limits.attempt.flatMap(self.attempt.due)
-        case .pause, .backoff, .schedule, .grace, .silence, .look, .circuit, .disk, .budget, .expiry:
+        case .pause, .backoff, .schedule, .grace, .silence, .circuit, .disk, .budget, .expiry:
             self.appointments.first { $0.clock == clock }?.at
         }
     }
