@@ -118,6 +118,26 @@ import TidegateTestKit
         #expect(await ended.finish().status != 137)
     }
 
+    @Test("Whoever leaves a stream makes room for the next, over TLS, too")
+    func leavers() async throws {
+        let authority = try await TestAuthority()
+        var fixture = Fixture()
+        fixture.configuration.maxEventStreams = 1
+        try await fixture.serving(try ScriptedAccess(try .encrypted(try await authority.sign(["localhost"])))) { port in
+            for signal in [SIGKILL, SIGTERM, SIGKILL] {
+                var programs: [Program] = []
+                let isIn = try await eventually(within: .seconds(60)) {
+                    let events = try Program(["curl", "-sN", "--cacert", authority.certificate, Self.events(port)])
+                    programs.append(events)
+                    return await eventually(within: .seconds(2)) { events.outputSoFar.contains("event: snapshot") }
+                }
+                #expect(isIn)
+                for program in programs { program.signal(signal) }
+                for program in programs { _ = await program.finish() }
+            }
+        }
+    }
+
     static func events(_ port: Int) -> String { "https://localhost:\(port)/api/v1/events" }
 }
 
