@@ -4,18 +4,19 @@ internal import Glibc
 final class DirectoryLock: Sendable {
     private let descriptor: Int32
 
-    /// Makes the directory where it is missing, for its owner only, and locks it.
+    /// Makes the directory where it is missing, for its owner only, looks whether it is, and locks it.
     init(_ directory: String) throws(JournalProblem) {
         try DirectoryLock.make(directory)
+        try StateCheck(directory).look()
         let path = "\(directory)/lock"
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .unusable(directory, DirectoryLock.words(errno)) }
+        guard descriptor >= 0 else { throw .unusable(directory, StateCheck.words(errno)) }
         self.descriptor = descriptor
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             throw code == EWOULDBLOCK
                 ? .inUse(directory, process: DirectoryLock.process(descriptor))
-                : .unusable(directory, DirectoryLock.words(code))
+                : .unusable(directory, StateCheck.words(code))
         }
         let text = Array("\(getpid())\n".utf8)
         // Only for the sentence that the second one is told.
@@ -31,7 +32,9 @@ final class DirectoryLock: Sendable {
         var path = directory.hasPrefix("/") ? "" : "."
         for part in directory.split(separator: "/") {
             path += "/\(part)"
-            guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .unusable(directory, self.words(errno)) }
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+                throw .unusable(directory, StateCheck.words(errno))
+            }
         }
     }
 
@@ -40,11 +43,6 @@ final class DirectoryLock: Sendable {
         let count = pread(descriptor, &bytes, bytes.count, 0)
         guard count > 0 else { return nil }
         return Int(String(decoding: bytes.prefix(count).prefix { (48...57).contains($0) }, as: UTF8.self))
-    }
-
-    private static func words(_ code: Int32) -> String {
-        guard let text = strerror(code) else { return "error \(code)" }
-        return String(cString: text)
     }
 
     private func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }

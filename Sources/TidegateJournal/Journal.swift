@@ -1,3 +1,4 @@
+internal import Glibc
 internal import TidegateLoop
 package import TidegateModel
 package import TidegateSession
@@ -60,6 +61,9 @@ package final class Journal: TaskJournal {
     let path: String
     private let lock: DirectoryLock
     private let thread: LoopThread<JournalBody>
+
+    /// True where a directory has a journal, in which tasks may wait.
+    package static func exists(in directory: String) -> Bool { access(JournalFile.path(in: directory), F_OK) == 0 }
 
     /// Opens the journal of a directory, which is made where it is missing, and keeps others out.
     ///

@@ -122,7 +122,7 @@ final class JournalBody: LoopBody {
             return JournalError(.disk, "the journal \(self.file.path) cannot be written: \(error)")
         }
         let words = error.message ?? "\(error.resultCode)"
-        guard error.resultCode == .SQLITE_FULL else {
+        guard error.isFullDisk(at: self.file.path) else {
             return JournalError(.disk, "the journal \(self.file.path) cannot be written: \(words)")
         }
         return JournalError(.diskFull, "the disk of the journal \(self.file.path) is full")

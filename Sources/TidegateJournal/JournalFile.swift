@@ -8,24 +8,23 @@ struct JournalFile: Sendable {
     let path: String
     let queue: DatabaseQueue
 
-    /// Opens `journal.sqlite` in a directory, or makes it, for its owner only.
-    init(directory: String) throws(JournalProblem) {
-        self.path = "\(directory)/journal.sqlite"
+    /// Opens `journal.sqlite` in a directory, or makes it, for its owner only; `migrator` knows the versions.
+    init(directory: String, migrator: DatabaseMigrator = JournalSchema.migrator) throws(JournalProblem) {
+        self.path = JournalFile.path(in: directory)
         // Headers and bodies may be secret; the files that SQLite puts beside it take the same mode.
         let descriptor = open(self.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else {
-            throw .unusable(self.path, strerror(errno).map { String(cString: $0) } ?? "error \(errno)")
-        }
+        guard descriptor >= 0 else { throw .unusable(self.path, StateCheck.words(errno)) }
         close(descriptor)
         do {
             self.queue = try JournalFile.queue(self.path)
-            try JournalFile.prepare(self.queue)
-        } catch let error as JournalProblem {
-            throw error
+            try JournalFile.prepare(self.queue, migrator)
         } catch {
             throw JournalFile.problem(error, self.path)
         }
     }
+
+    /// Where a directory's journal is.
+    static func path(in directory: String) -> String { "\(directory)/journal.sqlite" }
 
     private static func queue(_ path: String) throws -> DatabaseQueue {
         var configuration = GRDB.Configuration()
@@ -35,24 +34,26 @@ struct JournalFile: Sendable {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    private static func prepare(_ queue: DatabaseQueue) throws {
+    private static func prepare(_ queue: DatabaseQueue, _ migrator: DatabaseMigrator) throws {
+        // Nothing is changed before it is known to be ours.
+        try queue.read { try self.check($0, queue.path, migrator) }
         try queue.writeWithoutTransaction { database in
-            try self.check(database, queue.path)
             try database.execute(sql: "PRAGMA journal_mode = WAL")
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
-        let migrator = JournalSchema.migrator
-        let isNewer = try queue.read { try migrator.hasBeenSuperseded($0) }
-        if isNewer { throw JournalProblem.newer(queue.path) }
         try migrator.migrate(queue)
         // A wrapper that quietly lowers either of them would lose what was promised.
         let modes = try queue.writeWithoutTransaction { try JournalModes($0) }
         guard modes == .durable else { throw JournalProblem.unusable(queue.path, "SQLite runs with \(modes)") }
     }
 
-    private static func check(_ database: Database, _ path: String) throws {
+    private static func check(_ database: Database, _ path: String, _ migrator: DatabaseMigrator) throws {
         let answers = try String.fetchAll(database, sql: "PRAGMA quick_check(1)")
         guard answers == ["ok"] else { throw JournalProblem.damaged(path, answers.first ?? "no answer") }
+        let isEmpty = try Bool.fetchOne(database, sql: "SELECT count(*) = 0 FROM sqlite_schema") ?? true
+        let isOurs = try database.tableExists("grdb_migrations")
+        guard isEmpty || isOurs else { throw JournalProblem.foreign(path) }
+        if try migrator.hasBeenSuperseded(database) { throw JournalProblem.newer(path) }
     }
 
     /// Reads every task that is not over; gives their number.
@@ -66,13 +67,29 @@ struct JournalFile: Sendable {
 
     private static func problem(_ error: any Error, _ path: String) -> JournalProblem {
         switch error {
-        case let error as JournalProblem: error
-        case let error as DatabaseError
-        where error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB:
-            .damaged(path, error.message ?? "\(error.resultCode)")
-        case let error as DatabaseError: .unusable(path, error.message ?? "\(error.resultCode)")
-        case is DecodingError, is TaskRow.Unreadable: .damaged(path, "a task cannot be read: \(error)")
-        default: .unusable(path, "\(error)")
+        case let error as JournalProblem: return error
+        case let error as DatabaseError:
+            let words = error.message ?? "\(error.resultCode)"
+            switch error.resultCode {
+            // The last one is SQL that does not fit the tables.
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR: return .damaged(path, words)
+            default: return .unusable(path, error.isFullDisk(at: path) ? "the disk is full" : words)
+            }
+        case is DecodingError, is TaskRow.Unreadable: return .damaged(path, "a task cannot be read: \(error)")
+        default: return .unusable(path, "\(error)")
+        }
+    }
+}
+
+extension DatabaseError {
+    /// True where SQLite has failed for want of room, which it says of writes only.
+    func isFullDisk(at path: String) -> Bool {
+        switch self.resultCode {
+        case .SQLITE_FULL: return true
+        case .SQLITE_IOERR, .SQLITE_CANTOPEN:
+            var system = statvfs()
+            return statvfs(path, &system) == 0 && (system.f_bavail == 0 || (system.f_files > 0 && system.f_favail == 0))
+        default: return false
         }
     }
 }

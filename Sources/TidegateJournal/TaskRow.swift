@@ -10,6 +10,12 @@ enum TaskRow {
         let description: String
     }
 
+    // By name: a column that is missing is an error of the statement's, and not found out row by row.
+    private static let columns = """
+        id, accepted, description, suspensions, predecessor, in_doubt, hold, placing, life, outcome, failure, explanation,
+        status, bytes, attempts, ended
+        """
+
     static func insert(_ task: JournaledTask, into database: Database) throws {
         let statement = try database.cachedStatement(
             sql: """
@@ -56,7 +62,7 @@ enum TaskRow {
     static func all(
         where condition: String, arguments: StatementArguments = [], in database: Database
     ) throws -> [JournaledTask] {
-        let statement = try database.cachedStatement(sql: "SELECT * FROM task WHERE \(condition)")
+        let statement = try database.cachedStatement(sql: "SELECT \(self.columns) FROM task WHERE \(condition)")
         return try Row.fetchAll(statement, arguments: arguments).map(self.task)
     }
 

@@ -16,7 +16,7 @@ struct FullDiskTests {
         init?() throws {
             self.folder = try Folder()
             mkdir(self.folder.state, 0o700)
-            guard mount("tidegate", self.folder.state, "tmpfs", 0, "size=2m") == 0 else { return nil }
+            guard mount("tidegate", self.folder.state, "tmpfs", 0, "size=2m,mode=0700") == 0 else { return nil }
         }
 
         deinit {
@@ -63,5 +63,30 @@ struct FullDiskTests {
         #expect(server.requests.count == 1)
         await rig.stop()
         #expect(try await JournalRig.peek(disk.folder, made.id)?.end?.outcome == .success)
+    }
+
+    @Test(
+        "A disk that is full at the start is told in one sentence, and what is in the journal goes on when there is room",
+        .enabled(if: mayMount, "needs root"))
+    func fullAtStart() async throws {
+        let disk = try #require(try SmallDisk(), "no tmpfs can be mounted here")
+        let first = try JournalRig(disk.folder)
+        let made = try await first.session.submit(try TaskRequest(url: "http://127.0.0.1:1/"), isSuspended: true)
+        await first.stop()
+        disk.fill()
+        let error = #expect(throws: JournalProblem.self) { try Journal(disk.folder.state).close() }
+        #expect(
+            error?.description == "the journal cannot be kept in \(disk.folder.journalFile): the disk is full")
+        disk.empty()
+        let entry = try await JournalRig.peek(disk.folder, made.id)
+        #expect(entry?.suspensions == 1)
+    }
+
+    @Test("A new journal on a full disk is refused in one sentence", .enabled(if: mayMount, "needs root"))
+    func newOnFull() throws {
+        let disk = try #require(try SmallDisk(), "no tmpfs can be mounted here")
+        disk.fill()
+        let error = #expect(throws: JournalProblem.self) { try Journal(disk.folder.state).close() }
+        #expect(error?.description.hasSuffix(": the disk is full") == true, "\(error?.description ?? "")")
     }
 }

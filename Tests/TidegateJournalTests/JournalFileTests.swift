@@ -41,6 +41,7 @@ struct JournalFileTests {
         try FileManager.default.createDirectory(atPath: folder.state, withIntermediateDirectories: true)
         let garbage = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) })
         try garbage.write(to: URL(fileURLWithPath: folder.journalFile))
+        chmod(folder.journalFile, 0o600)
         let error = #expect(throws: JournalProblem.self) { try Journal(folder.state) }
         #expect(error?.description.contains("is damaged (") == true, "\(error?.description ?? "")")
         #expect(error?.description.contains("left as it is") == true)

@@ -7,8 +7,8 @@ struct JournalKeeping: Sendable {
     let settings: DaemonSettings
     let configuration: Configuration.Journal
 
-    /// The journal; nil where no directory was named and the usual one cannot be had: what needs no journal still runs
-    /// in a container without a disk.
+    /// The journal; nil where no directory was named, the usual one cannot be had, and no tasks wait in it: what needs
+    /// no journal still runs in a container without a disk.
     ///
     /// - Throws: ``DaemonError/resource(_:)`` where the journal is damaged, another daemon has it, or the named
     ///   directory cannot be used.
@@ -23,7 +23,9 @@ struct JournalKeeping: Sendable {
                 directory: self.settings.stateDirectory, retention: retention,
                 surroundings: Journal.Surroundings(
                     boot: JournalKeeping.boot, time: time, onEvent: { bus.publish(.daemon(.journal($0))) }))
-        } catch .unusable(let path, let words) where !self.settings.isStateNamed {
+        } catch .unusable(let path, let words)
+            where !self.settings.isStateNamed && !Journal.exists(in: self.settings.stateDirectory)
+        {
             complain(JournalProblem.unusable(path, words).description)
             return nil
         } catch {
