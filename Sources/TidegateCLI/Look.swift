@@ -39,10 +39,11 @@ struct Look: Sendable {
         return (self.monitor.status(), moment)
     }
 
-    /// What climbs the ladder by this look; the internet rung asks `internetCheck`'s URLs.
-    func climber(_ internetCheck: InternetCheckPolicy = .off) -> LadderClimber {
+    /// What climbs the ladder by this look; the internet rung asks `internetCheck`'s URLs, and certificates are judged by
+    /// the authorities of `caFile`, or by the system's.
+    func climber(_ internetCheck: InternetCheckPolicy = .off, trusting caFile: String? = nil) -> LadderClimber {
         LadderClimber(
-            monitor: self.monitor, resolver: self.resolver, web: Monitor.webChecker(),
+            monitor: self.monitor, resolver: self.resolver, web: Monitor.webChecker(trusting: caFile),
             internetCheck: internetCheck, time: self.time)
     }
 

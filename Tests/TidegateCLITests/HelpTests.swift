@@ -4,7 +4,9 @@ import Testing
 @testable import TidegateCLI
 
 @Suite struct HelpTests {
-    private func help(_ words: String...) -> String? {
+    private func help(_ words: String...) -> String? { self.help(words) }
+
+    private func help(_ words: [String]) -> String? {
         do {
             var command = try TidegateCommand.parseAsRoot(words + ["--help"])
             try command.run()
@@ -35,7 +37,7 @@ import Testing
                 Ends with 0 when the target was reached, 1 when a rung is bad, 3 when nothing
                 could be told.
 
-                USAGE: tidegate explain <host[:port]|url> [-4] [-6] [--internet-check <url> ...] [--timeout <duration>] [--json]
+                USAGE: tidegate explain <host[:port]|url> [-4] [-6] [--internet-check <url> ...] [--cacert <file>] [--timeout <duration>] [--json]
 
                 ARGUMENTS:
                   <host[:port]|url>       A host, a host with a port, or a URL.
@@ -45,6 +47,8 @@ import Testing
                   -6                      Look at IPv6 only.
                   --internet-check <url>  Ask this URL whether the internet is there, as often
                                           as wanted.
+                  --cacert <file>         Trust the authorities in this file instead of the
+                                          system's.
                   --timeout <duration>    Take at most this time. (default: 20s)
                   --json                  Print one JSON object.
                   --version               Show the version.
@@ -125,5 +129,22 @@ import Testing
                   -h, --help              Show help information.
 
                 """)
+    }
+
+    @Test("What a request says is said in the same words by fetch and by tasks submit")
+    func message() throws {
+        let section = """
+              -X, --request <method>  The method; GET, or what a body asks for.
+              -H, --header <header>   Send this header: 'Name: value'.
+              --data <text>           Post this text as a form.
+              --json-body <text>      Post this text as JSON.
+              --upload-file <file>    Put this file.
+              --sha256 <hex>          Fail unless the answer's SHA-256 is this; a file is
+                                      then not put in its place.
+            """
+        for words in [["fetch"], ["tasks", "submit"]] {
+            let help = try #require(self.help(words))
+            #expect(help.contains("\nWHAT IS ASKED:\n\(section)\n"), "\(help)")
+        }
     }
 }

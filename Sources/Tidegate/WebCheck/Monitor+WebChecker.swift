@@ -3,6 +3,9 @@ public import TidegateModel
 extension Monitor {
     /// The checker of tcp, tls and http rungs that monitors use, for looks without a monitor.
     ///
-    /// Its thread starts with the first question and ends with the checker.
-    public static func webChecker() -> any WebChecker { AttemptWebChecker() }
+    /// Its thread starts with the first question and ends with the checker. `caFile` is a PEM file of authorities that
+    /// replaces the system's.
+    public static func webChecker(trusting caFile: String? = nil) -> any WebChecker {
+        AttemptWebChecker(caFile: caFile)
+    }
 }

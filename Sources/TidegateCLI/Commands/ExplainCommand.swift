@@ -16,6 +16,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var family: FamilyOptions
     @OptionGroup var internetCheck: InternetCheckOptions
+    @OptionGroup var authority: AuthorityOptions
 
     @Option(help: ArgumentHelp("Take at most this time.", valueName: "duration"))
     var timeout = "20s"
@@ -29,12 +30,14 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try self.authority.check()
         let subject = try ExplainSubject(self.subject)
         let limit = try OptionText.positive(self.timeout, of: "--timeout")
         let look = Look(at: [])
         _ = await look.monitor.firstStatus(within: min(limit, Look.patience))
         let families = self.family.family.map { [$0] } ?? AddressFamily.allCases
-        let climber = look.climber(try self.internetCheck.policy(isAskedFor: false))
+        let climber = look.climber(
+            try self.internetCheck.policy(isAskedFor: false), trusting: self.authority.cacert)
         let explanation = await climber.explain(try subject.explainTarget(), families: families, within: limit)
         let terminal = Terminal()
         if self.json {

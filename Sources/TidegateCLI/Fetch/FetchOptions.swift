@@ -17,12 +17,6 @@ struct FetchOptions: ParsableArguments {
     @Flag(name: .customLong("continue"), help: "Continue what an earlier run left, and leave what this one got.")
     var continues = false
 
-    @Option(
-        name: .customLong("sha256"),
-        help: ArgumentHelp(
-            "Fail unless the body's SHA-256 is this; a file is then not put in its place.", valueName: "hex"))
-    var sha256: String?
-
     @OptionGroup(title: "What is asked")
     var request: RequestOptions
 
@@ -52,7 +46,6 @@ struct FetchOptions: ParsableArguments {
         if self.urls.isEmpty, self.inputFile == nil {
             throw ValidationError("there is nothing to fetch: give a URL or --input-file")
         }
-        if let sha256 { _ = try OptionText.digest(sha256, of: "--sha256") }
         if self.continues, self.destination.discard { throw ValidationError("--continue needs a file to continue") }
     }
 }

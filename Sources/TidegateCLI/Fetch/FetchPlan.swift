@@ -110,17 +110,19 @@ struct FetchPlan: Sendable {
     // MARK: What is asked
 
     private static func request(_ url: String, _ options: FetchOptions) throws -> TaskRequest {
-        let body = self.body(options.request)
-        var headers = try options.request.parsedHeaders().map { HeaderField($0.name, $0.value) }
-        for (name, value) in body.headers where !headers.contains(where: { $0.name.lowercased() == name.lowercased() })
-        {
-            headers.append(HeaderField(name, value))
-        }
+        let message = options.request.message
+        let body = message.body
+        let content: RequestBody =
+            switch body.content {
+            case .none: .none
+            case .text(let text): .data(Array(text.utf8))
+            case .file(let path): .file(path)
+            }
         let values = try options.patience.values()
         do {
             var request = try TaskRequest(
-                url: url, method: options.request.method ?? body.method, headers: headers, body: body.body)
-            request.sha256 = try options.sha256.map { try OptionText.digest($0, of: "--sha256") }
+                url: url, method: message.method ?? body.method, headers: try message.fields(), body: content)
+            request.sha256 = try message.sha256.map { try OptionText.digest($0, of: "--sha256") }
             request.connectTimeout = values.connectTimeout
             request.deadline = values.deadline
             request.maxRedirects = options.request.maxRedirs
@@ -137,20 +139,6 @@ struct FetchPlan: Sendable {
         }
     }
 
-    private static func body(
-        _ options: RequestOptions
-    ) -> (body: RequestBody, method: String, headers: [(String, String)]) {
-        if let text = options.data {
-            return (.data(Array(text.utf8)), "POST", [("Content-Type", "application/x-www-form-urlencoded")])
-        }
-        if let text = options.jsonBody {
-            let type = "application/json"
-            return (.data(Array(text.utf8)), "POST", [("Content-Type", type), ("Accept", type)])
-        }
-        if let file = options.uploadFile { return (.file(file), "PUT", []) }
-        return (.none, "GET", [])
-    }
-
     // MARK: What holds for all
 
     private static func session(_ options: FetchOptions) throws -> SessionConfiguration {
@@ -159,7 +147,7 @@ struct FetchPlan: Sendable {
             return try SessionConfiguration(
                 maxConnectionsPerHost: options.line.parallel, maxConnections: options.line.parallel,
                 proxy: options.line.proxy,
-                tls: try TLSPolicy(caFile: options.line.cacert, isInsecure: options.line.insecure),
+                tls: try TLSPolicy(caFile: options.line.authority.cacert, isInsecure: options.line.insecure),
                 retry: try RetryPolicy(attempts: values.attempts, maxElapsed: values.retryMaxTime),
                 gate: values.require.isEmpty
                     ? .open : try GatePolicy(require: values.require, patience: values.patience),

@@ -15,6 +15,7 @@ struct FetchRun: Sendable {
     }
 
     func run() async throws {
+        try self.options.line.authority.check()
         try self.checkFiles()
         let requests = try self.requests()
         let monitor: Monitor
@@ -71,8 +72,10 @@ struct FetchRun: Sendable {
             guard let file = item.file, let problem = DestinationCheck.problem(writing: file) else { continue }
             throw Ending(.no, problem)
         }
-        for file in [self.options.request.uploadFile, self.options.line.cacert].compactMap(\.self) {
-            if let problem = DestinationCheck.problem(reading: file) { throw Ending(.no, problem) }
+        if let file = self.options.request.message.uploadFile,
+            let problem = DestinationCheck.problem(reading: file)
+        {
+            throw Ending(.no, problem)
         }
     }
 

@@ -12,8 +12,7 @@ struct LineOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Go through this proxy: http://HOST:PORT.", valueName: "url"))
     var proxy: String?
 
-    @Option(help: ArgumentHelp("Trust the authorities in this file instead of the system's.", valueName: "file"))
-    var cacert: String?
+    @OptionGroup var authority: AuthorityOptions
 
     @Flag(help: "Do not verify certificates at all.")
     var insecure = false
@@ -31,6 +30,8 @@ struct LineOptions: ParsableArguments {
         guard (1...1000).contains(self.parallel) else {
             throw ValidationError("--parallel: \(self.parallel) is not from 1 to 1000")
         }
-        if self.cacert != nil, self.insecure { throw ValidationError("--cacert and --insecure exclude each other") }
+        if self.authority.cacert != nil, self.insecure {
+            throw ValidationError("--cacert and --insecure exclude each other")
+        }
     }
 }

@@ -1,26 +1,8 @@
 internal import ArgumentParser
-internal import TidegateDaemon
 
-/// What each request says.
+/// What each request of a `fetch` says.
 struct RequestOptions: ParsableArguments {
-    @Option(
-        name: [.customShort("X"), .customLong("request")],
-        help: ArgumentHelp("The method; GET, or what a body asks for.", valueName: "method"))
-    var method: String?
-
-    @Option(
-        name: [.customShort("H"), .customLong("header")],
-        help: ArgumentHelp("Send this header: 'Name: value'.", valueName: "header"))
-    var headers: [String] = []
-
-    @Option(help: ArgumentHelp("Post this text as a form.", valueName: "text"))
-    var data: String?
-
-    @Option(help: ArgumentHelp("Post this text as JSON.", valueName: "text"))
-    var jsonBody: String?
-
-    @Option(help: ArgumentHelp("Put this file.", valueName: "file"))
-    var uploadFile: String?
+    @OptionGroup var message: MessageOptions
 
     @Option(
         name: [.customShort("u"), .customLong("user")],
@@ -37,22 +19,9 @@ struct RequestOptions: ParsableArguments {
     var maxRedirs = 10
 
     func validate() throws {
-        _ = try self.parsedHeaders()
-        let bodies = [
-            self.data.map { _ in "--data" }, self.jsonBody.map { _ in "--json-body" },
-            self.uploadFile.map { _ in "--upload-file" },
-        ].compactMap(\.self)
-        if bodies.count > 1 { throw ValidationError("\(bodies[0]) and \(bodies[1]) exclude each other") }
         guard (0...100).contains(self.maxRedirs) else {
             throw ValidationError("--max-redirs: \(self.maxRedirs) is not from 0 to 100")
         }
         if let user, !user.contains(":") { throw ValidationError("-u: write it as user:password") }
-    }
-
-    /// The headers, parsed.
-    func parsedHeaders() throws -> [ScheduledTask.Header] {
-        try self.headers.map { text in
-            try OptionText.naming("-H") { () throws(TextError) in try ScheduledTask.Header(parsing: text) }
-        }
     }
 }

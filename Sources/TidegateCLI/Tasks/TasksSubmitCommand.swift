@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import Tidegate
 internal import TidegateControl
 internal import TidegateDaemon
 internal import TidegateModel
@@ -23,25 +24,8 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Put the files into this directory, each named after its URL.", valueName: "dir"))
     var outputDir: String?
 
-    @Option(
-        name: [.customShort("X"), .customLong("request")],
-        help: ArgumentHelp("The method; GET, or what a body asks for.", valueName: "method"))
-    var method: String?
-
-    @Option(
-        name: [.customShort("H"), .customLong("header")],
-        help: ArgumentHelp("Send this header: 'Name: value'.", valueName: "header"))
-    var headers: [String] = []
-
-    @Option(help: ArgumentHelp("Post this text.", valueName: "text"))
-    var data: String?
-
-    @Option(help: ArgumentHelp("Put this file.", valueName: "file"))
-    var uploadFile: String?
-
-    @Option(
-        name: .customLong("sha256"), help: ArgumentHelp("Fail unless the body's SHA-256 is this.", valueName: "hex"))
-    var sha256: String?
+    @OptionGroup(title: "What is asked")
+    var message: MessageOptions
 
     @Option(help: ArgumentHelp("Your own name for the task, which makes the command repeatable.", valueName: "key"))
     var key: String?
@@ -93,12 +77,8 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             if let directory = self.outputDir {
                 submission.output = try self.absolute("\(directory)/\(names[position])")
             }
-            submission.method = self.method
-            submission.headers = self.headers.isEmpty ? nil : self.headers
-            submission.body = self.data
-            submission.bodyFile = try self.uploadFile.map(self.absolute)
+            try self.say(&submission)
             submission.key = self.key
-            submission.sha256 = self.sha256
             submission.onDuplicate = self.onDuplicate
             submission.priority = self.priority
             submission.retries = self.retry
@@ -108,6 +88,19 @@ struct TasksSubmitCommand: AsyncParsableCommand {
                 try OptionText.positive($0, of: "--max-time").inSeconds
             }
             return submission
+        }
+    }
+
+    private func say(_ submission: inout TaskSubmission) throws {
+        let (body, fields) = (self.message.body, try self.message.fields())
+        // Without one the body asks for it there, too.
+        submission.method = self.message.method
+        submission.headers = fields.isEmpty ? nil : fields.map { "\($0.name): \($0.value)" }
+        submission.sha256 = self.message.sha256
+        switch body.content {
+        case .none: break
+        case .text(let text): submission.body = text
+        case .file(let path): submission.bodyFile = try self.absolute(path)
         }
     }
 

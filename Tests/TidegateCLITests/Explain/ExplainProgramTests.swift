@@ -117,4 +117,52 @@ struct ExplainProgramTests {
         #expect(output.output.contains("fails at   tls: "), "\(output.output)")
         #expect(output.output.contains("whose      theirs: "))
     }
+
+    @Test("An authority of one's own makes the tls rung good", .enabled(if: TestAuthority.isAvailable))
+    func authority() async throws {
+        let office = try Office()
+        let authority = try await TestAuthority()
+        let identity = try await authority.sign(["api.test"])
+        try office.put("198.51.100.2 api.test\n127.0.0.1 localhost\n", "hosts")
+        let server = try office.router.start([
+            "openssl", "s_server", "-accept", "198.51.100.2:443", "-quiet", "-www", "-cert", identity.certificate,
+            "-key", identity.key,
+        ])
+        defer { server.stop() }
+        let isServed = await eventually {
+            (try? await office.run("wait", "--for", "host:198.51.100.2:443", "--timeout", "0"))?.status == 0
+        }
+        try #require(isServed)
+        let refused = try await office.run("explain", "-4", "https://api.test/")
+        #expect(refused.status == 1 && refused.output.contains("fails at   tls: "), "\(refused)")
+        let trusted = try await office.run("explain", "-4", "https://api.test/", "--cacert", authority.certificate)
+        #expect(trusted.status == 0, "\(trusted)")
+        let document = try Self.document(
+            try await office.run(
+                "explain", "-4", "https://api.test/", "--json", "--cacert", authority.certificate))
+        let families = document["families"] as? [String: [String: Any]]
+        let rungs = families?["ipv4"]?["rungs"] as? [[String: Any]] ?? []
+        let tls = rungs.first { $0["rung"] as? String == "tls" }
+        #expect(tls?["status"] as? String == "ok", "\(rungs)")
+    }
+
+    @Test("A file of authorities that is none is a usage error that names the option and the file")
+    func noAuthority() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "no certificate".write(toFile: "\(folder)/text", atomically: true, encoding: .utf8)
+        let cases = [
+            ("\(folder)/none", "cannot be read: No such file or directory"),
+            (folder, "cannot be read: Is a directory"),
+            ("\(folder)/text", "has no certificate in PEM form in it"),
+        ]
+        for (file, words) in cases {
+            for command in [["explain", "https://127.0.0.1:9/"], ["fetch", "https://127.0.0.1:9/"]] {
+                let output = try await Program.run(
+                    [BuiltProduct.path(of: "tidegate")] + command + ["--cacert", file])
+                #expect(output.status == 2 && output.errors == "tidegate: --cacert: \(file) \(words)\n", "\(output)")
+            }
+        }
+    }
 }
