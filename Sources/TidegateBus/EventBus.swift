@@ -24,7 +24,8 @@ public final class EventBus: Sendable {
 
     private struct Attached {
         let id: UInt64
-        let sink: any EventSink
+        // Opened once, and not for every event.
+        let receive: @Sendable (Event) -> Void
     }
 
     private struct RingRegistry {
@@ -44,7 +45,7 @@ public final class EventBus: Sendable {
         let event = Event(
             sequence: self.lastSequence.add(1, ordering: .relaxed).newValue, time: self.time.wall(),
             moment: self.time.monotonic(), occurrence: occurrence)
-        for attached in sinks { attached.sink.receive(event) }
+        for attached in sinks { attached.receive(event) }
     }
 
     /// Attaches a sink for as long as the bus lives.
@@ -75,12 +76,12 @@ public final class EventBus: Sendable {
         }
     }
 
-    private func add(_ sink: any EventSink) -> UInt64 {
+    private func add(_ sink: some EventSink) -> UInt64 {
         let id = self.rings.withLock { registry in
             registry.lastID += 1
             return registry.lastID
         }
-        self.sinks.withLock { $0 += [Attached(id: id, sink: sink)] }
+        self.sinks.withLock { $0 += [Attached(id: id) { sink.receive($0) }] }
         return id
     }
 

@@ -9,53 +9,17 @@ package struct AttemptID: Hashable, Sendable {
 }
 
 /// Everything about one try on the wire.
+///
+/// One reference: it is handed on many times on its way and read by every callback, and changed only before.
+@dynamicMemberLookup
 package struct AttemptRequest: Sendable {
-    /// The attempt's name in reports.
-    package var id: AttemptID
-    /// An absolute http or https URL; its host and port say what ``addresses`` belong to.
-    package var url: String
-    /// The request method in capitals.
-    package var method: String
-    /// Request fields in order; one with an empty value suppresses a field that libcurl would send.
-    package var headers: [HTTPField]
-    /// What is sent.
-    package var body: AttemptBody
-    /// The addresses of the URL's host, tried in order (CURLOPT_RESOLVE); not needed for a literal address.
-    package var addresses: [IPAddress]
-    /// Where a good answer's body goes.
-    package var sink: BodySink
-    /// What is held already, for a Range request.
-    package var resume: ResumePoint?
-    /// How long a connection, TLS included, may take.
-    package var connectTimeout: Duration
-    /// Whether HTTP/2 may be negotiated over TLS; never multiplexed.
-    package var allowsHTTP2: Bool
-    /// Whom to trust.
-    package var tls: TLSOptions
-    /// `http://host:port` or `socks5h://host:port`; nil goes direct whatever the environment says.
-    package var proxy: String?
-    /// User and password for Basic authentication (RFC 7617), sent without being asked for.
-    package var credentials: Credentials?
-    /// The User-Agent field; nil sends none.
-    package var userAgent: String?
-    /// Whether the answer may be compressed; never with ``resume``.
-    package var acceptsCompression: Bool
-    /// The rate limit in bytes per second, exact for the answer and coarse (libcurl's) for the request; nil is none.
-    package var bytesPerSecondLimit: Int64?
-    /// Whether libcurl may send the request again by itself when a reused connection turns out dead.
-    ///
-    /// Where not, the second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
-    package var isRepeatable: Bool
-    /// Whether a good answer's body waits for ``TransferEngine/proceed(_:into:)``.
-    package var asksBeforeBody = false
-    /// Who is shown what goes to a descriptor, to a reader of chunks or nowhere, once and in order; nil is nobody.
-    package var listener: (any ChunkSink)?
-    /// How far to go: anything less than `http` ends once the connection or the handshake stands, and sends nothing.
-    package var depth: WebQuestion.Depth
-    /// Whether the connection is made for this attempt alone: none is used again, and this one is closed at its end.
-    package var isAlone: Bool
-    /// Whether ``AttemptOutcome/certificate`` is wanted.
-    package var wantsCertificate: Bool
+    private var box: Box
+
+    private final class Box: Sendable {
+        let terms: Terms
+
+        init(_ terms: Terms) { self.terms = terms }
+    }
 
     package init(
         id: AttemptID, url: String, method: String = "GET", headers: [HTTPField] = [], body: AttemptBody = .none,
@@ -65,26 +29,74 @@ package struct AttemptRequest: Sendable {
         acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, isRepeatable: Bool = true,
         depth: WebQuestion.Depth = .http, isAlone: Bool = false, wantsCertificate: Bool = false
     ) {
-        self.id = id
-        self.url = url
-        self.method = method
-        self.headers = headers
-        self.body = body
-        self.addresses = addresses
-        self.sink = sink
-        self.resume = resume
-        self.connectTimeout = connectTimeout
-        self.allowsHTTP2 = allowsHTTP2
-        self.tls = tls
-        self.proxy = proxy
-        self.credentials = credentials
-        self.userAgent = userAgent
-        self.acceptsCompression = acceptsCompression
-        self.bytesPerSecondLimit = bytesPerSecondLimit
-        self.isRepeatable = isRepeatable
-        self.depth = depth
-        self.isAlone = isAlone
-        self.wantsCertificate = wantsCertificate
+        self.box = Box(
+            Terms(
+                id: id, url: url, method: method, headers: headers, body: body, addresses: addresses, sink: sink,
+                resume: resume, connectTimeout: connectTimeout, allowsHTTP2: allowsHTTP2, tls: tls, proxy: proxy,
+                credentials: credentials, userAgent: userAgent, acceptsCompression: acceptsCompression,
+                bytesPerSecondLimit: bytesPerSecondLimit, isRepeatable: isRepeatable, depth: depth, isAlone: isAlone,
+                wantsCertificate: wantsCertificate))
+    }
+
+    package subscript<Value>(dynamicMember term: KeyPath<Terms, Value>) -> Value { self.box.terms[keyPath: term] }
+
+    package subscript<Value>(dynamicMember term: WritableKeyPath<Terms, Value>) -> Value {
+        get { self.box.terms[keyPath: term] }
+        set {
+            var terms = self.box.terms
+            terms[keyPath: term] = newValue
+            self.box = Box(terms)
+        }
+    }
+
+    /// What a request is made of.
+    package struct Terms: Sendable {
+        /// The attempt's name in reports.
+        package var id: AttemptID
+        /// An absolute http or https URL; its host and port say what ``addresses`` belong to.
+        package var url: String
+        /// The request method in capitals.
+        package var method: String
+        /// Request fields in order; one with an empty value suppresses a field that libcurl would send.
+        package var headers: [HTTPField]
+        /// What is sent.
+        package var body: AttemptBody
+        /// The addresses of the URL's host, tried in order (CURLOPT_RESOLVE); not needed for a literal address.
+        package var addresses: [IPAddress]
+        /// Where a good answer's body goes.
+        package var sink: BodySink
+        /// What is held already, for a Range request.
+        package var resume: ResumePoint?
+        /// How long a connection, TLS included, may take.
+        package var connectTimeout: Duration
+        /// Whether HTTP/2 may be negotiated over TLS; never multiplexed.
+        package var allowsHTTP2: Bool
+        /// Whom to trust.
+        package var tls: TLSOptions
+        /// `http://host:port` or `socks5h://host:port`; nil goes direct whatever the environment says.
+        package var proxy: String?
+        /// User and password for Basic authentication (RFC 7617), sent without being asked for.
+        package var credentials: Credentials?
+        /// The User-Agent field; nil sends none.
+        package var userAgent: String?
+        /// Whether the answer may be compressed; never with ``resume``.
+        package var acceptsCompression: Bool
+        /// The rate limit in bytes per second, exact for the answer and coarse (libcurl's) for the request; nil is none.
+        package var bytesPerSecondLimit: Int64?
+        /// Whether libcurl may send the request again by itself when a reused connection turns out dead.
+        ///
+        /// Where not, the second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
+        package var isRepeatable: Bool
+        /// Whether a good answer's body waits for ``TransferEngine/proceed(_:into:)``.
+        package var asksBeforeBody = false
+        /// Who is shown what goes to a descriptor, to a reader of chunks or nowhere, once and in order; nil is nobody.
+        package var listener: (any ChunkSink)?
+        /// How far to go: anything less than `http` ends once the connection or the handshake stands, and sends nothing.
+        package var depth: WebQuestion.Depth
+        /// Whether the connection is made for this attempt alone: none is used again, and this one is closed at its end.
+        package var isAlone: Bool
+        /// Whether ``AttemptOutcome/certificate`` is wanted.
+        package var wantsCertificate: Bool
     }
 }
 

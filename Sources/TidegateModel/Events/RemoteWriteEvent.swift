@@ -12,7 +12,7 @@ public enum RemoteWriteEvent: Sendable, Hashable {
     /// A try failed, and the same samples are sent again later; news for the first failure of its kind in a row.
     case failed(RemoteWriteFailure, isNews: Bool)
     /// So many samples are lost; news for the first loss of its kind in a row.
-    case dropped(RemoteWriteLoss, samples: Int, detail: String?, pending: Int64, isNews: Bool)
+    indirect case dropped(RemoteWriteLoss, samples: Int, detail: String?, pending: Int64, isNews: Bool)
 
     /// True where somebody should be told, and not only counters.
     public var isNews: Bool {

@@ -16,7 +16,7 @@ public struct TaskEvent: Sendable {
         self.change = change
     }
 
-    // The large cases are boxed, so that every other event stays small however often it is handed on.
+    // The large cases are boxed: every other event then fits the registers that it is handed on in.
 
     /// What can happen to a task.
     ///
@@ -39,7 +39,8 @@ public struct TaskEvent: Sendable {
         /// The head of a final response.
         case responseHead(status: Int, expectedBytes: Int64?)
         /// Bodies moved; at most ten of these a second and always a last one.
-        case progress(TransferProgress, delta: ByteDelta)
+        /// Bodies moved; at most ten of these a second and always a last one.
+        indirect case progress(TransferProgress, delta: ByteDelta)
         /// A try failed; `isCharged` is false where a lost path ended it.
         indirect case attemptFailed(AttemptSummary, TaskFailure, Attribution?, isCharged: Bool)
         /// A try succeeded.

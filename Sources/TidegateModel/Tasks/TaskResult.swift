@@ -2,8 +2,6 @@
 public struct TaskResult: Sendable {
     /// The task.
     public var id: TaskID
-    /// The name it was given in the configuration; nil for others.
-    public var name: String?
     /// What it did with bodies.
     public var kind: TaskKind
     /// The request method.
@@ -14,8 +12,6 @@ public struct TaskResult: Sendable {
     public var outcome: TaskOutcome
     /// The last response status; nil where none came.
     public var status: Int?
-    /// The final file of a download that succeeded.
-    public var file: String?
     /// Body bytes delivered.
     public var bytes: Int64
     /// Body bytes before decoding, over all attempts.
@@ -30,16 +26,44 @@ public struct TaskResult: Sendable {
     public var duration: Duration
     /// The phases of the last attempt.
     public var phases: PhaseDurations
+    /// The name it was given in the configuration; nil for others.
+    public var name: String? {
+        get { self.rest?.details.name }
+        set { if newValue != nil || self.rest != nil { self.change { $0.name = newValue } } }
+    }
+    /// The final file of a download that succeeded.
+    public var file: String? {
+        get { self.rest?.details.file }
+        set { if newValue != nil || self.rest != nil { self.change { $0.file = newValue } } }
+    }
     /// Why it failed; nil on success.
-    public var failure: TaskFailure?
+    public var failure: TaskFailure? {
+        get { self.rest?.details.failure }
+        set { if newValue != nil || self.rest != nil { self.change { $0.failure = newValue } } }
+    }
     /// Whose failure it was; nil on success.
-    public var attribution: Attribution?
+    public var attribution: Attribution? {
+        get { self.rest?.details.attribution }
+        set { if newValue != nil || self.rest != nil { self.change { $0.attribution = newValue } } }
+    }
     /// What went wrong in one sentence, naming the resource; nil on success.
-    public var explanation: String?
+    public var explanation: String? {
+        get { self.rest?.details.explanation }
+        set { if newValue != nil || self.rest != nil { self.change { $0.explanation = newValue } } }
+    }
     /// The requirement that never held, where the gate gave up.
-    public var requireUnmet: Requirement?
+    public var requireUnmet: Requirement? {
+        get { self.rest?.details.requireUnmet }
+        set { if newValue != nil || self.rest != nil { self.change { $0.requireUnmet = newValue } } }
+    }
     /// The SHA-256 of the file in hexadecimal, where one was asked for.
-    public var sha256: String?
+    public var sha256: String? {
+        get { self.rest?.details.sha256 }
+        set { if newValue != nil || self.rest != nil { self.change { $0.sha256 = newValue } } }
+    }
+
+    // Most results are successes of data tasks, have none of these, and are handed on often.
+    private var rest: Rest?
 
     /// A result from its parts.
     public init(
@@ -50,13 +74,11 @@ public struct TaskResult: Sendable {
         explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil
     ) {
         self.id = id
-        self.name = name
         self.kind = kind
         self.method = method
         self.url = url
         self.outcome = outcome
         self.status = status
-        self.file = file
         self.bytes = bytes
         self.wireBytes = wireBytes
         self.refetchedBytes = refetchedBytes
@@ -64,11 +86,32 @@ public struct TaskResult: Sendable {
         self.held = held
         self.duration = duration
         self.phases = phases
-        self.failure = failure
-        self.attribution = attribution
-        self.explanation = explanation
-        self.requireUnmet = requireUnmet
-        self.sha256 = sha256
+        let details = Details(
+            name: name, file: file, failure: failure, attribution: attribution, explanation: explanation,
+            requireUnmet: requireUnmet, sha256: sha256)
+        self.rest = details == Details() ? nil : Rest(details)
+    }
+
+    private struct Details: Sendable, Equatable {
+        var name: String?
+        var file: String?
+        var failure: TaskFailure?
+        var attribution: Attribution?
+        var explanation: String?
+        var requireUnmet: Requirement?
+        var sha256: String?
+    }
+
+    private final class Rest: Sendable {
+        let details: Details
+
+        init(_ details: Details) { self.details = details }
+    }
+
+    private mutating func change(_ change: (inout Details) -> Void) {
+        var details = self.rest?.details ?? Details()
+        change(&details)
+        self.rest = Rest(details)
     }
 }
 

@@ -1,6 +1,16 @@
 internal import TidegateModel
 internal import TidegateTransfer
 
+extension AttemptID {
+    // The task's number and, in the last 24 bits, the attempt's.
+    init(of record: TaskRecord) {
+        self.init(rawValue: record.number << 24 | UInt64(record.machine.attempts) & 0xFF_FFFF)
+    }
+
+    /// The number of the task that the attempt is one of.
+    var task: UInt64 { self.rawValue >> 24 }
+}
+
 /// One try while it lasts.
 final class LiveAttempt {
     let id: AttemptID

@@ -34,7 +34,10 @@ extension SessionCore {
         }
         self.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
         record.counter.succeeded()
-        self.withBudget(of: record) { $0.succeeded(refunding: record.counter.paid, at: self.now) }
+        // An origin without a budget has a full one.
+        if !self.budgets.isEmpty || self.configuration.tellsRetryTokens {
+            self.withBudget(of: record) { $0.succeeded(refunding: record.counter.paid, at: self.now) }
+        }
         record.body = end.outcome.body
         record.tally.delivered = self.delivered(record, end)
         self.feed(.attemptCompletes(needsCommit: record.file != nil || self.sumsUpBody(record)), to: record)

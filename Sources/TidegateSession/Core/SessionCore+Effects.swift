@@ -6,7 +6,11 @@ internal import TidegateTransfer
 extension SessionCore {
     func feed(_ input: TaskMachine.Input, to record: TaskRecord) {
         record.depth += 1
-        for effect in record.machine.handle(input, at: self.now) { self.carryOut(effect, record) }
+        // Changed outside and put back: a property that others are called under is checked at every access.
+        var machine = record.machine
+        let effects = machine.handle(input, at: self.now)
+        record.machine = machine
+        for effect in effects { self.carryOut(effect, record) }
         record.depth -= 1
         if record.depth == 0 { self.settle(record) }
     }
@@ -37,9 +41,12 @@ extension SessionCore {
         }
     }
 
-    func publish(_ change: TaskEvent.Change, _ record: TaskRecord) {
-        let event = TaskEvent(id: record.task.id, kind: record.kind, change: change)
-        self.surroundings.line.tap.publish(event)
+    func publish(_ change: consuming TaskEvent.Change, _ record: TaskRecord) { self.publish(change, of: record.task) }
+
+    func publish(_ change: consuming TaskEvent.Change, of task: TransferTask) {
+        let event = TaskEvent(id: task.id, kind: task.request.kind, change: change)
+        let tap = self.surroundings.line.tap
+        if tap.isOpen { tap.publish(event) }
         self.surroundings.bus.publish(.task(event))
     }
 

@@ -147,8 +147,11 @@ extension SessionCore {
         entry.onCompletion?(record.task, result)
         // One that the next process goes on with is not over for those who follow it.
         let isLeft = record.journal?.isLeft ?? false
-        let told = result.told(of: record.request, self.configuration.redaction)
-        self.publish(isLeft ? .suspended(.shutdown) : .completed(told), record)
+        if isLeft {
+            self.publish(.suspended(.shutdown), record)
+        } else {
+            self.publish(.completed(result.told(of: record.request, self.configuration.redaction)), record)
+        }
         record.task.finish(result, resumeData: record.extras?.resumeData)
     }
 

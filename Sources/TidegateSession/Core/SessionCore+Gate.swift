@@ -16,6 +16,7 @@ extension SessionCore {
         }
         if self.stopsAtCircuit(record) { return }
         guard record.gate.isOpen || desk.verdict != nil else {
+            record.standsInLine = true
             desk.unanswered.append(record.number)
             return
         }
@@ -27,7 +28,7 @@ extension SessionCore {
 
     func stopSeeking(_ record: TaskRecord) {
         if record.probes != nil, !record.machine.isHeld(for: .concurrency) { self.leaveProbe(record) }
-        record.desk?.unanswered.removeAll { $0 == record.number }
+        if record.standsInLine { record.desk?.unanswered.removeAll { $0 == record.number } }
         self.giveSlotBack(record)
     }
 
@@ -48,6 +49,7 @@ extension SessionCore {
     func wait(_ record: TaskRecord, at desk: GateDesk, for shut: GateJudge.Shut) {
         record.shut = shut
         if record.gateWaitBegan == nil { record.gateWaitBegan = self.now }
+        record.standsInLine = true
         if !desk.waiting.contains(record.number) { desk.waiting.append(record.number) }
         if shut.requirement == .online { self.schedule(.lookAgain, at: desk, after: .seconds(1)) }
     }
@@ -121,9 +123,12 @@ extension SessionCore {
     func standUp(_ record: TaskRecord) {
         guard let desk = record.desk else { return }
         desk.members.remove(record.number)
-        desk.unanswered.removeAll { $0 == record.number }
-        desk.waiting.removeAll { $0 == record.number }
-        desk.resolving.removeAll { $0 == record.number }
+        if record.standsInLine {
+            desk.unanswered.removeAll { $0 == record.number }
+            desk.waiting.removeAll { $0 == record.number }
+            desk.resolving.removeAll { $0 == record.number }
+            record.standsInLine = false
+        }
         record.desk = nil
         if desk.members.isEmpty { self.schedule(.leave, at: desk, after: .seconds(60)) }
     }

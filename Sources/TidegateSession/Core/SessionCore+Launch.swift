@@ -47,8 +47,7 @@ extension SessionCore {
     func startAttempt(_ record: TaskRecord) {
         guard let desk = record.desk else { return }
         self.settleEpoch()
-        self.lastAttempt += 1
-        let id = AttemptID(rawValue: self.lastAttempt)
+        let id = AttemptID(of: record)
         record.attempt = LiveAttempt(
             id: id, number: record.machine.attempts, started: self.now, before: desk.verdict(for: nil))
         record.gateWasTold = false
@@ -59,13 +58,18 @@ extension SessionCore {
         switch desk.addresses {
         case .known(let addresses, let until) where until > self.now: self.launch(record, on: addresses)
         case .known, .unknown: self.ask(record, desk)
-        case .asking: desk.resolving.append(record.number)
+        case .asking: self.awaitAddresses(of: desk, record)
         }
     }
 
     private func ask(_ record: TaskRecord, _ desk: GateDesk) {
-        desk.resolving.append(record.number)
+        self.awaitAddresses(of: desk, record)
         self.ask(desk)
+    }
+
+    private func awaitAddresses(of desk: GateDesk, _ record: TaskRecord) {
+        record.standsInLine = true
+        desk.resolving.append(record.number)
     }
 
     /// The answer that is awaited does not count any more; whoever still waits for one gets a new one.
@@ -127,7 +131,6 @@ extension SessionCore {
             live.epoch = self.engine.epoch
             record.desk?.usedEpoch = live.epoch
             record.desk?.usedPath = record.desk?.verdict?.verdict.path
-            self.attempts[live.id] = record
             if record.depth == 0 { self.settle(record) }
         } catch let error as FileError {
             self.cannotStart(record, error.failure, self.words(for: error, record))

@@ -3,6 +3,14 @@ internal import TidegateTransfer
 
 /// What the engine tells about attempts.
 extension SessionCore {
+    /// The task of an attempt; nil where the attempt is over.
+    func record(of id: AttemptID) -> TaskRecord? {
+        if let latest = self.latestToTell, latest.attempt?.id == id { return latest }
+        guard let record = self.records[id.task], record.attempt?.id == id else { return nil }
+        self.latestToTell = record
+        return record
+    }
+
     func wireReached(_ contact: WireContact, _ record: TaskRecord) {
         guard let desk = record.desk else { return }
         record.attempt?.contact = contact
@@ -84,8 +92,8 @@ extension SessionCore {
     /// The attempt itself stays for whoever tells of it.
     func account(_ end: AttemptEnd, _ record: TaskRecord) {
         guard let live = record.attempt else { return }
-        self.attempts[live.id] = nil
-        record.desk?.resolving.removeAll { $0 == record.number }
+        self.latestToTell = nil
+        if record.standsInLine { record.desk?.resolving.removeAll { $0 == record.number } }
         for clock in [TaskClocks.Clock.pause, .grace, .silence] { record.clocks.appoint(clock, at: nil) }
         self.tellProgress(record, isLast: end.failure == nil)
         self.countBody(live, end, record)

@@ -9,8 +9,14 @@ final class SessionCore: TransferClient {
     let engine: TransferEngine
     let surroundings: Surroundings
     let configuration: SessionConfiguration
+    /// The moment at which the batch began that is being handled.
+    private(set) var now: MonotonicTime
 
+    /// Tasks that were let go, or that something can happen to meanwhile.
     var records: [UInt64: TaskRecord] = [:]
+    /// The others; the newest one is mostly let go at once, and is kept apart until the next one comes.
+    var asleep: [UInt64: TransferTask] = [:]
+    var newest: TransferTask?
     var desks: [Target: GateDesk] = [:]
     var desksByNumber: [UInt64: GateDesk] = [:]
     var lastDesk: UInt64 = 0
@@ -23,8 +29,8 @@ final class SessionCore: TransferClient {
     var peers = PeerLedger()
     /// Origins that asked to be left alone for a while.
     var restingUntil = OriginTable<MonotonicTime>()
-    var attempts: [AttemptID: TaskRecord] = [:]
-    var lastAttempt: UInt64 = 0
+    /// Whose attempt told something last: it mostly has more to tell.
+    var latestToTell: TaskRecord?
     var epochIsStale = false
     /// True while waiting tasks are let in; one that fails at once must not let the next one in from inside.
     var isAdmitting = false
@@ -55,6 +61,7 @@ final class SessionCore: TransferClient {
 
     init(engine: TransferEngine, surroundings: Surroundings) {
         self.engine = engine
+        self.now = engine.now
         self.surroundings = surroundings
         self.configuration = surroundings.configuration
         self.proxy = surroundings.configuration.proxy.flatMap { try? RequestURL($0) }?.target
@@ -63,14 +70,13 @@ final class SessionCore: TransferClient {
             inAll: surroundings.configuration.maxConnections)
     }
 
-    var now: MonotonicTime { self.engine.now }
-
     func receive(_ command: SessionCommand) {
+        self.now = self.engine.now
         switch command {
         case .adopt(let task): self.adopt(task)
         case .resume(let number): self.resume(number)
         case .suspend(let number): self.suspend(number)
-        case .cancel(let number): if let record = self.records[number] { self.cancel(record) }
+        case .cancel(let number): if let record = self.record(number) { self.cancel(record) }
         case .cancelKeeping(let number): self.cancelKeeping(number)
         case .answered(let number, let question, let answer):
             if let record = self.records[number] { self.answered(answer, question: question, record) }
@@ -94,7 +100,8 @@ final class SessionCore: TransferClient {
     }
 
     func attempt(_ id: AttemptID, reported report: AttemptReport) {
-        guard let record = self.attempts[id] else { return }
+        self.now = self.engine.now
+        guard let record = self.record(of: id) else { return }
         switch report {
         case .wireReached(let contact): self.wireReached(contact, record)
         case .head(let head): self.headArrived(head, record)
@@ -105,6 +112,7 @@ final class SessionCore: TransferClient {
 
     // Tasks have even tokens, desks odd ones with their alarm in the next two bits.
     func timerFired(_ token: UInt64) {
+        self.now = self.engine.now
         if token == 1 {
             if !self.records.isEmpty { self.surroundings.registry.noteStuckDisk() }
             for record in self.records.values.sorted(by: { $0.number < $1.number }) {
@@ -121,13 +129,15 @@ final class SessionCore: TransferClient {
     }
 
     func batchEnded() {
+        self.now = self.engine.now
         self.settleStarted()
         self.settleEpoch()
     }
 
     // Whoever waits for a task must not wait for ever because its session was dropped.
     func stopping() {
-        for record in self.inOrderOfCancelling {
+        self.now = self.engine.now
+        self.cancelAll { record in
             self.leave(record)
             self.cancel(record)
             record.journal?.isLeft = true
@@ -139,25 +149,8 @@ final class SessionCore: TransferClient {
 
     // MARK: - What users ask
 
-    private func adopt(_ task: TransferTask) {
-        let record = TaskRecord(task, gate: self.configuration.gate, retry: self.configuration.retry)
-        self.records[task.number] = record
-        let url = record.request.told(self.configuration.redaction)
-        self.publish(.created(method: record.request.method, url: url), record)
-        // The session's end and a new task may pass each other on the way here.
-        if self.isDraining {
-            self.leave(record)
-            return self.cancel(record)
-        }
-        if record.request.expires != nil {
-            self.appointExpiry(record)
-            self.settle(record)
-        }
-        self.takeOver(record)
-    }
-
     private func resume(_ number: UInt64) {
-        guard let record = self.records[number] else { return }
+        guard let record = self.record(number) else { return }
         guard record.journal == nil else { return self.order(record, suspensions: { $0 - 1 }) }
         self.resumeNow(record)
     }
@@ -168,7 +161,7 @@ final class SessionCore: TransferClient {
     }
 
     private func suspend(_ number: UInt64) {
-        guard let record = self.records[number] else { return }
+        guard let record = self.record(number) else { return }
         guard record.journal == nil else { return self.order(record, suspensions: { $0 + 1 }) }
         self.suspendNow(record)
     }
@@ -176,7 +169,7 @@ final class SessionCore: TransferClient {
     private func order(
         _ number: UInt64, _ change: @Sendable (Int) -> Int, _ done: @escaping @Sendable (JournalError?) -> Void
     ) {
-        guard let record = self.records[number] else { return done(self.isDraining ? .ending : nil) }
+        guard let record = self.record(number) else { return done(self.isDraining ? .ending : nil) }
         guard record.journal == nil else { return self.order(record, suspensions: change, done: done) }
         let (from, to) = (record.machine.suspendCount, change(record.machine.suspendCount))
         for _ in from..<max(from, to) { self.suspendNow(record) }
@@ -196,7 +189,7 @@ final class SessionCore: TransferClient {
     }
 
     private func cancelKeeping(_ number: UInt64) {
-        guard let record = self.records[number] else { return }
+        guard let record = self.record(number) else { return }
         record.extra.keepsPart = true
         self.cancel(record)
     }
@@ -211,7 +204,7 @@ final class SessionCore: TransferClient {
         self.isDraining = true
         self.drained.append(done)
         if cancellingTasks {
-            for record in self.inOrderOfCancelling {
+            self.cancelAll { record in
                 self.leave(record)
                 self.cancel(record)
             }
@@ -221,13 +214,8 @@ final class SessionCore: TransferClient {
         self.finishDraining()
     }
 
-    // Those under way last: a slot given back earlier would only start the next one.
-    private var inOrderOfCancelling: [TaskRecord] {
-        self.records.values.sorted { ($0.hasSlot ? 1 : 0, $0.number) < ($1.hasSlot ? 1 : 0, $1.number) }
-    }
-
     func finishDraining() {
-        guard self.isDraining, self.records.isEmpty else { return }
+        guard self.isDraining, self.records.isEmpty, !self.hasSleepers else { return }
         for done in self.drained { done() }
         self.drained = []
     }

@@ -6,7 +6,6 @@ final class TaskRecord {
     let task: TransferTask
     let gate: GatePolicy
     let retry: RetryPolicy
-    let firstHop: RedirectRule.Hop
 
     var machine = TaskMachine()
     var clocks: TaskClocks
@@ -28,6 +27,8 @@ final class TaskRecord {
 
     /// The desk of the current hop; nil before the first one.
     var desk: GateDesk?
+    /// True once it has stood in one of the desk's lines.
+    var standsInLine = false
     var hasSlot = false
     var gateWaitBegan: MonotonicTime?
     var gateWasTold = false
@@ -74,12 +75,9 @@ final class TaskRecord {
 
     init(_ task: TransferTask, gate: GatePolicy, retry: RetryPolicy) {
         self.task = task
-        // A local copy of the request would retain everything that it has.
         self.gate = task.request.gate ?? gate
         self.retry = task.request.retry ?? retry
-        self.firstHop = RedirectRule.Hop(
-            method: task.request.method, url: task.request.address, keepsBody: true, keepsCredentials: true)
-        self.hop = self.firstHop
+        self.hop = task.request.firstHop
         self.journal = task.journaled.map { JournalMark($0.task) }
         self.clocks = TaskClocks(
             limits: TaskClocks.Limits(
@@ -90,6 +88,7 @@ final class TaskRecord {
     var number: UInt64 { self.task.number }
     var request: TaskRequest { self.task.request }
     var kind: TaskKind { self.task.request.kind }
+    var firstHop: RedirectRule.Hop { self.task.request.firstHop }
 
     /// Where the download goes; nil for other tasks.
     var paths: DownloadPaths? {

@@ -3,65 +3,122 @@ public import TidegateModel
 /// One request with everything that a task needs to know about it.
 public struct TaskRequest: Sendable {
     /// The method, a token such as `GET`.
-    public let method: String
+    public var method: String { self.box.parts.method }
     /// The URL as it was given.
-    public let url: String
+    public var url: String { self.box.parts.url }
     /// The header fields of the user's own.
-    public internal(set) var headers: [HeaderField]
+    public internal(set) var headers: [HeaderField] {
+        get { self.box.parts.headers }
+        set { self.change { $0.headers = newValue } }
+    }
     /// The request's body.
-    public let body: RequestBody
+    public var body: RequestBody { self.box.parts.body }
 
     /// A name to be known by in lists and results.
-    public var name: String?
+    public var name: String? {
+        get { self.box.parts.name }
+        set { self.change { $0.name = newValue } }
+    }
     /// Where the response's body goes.
-    public var destination: Destination = .memory(limit: 16 << 20)
+    public var destination: Destination {
+        get { self.box.parts.destination }
+        set { self.change { $0.destination = newValue } }
+    }
     /// How long a connection may take to come about.
-    public var connectTimeout: Duration = .seconds(10)
+    public var connectTimeout: Duration {
+        get { self.box.parts.connectTimeout }
+        set { self.change { $0.connectTimeout = newValue } }
+    }
     /// How long an attempt may go without a byte either way.
-    public var idleTimeout: Duration = .seconds(60)
+    public var idleTimeout: Duration {
+        get { self.box.parts.idleTimeout }
+        set { self.change { $0.idleTimeout = newValue } }
+    }
     /// How long one attempt may take in all; nil is without end.
-    public var attemptTimeout: Duration?
+    public var attemptTimeout: Duration? {
+        get { self.box.parts.attemptTimeout }
+        set { self.change { $0.attemptTimeout = newValue } }
+    }
     /// How long the task may take in all, waiting included and suspensions not; nil is without end.
-    public var deadline: Duration?
+    public var deadline: Duration? {
+        get { self.box.parts.deadline }
+        set { self.change { $0.deadline = newValue } }
+    }
     /// What attempts wait for; nil is as the session says.
-    public var gate: GatePolicy?
+    public var gate: GatePolicy? {
+        get { self.box.parts.gate }
+        set { self.change { $0.gate = newValue } }
+    }
     /// How the task is tried again; nil is as the session says.
-    public var retry: RetryPolicy?
+    public var retry: RetryPolicy? {
+        get { self.box.parts.retry }
+        set { self.change { $0.retry = newValue } }
+    }
     /// Who goes first where not all can go; higher goes first.
-    public var priority = 0
+    public var priority: Int {
+        get { self.box.parts.priority }
+        set { self.change { $0.priority = newValue } }
+    }
     /// True offers HTTP/2 to https servers.
-    public var usesHTTP2 = false
+    public var usesHTTP2: Bool {
+        get { self.box.parts.usesHTTP2 }
+        set { self.change { $0.usesHTTP2 = newValue } }
+    }
     /// True asks for a compressed answer and unpacks it; such an answer cannot be continued.
-    public var acceptsCompression = false
+    public var acceptsCompression: Bool {
+        get { self.box.parts.acceptsCompression }
+        set { self.change { $0.acceptsCompression = newValue } }
+    }
     /// For HTTP's Basic scheme; nil takes what the URL has.
-    public var credentials: Credentials?
+    public var credentials: Credentials? {
+        get { self.box.parts.credentials }
+        set { self.change { $0.credentials = newValue } }
+    }
     /// The highest average rate of the response's body; nil is without bound.
-    public var bytesPerSecondLimit: Int?
+    public var bytesPerSecondLimit: Int? {
+        get { self.box.parts.bytesPerSecondLimit }
+        set { self.change { $0.bytesPerSecondLimit = newValue } }
+    }
     /// How many redirects are followed; 0 takes the redirect itself for the answer.
-    public var maxRedirects = 10
+    public var maxRedirects: Int {
+        get { self.box.parts.maxRedirects }
+        set { self.change { $0.maxRedirects = newValue } }
+    }
     /// True where the request may be sent again although the first one may have been carried out.
-    public var isMarkedIdempotent = false
+    public var isMarkedIdempotent: Bool {
+        get { self.box.parts.isMarkedIdempotent }
+        set { self.change { $0.isMarkedIdempotent = newValue } }
+    }
     /// When it is too late for the task, waiting and suspended or not; nil is never.
     ///
     /// The task fails as `deadlineExceeded` then.
-    public var expires: WallTime?
+    public var expires: WallTime? {
+        get { self.box.parts.expires }
+        set { self.change { $0.expires = newValue } }
+    }
     /// What the body's SHA-256 has to be; another one fails the task as `digestMismatch`.
     ///
     /// A file is checked before it is moved to its place, and with every byte of it that an earlier process left; what
     /// goes into a stream or a descriptor is delivered before it can be checked.
-    public var sha256: ContentDigest?
+    public var sha256: ContentDigest? {
+        get { self.box.parts.sha256 }
+        set { self.change { $0.sha256 = newValue } }
+    }
     /// Where an earlier download ended that this one continues; see ``resume(from:)``.
     public internal(set) var resuming: ResumeData? {
-        get { self.resumeBox?.data }
-        set { self.resumeBox = newValue.map(ResumeBox.init) }
+        get { self.box.parts.resuming }
+        set { self.change { $0.resuming = newValue } }
     }
     /// Whom this task trusts; nil is as the session says.
-    public var tls: TLSPolicy?
+    public var tls: TLSPolicy? {
+        get { self.box.parts.tls }
+        set { self.change { $0.tls = newValue } }
+    }
 
-    // Boxed: few tasks have one, and each would keep room for it.
-    private var resumeBox: ResumeBox?
+    var address: RequestURL { self.box.parts.address }
+    var firstHop: RedirectRule.Hop { self.box.firstHop }
 
-    let address: RequestURL
+    private var box: RequestBox
 
     /// A request.
     ///
@@ -74,32 +131,25 @@ public struct TaskRequest: Sendable {
         }
         try TaskRequest.check(headers)
         do {
-            self.address = try RequestURL(url)
+            let address = try RequestURL(url)
+            self.box = RequestBox(
+                RequestBox.Parts(method: method, url: url, address: address, body: body, headers: headers))
         } catch {
             throw TaskRequest.invalid(error.description)
         }
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
+    }
+
+    private mutating func change(_ change: (inout RequestBox.Parts) -> Void) {
+        var parts = self.box.parts
+        change(&parts)
+        self.box = RequestBox(parts)
     }
 
     /// What the task does with bodies.
-    public var kind: TaskKind {
-        if self.body != .none { return .upload }
-        return switch self.destination {
-        case .file, .descriptor, .stream: .download
-        case .memory, .discard: .data
-        }
-    }
+    public var kind: TaskKind { self.box.kind }
 
     /// True where sending the request twice does no more than sending it once (RFC 9110 9.2.2).
-    public var isIdempotent: Bool {
-        switch self.method {
-        case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
-        default: self.isMarkedIdempotent || self.headers.first(named: "Idempotency-Key") != nil
-        }
-    }
+    public var isIdempotent: Bool { self.box.isIdempotent }
 
     static func check(_ headers: [HeaderField]) throws(TaskError) {
         for field in headers {
@@ -115,11 +165,4 @@ public struct TaskRequest: Sendable {
     static func invalid(_ sentence: String) -> TaskError {
         TaskError(reason: .invalidRequest, underlying: sentence)
     }
-}
-
-/// Resume data out of the way.
-private final class ResumeBox: Sendable {
-    let data: ResumeData
-
-    init(_ data: ResumeData) { self.data = data }
 }

@@ -10,11 +10,8 @@ extension TaskRequest {
 
 extension TaskResult {
     /// The result as events tell it; whoever waits for the task has its URL as it was given.
-    func told(of request: TaskRequest, _ redaction: URLRedaction) -> TaskResult {
-        let url = request.told(redaction)
-        guard url != self.url else { return self }
-        var told = self
-        told.url = url
-        return told
+    consuming func told(of request: TaskRequest, _ redaction: URLRedaction) -> TaskResult {
+        self.url = request.told(redaction)
+        return self
     }
 }

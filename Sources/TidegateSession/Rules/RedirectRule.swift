@@ -2,15 +2,26 @@ internal import TidegateModel
 
 /// Where a redirect leads, and with what (RFC 9110 15.4).
 enum RedirectRule {
-    /// What is sent next.
-    struct Hop: Sendable {
-        var method: String
-        var url: RequestURL
-        var keepsBody: Bool
+    /// What is sent next; every attempt reads it, so that it is handed on as one reference.
+    final class Hop: Sendable {
+        let method: String
+        let url: RequestURL
+        let keepsBody: Bool
         /// False once another origin was asked: its answers get no credentials of the first one's.
-        var keepsCredentials: Bool
+        let keepsCredentials: Bool
         /// The fields that a hook put in the place of the request's; nil takes the request's.
-        var headers: [HeaderField]?
+        let headers: [HeaderField]?
+
+        init(
+            method: String, url: RequestURL, keepsBody: Bool = true, keepsCredentials: Bool = true,
+            headers: [HeaderField]? = nil
+        ) {
+            self.method = method
+            self.url = url
+            self.keepsBody = keepsBody
+            self.keepsCredentials = keepsCredentials
+            self.headers = headers
+        }
     }
 
     /// The statuses that are followed; 300 and 304 are answers of their own.

@@ -1,0 +1,61 @@
+internal import TidegateModel
+
+/// Everything about a request, and what follows from it: written once and read by all who have the request.
+///
+/// A request is handed on many times and kept by every task, and hardly ever changed.
+final class RequestBox: Sendable {
+    let parts: Parts
+    let kind: TaskKind
+    let isIdempotent: Bool
+    let firstHop: RedirectRule.Hop
+
+    /// What a request is made of; ``TaskRequest`` says what each means.
+    struct Parts: Sendable {
+        let method: String
+        let url: String
+        let address: RequestURL
+        let body: RequestBody
+        var headers: [HeaderField]
+        var name: String?
+        var destination = Destination.memory(limit: 16 << 20)
+        var connectTimeout = Duration.seconds(10)
+        var idleTimeout = Duration.seconds(60)
+        var attemptTimeout: Duration?
+        var deadline: Duration?
+        var gate: GatePolicy?
+        var retry: RetryPolicy?
+        var priority = 0
+        var usesHTTP2 = false
+        var acceptsCompression = false
+        var credentials: Credentials?
+        var bytesPerSecondLimit: Int?
+        var maxRedirects = 10
+        var isMarkedIdempotent = false
+        var expires: WallTime?
+        var sha256: ContentDigest?
+        var resuming: ResumeData?
+        var tls: TLSPolicy?
+    }
+
+    init(_ parts: Parts) {
+        self.parts = parts
+        self.kind = RequestBox.kind(of: parts)
+        self.isIdempotent = RequestBox.isIdempotent(parts)
+        self.firstHop = RedirectRule.Hop(method: parts.method, url: parts.address)
+    }
+
+    private static func kind(of parts: Parts) -> TaskKind {
+        if parts.body != .none { return .upload }
+        return switch parts.destination {
+        case .file, .descriptor, .stream: .download
+        case .memory, .discard: .data
+        }
+    }
+
+    private static func isIdempotent(_ parts: Parts) -> Bool {
+        switch parts.method {
+        case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
+        default: parts.isMarkedIdempotent || parts.headers.first(named: "Idempotency-Key") != nil
+        }
+    }
+}
