@@ -101,14 +101,21 @@ package final class DownloadFile: Sendable {
 
     /// Makes the file durable, moves it to the destination, makes that durable, and removes the continuation record.
     ///
-    /// Blocks: for the disk thread.
+    /// Blocks: for the disk thread. Can be called again where it failed.
     package func commit() throws(FileError) {
         try self.check(fsync(self.descriptor), "fsync")
-        guard rename(self.paths.temporary, self.paths.destination) == 0 else {
+        guard self.isMoved || rename(self.paths.temporary, self.paths.destination) == 0 else {
             throw FileError(operation: "rename", path: self.paths.destination, code: errno)
         }
         try ContinuationRecord.remove(self.paths)
         try self.paths.synchronizeDirectory()
+    }
+
+    // An earlier call got so far, and failed behind it.
+    private var isMoved: Bool {
+        var (mine, there, left) = (stat(), stat(), stat())
+        return lstat(self.paths.temporary, &left) != 0 && fstat(self.descriptor, &mine) == 0
+            && lstat(self.paths.destination, &there) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
     }
 
     /// Removes the temporary file and its record.

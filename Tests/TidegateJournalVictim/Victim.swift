@@ -24,7 +24,9 @@ struct Victim {
         surroundings.checkpointInterval = .milliseconds(20)
         let journal = try Journal(directory: state, surroundings: surroundings)
         let session = try Session(
-            try .init(retry: try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))),
+            try .init(
+                retry: try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)),
+                diskRecheck: .milliseconds(50)),
             bus: EventBus(time: SystemTime()), paths: ScriptedPathSource(), resolver: ScriptedResolver(),
             time: SystemTime(), generator: SystemRandomNumberGenerator(), journal: journal)
         try await session.restore()

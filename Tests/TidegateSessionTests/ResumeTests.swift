@@ -218,7 +218,7 @@ struct ResumeTests {
         await rig.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("What an earlier process left is summed up as well: a changed part does not pass")
+    @Test("What an earlier process left is summed up as well: a spoiled part is fetched anew, once")
     func continued() async throws {
         for isSpoiled in [false, true] {
             let scratch = try Scratch()
@@ -227,12 +227,37 @@ struct ResumeTests {
             let rig = try SessionRig()
             let data = try await Self.cancelled(server, scratch.file("a"), rig)
             if isSpoiled { scratch.write([UInt8](repeating: 0, count: 150_000), to: ".a.tidegate") }
+            let before = server.requests.count
             var request = try TaskRequest(resuming: data)
             request.sha256 = ContentDigest(of: LiveServerAnswer.bytes(count: 400_000))
-            let result = await rig.run(request).result()
-            #expect(result.failure == (isSpoiled ? .digestMismatch : nil))
-            #expect(scratch.names == (isSpoiled ? [] : ["a"]))
+            let task = rig.run(request)
+            let result = await task.result()
+            #expect(result.outcome == .success, "\(result)")
+            #expect(scratch.names == ["a"] && scratch.hasPattern("a", 400_000))
+            let ranges = server.requests.dropFirst(before).map { $0.field("range") != nil }
+            #expect(ranges == (isSpoiled ? [true, false] : [true]))
+            #expect((result.refetchedBytes > 0) == isSpoiled)
+            #expect(
+                rig.heard.taskChanges(of: task.id).contains { if case .restarted = $0 { true } else { false } }
+                    == isSpoiled)
             await rig.session.invalidate(cancellingTasks: true)
         }
+    }
+
+    @Test("A body that has the wrong digest also when it comes whole fails, after one fetch from its start")
+    func neverRight() async throws {
+        let scratch = try Scratch()
+        let server = try Self.halfway()
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let data = try await Self.cancelled(server, scratch.file("a"), rig)
+        let before = server.requests.count
+        var request = try TaskRequest(resuming: data)
+        request.sha256 = Self.wrong
+        let result = await rig.run(request).result()
+        #expect(result.failure == .digestMismatch)
+        #expect(server.requests.count == before + 2)
+        #expect(scratch.names == [])
+        await rig.session.invalidate(cancellingTasks: true)
     }
 }

@@ -8,7 +8,7 @@ import TidegateTestKit
 struct TaskMachineTests {
     /// The states a machine can be in, as far as inputs are concerned.
     enum Setting: CaseIterable {
-        case fresh, held, seeking, running, paused, deciding, finishing, ended
+        case fresh, held, seeking, running, paused, deciding, finishing, parked, ended
 
         var machine: TaskMachine {
             var machine = TaskMachine()
@@ -26,6 +26,11 @@ struct TaskMachineTests {
             case .paused: [.resume, .admit, .suspend(.user)]
             case .deciding: [.resume, .admit, .attemptAsks]
             case .finishing: [.resume, .admit, .attemptCompletes(needsCommit: true)]
+            case .parked:
+                [
+                    .resume, .admit, .attemptCompletes(needsCommit: true),
+                    .commitHolds(.path, detail: "x", isWhole: true),
+                ]
             case .ended: [.cancel]
             }
         }
@@ -36,6 +41,8 @@ struct TaskMachineTests {
         .losePath(detail: "x"), .changePath, .attemptLeads, .attemptBacksOff, .attemptCompletes(needsCommit: true),
         .attemptCompletes(needsCommit: false), .committed(isGood: true), .committed(isGood: false), .fail,
         .attemptHolds(.disk, detail: "full"), .attemptAsks, .decided, .foundDone,
+        .commitHolds(.disk, detail: "full", isWhole: true), .commitHolds(.disk, detail: "full", isWhole: false),
+        .commitLeads,
     ]
 
     private static let held = TaskMachine.Effect.tell(.held(.path, detail: "x"))
@@ -88,6 +95,13 @@ struct TaskMachineTests {
         case (.finishing, .cancel): [.abandonCommit, .end(.cancelled)]
         case (.finishing, .committed(true)): [.end(.success)]
         case (.finishing, .committed(false)): [.end(.failure)]
+        case (.finishing, .commitHolds): [self.diskHeld]
+        case (.finishing, .commitLeads): [.seek]
+        case (.parked, .suspend): [self.suspended]
+        case (.parked, .release): [self.released, .commit]
+        case (.parked, .cancel): [self.released, .end(.cancelled)]
+        case (.parked, .fail): [self.released, .end(.failure)]
+        case (.parked, .foundDone): [self.released, .end(.success)]
         default: []
         }
     }
@@ -122,7 +136,22 @@ struct TaskMachineTests {
         #expect(Setting.paused.machine.state == .suspended)
         #expect(Setting.deciding.machine.state == .running(attempt: 1))
         #expect(Setting.finishing.machine.state == .running(attempt: 1))
+        #expect(Setting.parked.machine.state == .waiting(.path, detail: "x"))
         #expect(Setting.ended.machine.state == .completed(.cancelled))
+    }
+
+    @Test("A file that waits for its place is put there once neither a hold nor its user keeps it")
+    func parked() {
+        var machine = Setting.finishing.machine
+        let now = MonotonicTime(nanoseconds: 0)
+        func does(_ input: TaskMachine.Input) -> [TaskMachine.Effect] { machine.handle(input, at: now) }
+        #expect(does(.commitHolds(.disk, detail: nil, isWhole: true)) == [.tell(.held(.disk, detail: nil))])
+        #expect(does(.suspend(.user)) == [.tell(.suspended(.user))])
+        #expect(does(.release(.disk)) == [.tell(.released(.disk, after: .zero))])
+        #expect(machine.state == .suspended)
+        #expect(does(.resume) == [.tell(.resumed), .commit])
+        #expect(does(.commitHolds(.disk, detail: nil, isWhole: false)) == [.tell(.held(.disk, detail: nil))])
+        #expect(does(.release(.disk)) == [.tell(.released(.disk, after: .zero)), .seek])
     }
 
     @Test("Holds are counted while they last, whatever ends them")
@@ -187,6 +216,7 @@ struct TaskMachineTests {
             case .idle: if mayRun { self.defect = "idle although nothing is in the way" }
             case .seeking, .running: if !mayRun { self.defect = "under way although something is in the way" }
             case .paused: if self.machine.suspendCount == 0 { self.defect = "paused although not suspended" }
+            case .parked: if mayRun { self.defect = "parked although nothing is in the way" }
             case .deciding, .finishing, .ended: break
             }
             if Set(self.machine.heldReasons) != self.heldNow { self.defect = "holds told are not the holds in force" }

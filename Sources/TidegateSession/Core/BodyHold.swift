@@ -15,6 +15,8 @@ struct BodyHold {
     private(set) var furthest: Int64 = 0
     /// True once the body had to be asked for from the start again.
     var wasRestarted = false
+    /// True where the body is put together from the answers to more than one request.
+    private(set) var isJoined = false
 
     /// Where the next attempt starts; nil asks for everything.
     var resumePoint: ResumePoint? {
@@ -27,6 +29,7 @@ struct BodyHold {
         self.offset = held
         self.start = held
         self.furthest = held
+        self.isJoined = true
         self.validator = point.validator
         self.total = point.total
     }
@@ -34,6 +37,7 @@ struct BodyHold {
     /// An answer's head is here: remembers its validators, and where the body begins.
     mutating func begin(_ head: ResponseHead, canContinue: Bool) {
         self.total = head.totalLength ?? (head.range == .append ? self.total : nil)
+        if head.range == .append, self.offset > 0 { self.isJoined = true }
         self.validator = canContinue ? BodyHold.validator(of: head) ?? self.keptValidator(head) : nil
     }
 
@@ -42,6 +46,7 @@ struct BodyHold {
         let discarded = self.offset
         self.offset = 0
         self.start = 0
+        self.isJoined = false
         self.validator = nil
         self.wasRestarted = true
         return discarded
@@ -51,6 +56,7 @@ struct BodyHold {
     mutating func startOver() {
         self.offset = 0
         self.start = 0
+        self.isJoined = false
     }
 
     /// `received` bytes from `offset` are here; gives how many of them had been here before.

@@ -19,7 +19,7 @@ extension SessionCore {
             return self.redirect(record, end, status: status, location: location)
         }
         if failure == .rangeMismatch, !record.isStream, !record.hold.wasRestarted {
-            return self.restart(record, end)
+            return self.restart(record, end, .rangeMismatch)
         }
         self.failed(record, end, failure)
     }
@@ -30,7 +30,9 @@ extension SessionCore {
             return self.giveUp(record, self.reading(end, as: .truncated, words), .truncated, isCharged: true)
         }
         if let wrong = self.wrongDigest(record) {
-            return self.giveUp(record, self.reading(end, as: .digestMismatch, wrong), .digestMismatch, isCharged: true)
+            let read = self.reading(end, as: .digestMismatch, wrong)
+            if self.mayStartAnew(record) { return self.restart(record, read, .digestMismatch) }
+            return self.giveUp(record, read, .digestMismatch, isCharged: true)
         }
         self.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
         record.counter.succeeded()
@@ -71,8 +73,8 @@ extension SessionCore {
         }
     }
 
-    private func restart(_ record: TaskRecord, _ end: AttemptEnd) {
-        self.publishFailure(record, end, .rangeMismatch, isCharged: false)
+    private func restart(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) {
+        self.publishFailure(record, end, failure, isCharged: false)
         self.publish(.restarted(discarded: record.hold.restart()), record)
         self.backToTheStart(record)
         self.feed(.attemptLeads, to: record)

@@ -43,6 +43,8 @@ extension SessionCore {
             record.tally.movedTo = path
             self.publish(.moved(file: path), record)
             self.feed(.committed(isGood: true), to: record)
+        case .failure(let error) where error.failure == .diskFull && self.waitsOut(record):
+            self.waitForRoom(record, error)
         case .failure(let error):
             self.publish(.moveFailed(file: path, errorNumber: error.code), record)
             record.tally.failure = error.failure

@@ -141,7 +141,7 @@ extension SessionCore {
             // Suspended or held meanwhile: the slot is another one's.
             switch record.machine.phase {
             case .running, .paused, .seeking: break
-            case .idle, .deciding, .finishing, .ended: self.giveSlotBack(record)
+            case .idle, .deciding, .finishing, .parked, .ended: self.giveSlotBack(record)
             }
         }
     }

@@ -18,6 +18,16 @@ extension SessionCore {
         self.feed(.attemptHolds(.disk, detail: words), to: record)
     }
 
+    /// The body is here, and there is no room to put its file in its place: it waits for some, as it is.
+    func waitForRoom(_ record: TaskRecord, _ error: FileError) {
+        record.placement = nil
+        // What fsync(2) could not write may be gone from memory, too, and the next call would not say so.
+        let isWhole = error.operation != "fsync"
+        if !isWhole { self.forgetBody(record) }
+        record.clocks.appoint(.disk, at: self.now + self.spread(self.configuration.diskRecheck))
+        self.feed(.commitHolds(.disk, detail: error.description, isWhole: isWhole), to: record)
+    }
+
     /// The origin's budget is empty: the retry comes once it can be paid for.
     func waitForBudget(_ record: TaskRecord, price: RetryPrice) {
         record.owes = price

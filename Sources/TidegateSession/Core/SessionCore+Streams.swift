@@ -69,6 +69,12 @@ extension SessionCore {
         guard !isGood, let wanted = record.request.sha256, let found = record.placement?.digest else {
             return self.feed(.committed(isGood: isGood), to: record)
         }
+        if self.mayStartAnew(record) {
+            let discarded = record.hold.restart()
+            self.publish(.restarted(discarded: discarded), record)
+            self.forgetBody(record)
+            return self.feed(.commitLeads, to: record)
+        }
         // Nothing of it is worth going on from.
         _ = record.hold.restart()
         record.body = []
@@ -77,6 +83,24 @@ extension SessionCore {
             "\(record.request.address.textWithoutQuery): \(self.words(wanted: wanted, found: found))"
         record.tally.attribution = self.attribution(of: .digestMismatch, record)
         self.feed(.committed(isGood: false), to: record)
+    }
+
+    /// True where a body has the wrong digest because its parts may not belong together: it is fetched anew, once.
+    func mayStartAnew(_ record: TaskRecord) -> Bool {
+        record.hold.isJoined && !record.hold.wasRestarted && !record.isStream
+    }
+
+    /// Everything that came is to come again.
+    func forgetBody(_ record: TaskRecord) {
+        record.hold.startOver()
+        record.placement = nil
+        record.body = []
+        record.finalProgress = nil
+        record.tally.delivered = 0
+        record.tally.sha256 = nil
+        // A file that cannot be cut is written from its start.
+        try? record.file?.truncate(to: 0)
+        self.backToTheStart(record)
     }
 
     /// What an unfinished download leaves can be gone on with by another task.

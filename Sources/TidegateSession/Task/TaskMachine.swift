@@ -4,86 +4,6 @@ internal import TidegateModel
 ///
 /// Users move the count, the system moves the holds; a task may run when the count is 0 and nothing holds it.
 struct TaskMachine: Sendable {
-    enum Phase: Sendable, Hashable {
-        /// No attempt, and none may start.
-        case idle
-        /// Nothing is in the way; the gate and the queue are being asked.
-        case seeking
-        /// An attempt is under way.
-        case running
-        /// An attempt is under way, and its user has suspended the task.
-        case paused
-        /// An attempt has brought an answer, and a hook is asked what follows from it.
-        case deciding
-        /// Every byte is here; the file is being put in its place.
-        case finishing
-        /// Over.
-        case ended(TaskOutcome)
-    }
-
-    enum Input: Sendable, Hashable {
-        case resume
-        case suspend(TaskEvent.SuspendReason)
-        case cancel
-        case hold(HoldReason, detail: String?)
-        case release(HoldReason)
-        /// The gate and the queue let the task through.
-        case admit
-        /// The pause lasted too long, or the attempt cannot pause.
-        case giveBack
-        /// The way under the attempt is gone, and so is the gate's consent.
-        case losePath(detail: String?)
-        /// The way under the attempt is gone, but there is another one.
-        case changePath
-        /// The attempt is over and another one follows at once.
-        case attemptLeads
-        /// The attempt failed and another one follows after a delay.
-        case attemptBacksOff
-        /// The attempt failed, and another one follows once the system lets it.
-        case attemptHolds(HoldReason, detail: String?)
-        /// The attempt is over, and a hook says what follows.
-        case attemptAsks
-        /// The hook says: another attempt.
-        case decided
-        /// The attempt brought everything.
-        case attemptCompletes(needsCommit: Bool)
-        /// The file is in its place, or could not be put there.
-        case committed(isGood: Bool)
-        /// The task cannot go on.
-        case fail
-        /// An earlier process had done it already.
-        case foundDone
-    }
-
-    /// What is told to everybody.
-    enum Note: Sendable, Hashable {
-        case resumed
-        case suspended(TaskEvent.SuspendReason)
-        case held(HoldReason, detail: String?)
-        case released(HoldReason, after: Duration)
-        case attemptStarted(Int)
-    }
-
-    /// Why an attempt is taken off the wire.
-    enum DetachCause: Sendable, Hashable {
-        case suspended, pathLost, ended
-    }
-
-    enum Effect: Sendable, Hashable {
-        case tell(Note)
-        /// Ask the gate and the queue; the answer is `hold` or `admit`.
-        case seek
-        case stopSeeking
-        case start(attempt: Int)
-        case pause
-        case unpause
-        case detach(DetachCause)
-        case commit
-        case abandonCommit
-        /// The last effect of all.
-        case end(TaskOutcome)
-    }
-
     private struct Hold {
         let reason: HoldReason
         let detail: String?
@@ -111,7 +31,7 @@ struct TaskMachine: Sendable {
     var state: TaskState {
         switch self.phase {
         case .ended(let outcome): return .completed(outcome)
-        case .idle, .seeking, .running, .paused, .deciding, .finishing:
+        case .idle, .seeking, .running, .paused, .deciding, .finishing, .parked:
             if self.isSuspended, self.phase != .finishing { return .suspended }
             if let hold = self.holds.first { return .waiting(hold.reason, detail: hold.detail) }
             return .running(attempt: max(1, self.phase == .seeking ? self.attempts + 1 : self.attempts))
@@ -136,6 +56,8 @@ struct TaskMachine: Sendable {
         case .decided: self.decide()
         case .attemptCompletes(let needsCommit): self.complete(needsCommit: needsCommit, at: now)
         case .committed(let isGood): self.committed(isGood: isGood, at: now)
+        case .commitHolds(let reason, let detail, let isWhole): self.park(reason, detail, isWhole: isWhole, at: now)
+        case .commitLeads: self.fetchAgain()
         case .fail: self.fail(at: now)
         case .foundDone: self.end(.success, at: now)
         }
@@ -148,7 +70,7 @@ struct TaskMachine: Sendable {
         self.suspendCount -= 1
         guard self.suspendCount == 0 else { return [] }
         switch self.phase {
-        case .idle: return [.tell(.resumed)] + self.seekIfRunnable()
+        case .idle, .parked: return [.tell(.resumed)] + self.goOnIfRunnable()
         case .paused:
             self.phase = .running
             return [.tell(.resumed), .unpause]
@@ -167,7 +89,7 @@ struct TaskMachine: Sendable {
         case .running:
             self.phase = .paused
             return [.tell(.suspended(reason)), .pause]
-        case .idle, .paused, .deciding, .finishing, .ended: return [.tell(.suspended(reason))]
+        case .idle, .paused, .deciding, .finishing, .parked, .ended: return [.tell(.suspended(reason))]
         }
     }
 
@@ -175,7 +97,7 @@ struct TaskMachine: Sendable {
 
     private mutating func hold(_ reason: HoldReason, _ detail: String?, at now: MonotonicTime) -> [Effect] {
         switch self.phase {
-        case .idle, .deciding: return self.add(reason, detail, at: now)
+        case .idle, .deciding, .parked: return self.add(reason, detail, at: now)
         case .seeking:
             self.phase = .idle
             return [.stopSeeking] + self.add(reason, detail, at: now)
@@ -196,13 +118,20 @@ struct TaskMachine: Sendable {
         guard !self.isOver, let position = self.holds.firstIndex(where: { $0.reason == reason }) else { return [] }
         let after = now - self.holds.remove(at: position).since
         self.heldTotals[reason, default: .zero] += after
-        return [.tell(.released(reason, after: after))] + self.seekIfRunnable()
+        return [.tell(.released(reason, after: after))] + self.goOnIfRunnable()
     }
 
-    private mutating func seekIfRunnable() -> [Effect] {
-        guard self.phase == .idle, self.suspendCount == 0, self.holds.isEmpty else { return [] }
-        self.phase = .seeking
-        return [.seek]
+    private mutating func goOnIfRunnable() -> [Effect] {
+        guard self.suspendCount == 0, self.holds.isEmpty else { return [] }
+        switch self.phase {
+        case .idle:
+            self.phase = .seeking
+            return [.seek]
+        case .parked:
+            self.phase = .finishing
+            return [.commit]
+        case .seeking, .running, .paused, .deciding, .finishing, .ended: return []
+        }
     }
 
     // MARK: - Attempts
@@ -223,7 +152,7 @@ struct TaskMachine: Sendable {
     private mutating func losePath(_ detail: String?, at now: MonotonicTime) -> [Effect] {
         switch self.phase {
         case .running, .paused: return self.hold(.path, detail, at: now)
-        case .idle, .seeking, .deciding, .finishing, .ended: return []
+        case .idle, .seeking, .deciding, .finishing, .parked, .ended: return []
         }
     }
 
@@ -231,8 +160,8 @@ struct TaskMachine: Sendable {
         switch self.phase {
         case .running, .paused:
             self.phase = .idle
-            return [.detach(.pathLost)] + self.seekIfRunnable()
-        case .idle, .seeking, .deciding, .finishing, .ended: return []
+            return [.detach(.pathLost)] + self.goOnIfRunnable()
+        case .idle, .seeking, .deciding, .finishing, .parked, .ended: return []
         }
     }
 
@@ -242,7 +171,7 @@ struct TaskMachine: Sendable {
         guard self.phase == .running || self.phase == .paused else { return [] }
         self.phase = .idle
         if let reason, let now { return self.add(reason, detail, at: now) }
-        return self.seekIfRunnable()
+        return self.goOnIfRunnable()
     }
 
     private mutating func ask() -> [Effect] {
@@ -254,7 +183,7 @@ struct TaskMachine: Sendable {
     private mutating func decide() -> [Effect] {
         guard self.phase == .deciding else { return [] }
         self.phase = .idle
-        return self.seekIfRunnable()
+        return self.goOnIfRunnable()
     }
 
     private mutating func complete(needsCommit: Bool, at now: MonotonicTime) -> [Effect] {
@@ -268,6 +197,20 @@ struct TaskMachine: Sendable {
         return self.close(isGood ? .success : .failure, at: now)
     }
 
+    private mutating func park(
+        _ reason: HoldReason, _ detail: String?, isWhole: Bool, at now: MonotonicTime
+    ) -> [Effect] {
+        guard self.phase == .finishing else { return [] }
+        self.phase = isWhole ? .parked : .idle
+        return self.add(reason, detail, at: now)
+    }
+
+    private mutating func fetchAgain() -> [Effect] {
+        guard self.phase == .finishing else { return [] }
+        self.phase = .idle
+        return self.goOnIfRunnable()
+    }
+
     // MARK: - The end
 
     // A file on its way to its place is not stopped by a clock: it would be there, and the task would say it is not.
@@ -278,7 +221,7 @@ struct TaskMachine: Sendable {
     private mutating func end(_ outcome: TaskOutcome, at now: MonotonicTime) -> [Effect] {
         switch self.phase {
         case .ended: return []
-        case .idle, .deciding: return self.close(outcome, at: now)
+        case .idle, .deciding, .parked: return self.close(outcome, at: now)
         case .seeking: return [.stopSeeking] + self.close(outcome, at: now)
         case .running, .paused: return [.detach(.ended)] + self.close(outcome, at: now)
         case .finishing: return [.abandonCommit] + self.close(outcome, at: now)

@@ -1,0 +1,85 @@
+internal import Foundation
+
+/// A folder, and a disk that fails programs when a test says so: their system calls go through a library of ours.
+public final class FaultyDisk: Sendable {
+    /// What can be wrong.
+    public enum Fault: String, Sendable, CaseIterable {
+        /// fsync(2) and fdatasync(2) do not return.
+        case hungSync = "hung-sync"
+        /// rename(2) finds no room (ENOSPC).
+        case fullRename = "full-rename"
+        /// fsync(2) finds no room (ENOSPC).
+        case fullSync = "full-sync"
+    }
+
+    /// True where programs can be given such a disk.
+    public static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/cc") }
+
+    private static let source = """
+        #define _GNU_SOURCE
+        #include <errno.h>
+        #include <fcntl.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <sys/syscall.h>
+        #include <unistd.h>
+        static int is(const char *fault) {
+            char path[512];
+            const char *folder = getenv("TIDEGATE_FAULTS");
+            if (!folder) return 0;
+            snprintf(path, sizeof path, "%s/%s", folder, fault);
+            if (access(path, F_OK) != 0) return 0;
+            snprintf(path, sizeof path, "%s/%s.met", folder, fault);
+            if (access(path, F_OK) != 0) close(open(path, O_CREAT | O_WRONLY, 0600));
+            return 1;
+        }
+        static int sync_or_fail(long call, int fd) {
+            while (is("hung-sync")) usleep(20000);
+            return syscall(call, fd);
+        }
+        int fsync(int fd) {
+            if (is("full-sync")) { errno = ENOSPC; return -1; }
+            return sync_or_fail(SYS_fsync, fd);
+        }
+        int fdatasync(int fd) { return sync_or_fail(SYS_fdatasync, fd); }
+        int rename(const char *from, const char *to) {
+            if (is("full-rename")) { errno = ENOSPC; return -1; }
+            return syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+        }
+        """
+
+    /// The folder's path.
+    public let path: String
+
+    /// Makes the folder, and the library with cc(1).
+    public init() async throws {
+        self.path = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-faulty-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+        try FaultyDisk.source.write(toFile: self.file("faults.c"), atomically: true, encoding: .utf8)
+        try await Program.expect([
+            "/usr/bin/cc", "-shared", "-fPIC", "-O1", "-o", self.file("faults.so"), self.file("faults.c"),
+        ])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.path) }
+
+    /// A path in the folder.
+    public func file(_ name: String) -> String { "\(self.path)/\(name)" }
+
+    /// From now on, until ``heal(_:)``.
+    public func fail(_ fault: Fault) throws { try Data().write(to: URL(fileURLWithPath: self.file(fault.rawValue))) }
+
+    /// No longer.
+    public func heal(_ fault: Fault) throws { try FileManager.default.removeItem(atPath: self.file(fault.rawValue)) }
+
+    /// True once a program has met the fault.
+    public func isMet(_ fault: Fault) -> Bool {
+        FileManager.default.fileExists(atPath: self.file("\(fault.rawValue).met"))
+    }
+
+    /// Starts a program that has its files on this disk.
+    public func start(_ words: [String], environment: [String: String] = [:]) throws -> Program {
+        let own = ["LD_PRELOAD": self.file("faults.so"), "TIDEGATE_FAULTS": self.path]
+        return try Program(words, environment: environment.merging(own) { $1 })
+    }
+}
