@@ -220,7 +220,11 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: house),
         .executableTarget(
-            name: "TidegateBench", dependencies: ["Tidegate", "TidegateJournal"],
+            name: "TidegateBench",
+            dependencies: [
+                "Tidegate", "TidegateJournal", "TidegateMetrics",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+            ],
             path: "Tests/Benchmarks/TidegateBench", swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]

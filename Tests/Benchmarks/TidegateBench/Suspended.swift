@@ -28,7 +28,7 @@ struct Suspended {
     }
 
     /// The process's anonymous memory (proc_pid_status(5)).
-    private static func anonymousBytes() throws -> Double {
+    static func anonymousBytes() throws -> Double {
         let line = try String(contentsOfStatus: "RssAnon:")
         return (Double(line) ?? 0) * 1024
     }

@@ -28,6 +28,12 @@ struct TidegateBench {
         case "journal":
             guard words.count == 3, let count = Int(words[2]), count >= 100 else { throw Usage() }
             try await JournalCommits(directory: words[1], count: count).run()
+        case "publish":
+            guard words.count == 2, let count = Int(words[1]), count > 0 else { throw Usage() }
+            Publish(count: count).run()
+        case "metrics":
+            guard words.count == 1 else { throw Usage() }
+            try Metrics().run()
         default:
             throw Usage()
         }
@@ -37,6 +43,6 @@ struct TidegateBench {
 struct Usage: Error, CustomStringConvertible {
     let description = """
         TidegateBench gets URL COUNT IN-FLIGHT | gate ADDRESS | watch | targets COUNT | suspended COUNT \
-        | waiting URL COUNT SECONDS | slow URL COUNT | journal DIRECTORY COUNT
+        | waiting URL COUNT SECONDS | slow URL COUNT | journal DIRECTORY COUNT | publish COUNT | metrics
         """
 }
