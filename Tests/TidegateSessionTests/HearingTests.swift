@@ -75,6 +75,8 @@ struct HearingTests {
             words.append(change.change.word)
             if case .completed = change.change { break }
         }
+        // The session tells the task's own readers before the bus.
+        #expect(await rig.wait { rig.words(of: task).last == "completed(success)" })
         #expect(words.filter { $0 != "created" } == rig.words(of: task).filter { $0 != "created" })
         await rig.session.invalidate(cancellingTasks: true)
     }

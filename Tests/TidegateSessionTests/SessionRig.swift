@@ -43,10 +43,10 @@ final class SessionRig {
         }
     }
 
-    /// Waits until something is so; gives up, and says false, after ten seconds.
+    /// Waits until something is so; gives up, and says false, after a minute.
     func wait(_ isSo: () -> Bool) async -> Bool {
         let time = SystemTime()
-        let end = time.monotonic() + .seconds(10)
+        let end = time.monotonic() + .seconds(60)
         while time.monotonic() < end {
             if isSo() { return true }
             try? await Task.sleep(for: .milliseconds(2))
