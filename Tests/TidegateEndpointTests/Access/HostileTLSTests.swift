@@ -108,7 +108,8 @@ import TidegateTestKit
     func largeHead() async throws {
         try await self.serving { _, curl in
             let field = "X-Y: " + String(repeating: "z", count: 20_000)
-            #expect(try await curl.status("/metrics", "-H", field) != 200)
+            let status = try await curl.status("/metrics", "-H", field)
+            #expect(status != 200)
             #expect(try await curl.status() == 200)
         }
     }
