@@ -78,6 +78,17 @@ static inline int tg_tcp_info(int descriptor, uint8_t bytes[4]) {
     return getsockopt(descriptor, 6, 11, bytes, &size) == 0 && size == 4 ? 0 : errno;
 }
 
+/// Starts writing a part of a file to the disk and does not wait for it (SYNC_FILE_RANGE_WRITE, sync_file_range(2));
+/// hidden without _GNU_SOURCE.
+int sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
+
+static inline int tg_begin_write_back(int descriptor, int64_t offset, int64_t count) {
+    return sync_file_range(descriptor, offset, count, 2);
+}
+
+/// Gives free heap back to the kernel (malloc_trim(3)); <malloc.h> belongs to the Glibc module.
+int malloc_trim(size_t pad);
+
 /// Who connected to a Unix socket (unix(7), SO_PEERCRED); 0 or -1.
 static inline int tg_peer_credentials(int descriptor, uint32_t *user, uint32_t *group) {
     struct { int32_t process; uint32_t user; uint32_t group; } peer = {0};

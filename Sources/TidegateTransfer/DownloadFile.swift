@@ -1,4 +1,6 @@
+internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// The temporary file of a download, beside its destination: `.NAME.tidegate`.
 ///
@@ -8,6 +10,8 @@ package final class DownloadFile: Sendable {
     /// The paths of this download.
     package let paths: DownloadPaths
     private let descriptor: Int32
+    /// Up to where the kernel was asked to write back.
+    private let writtenBack = Atomic<Int64>(0)
 
     private init(paths: DownloadPaths, descriptor: Int32) {
         self.paths = paths
@@ -79,6 +83,7 @@ package final class DownloadFile: Sendable {
     package func truncate(to length: Int64) throws(FileError) {
         if length == 0 { try ContinuationRecord.remove(self.paths) }
         try self.check(ftruncate(self.descriptor, off_t(length)), "ftruncate")
+        self.writtenBack.store(min(length, self.writtenBack.load(ordering: .relaxed)), ordering: .relaxed)
     }
 
     /// Up to `count` bytes from `offset`; fewer at the end of the file.
@@ -90,6 +95,25 @@ package final class DownloadFile: Sendable {
         }
         guard result >= 0 else { throw FileError(operation: "pread", path: self.paths.temporary, code: errno) }
         return bytes
+    }
+
+    /// The bytes before `offset` that the disk may begin with, once each; nil while they are few.
+    ///
+    /// For the transfer thread, which tells how far it has come.
+    package func takeWriteBack(upTo offset: Int64) -> Range<Int64>? {
+        let start = self.writtenBack.load(ordering: .relaxed)
+        guard offset - start >= 8 * 1024 * 1024 else { return nil }
+        self.writtenBack.store(offset, ordering: .relaxed)
+        return start..<offset
+    }
+
+    /// Has the kernel write bytes to the disk while others still come (sync_file_range(2)).
+    ///
+    /// It would wait until the end makes them durable, and the end for all of them. Blocks where the disk has enough to
+    /// do: for the disk thread.
+    package func beginWriteBack(_ range: Range<Int64>) {
+        // Only a beginning made early: what is wrong with the disk, commit() finds out.
+        _ = tg_begin_write_back(self.descriptor, range.lowerBound, Int64(range.count))
     }
 
     /// Makes the bytes written so far durable (fdatasync(2)).

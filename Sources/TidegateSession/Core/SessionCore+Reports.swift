@@ -59,6 +59,7 @@ extension SessionCore {
         record.clocks.bytesMoved(at: progress.lastActivity)
         self.tellProgress(record)
         self.noteContinuation(record)
+        self.beginWriteBack(record)
         self.settle(record)
     }
 
