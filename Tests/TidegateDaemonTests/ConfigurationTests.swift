@@ -132,7 +132,6 @@ import Tidegate
         ("transfers:\n  proxy: null\n  proxy: null", "t.yml:2: the key \"proxy\" is given more than once"),
         ("transfers: {", "t.yml:2: not YAML: did not find expected node content (column 1)"),
         ("probes:\n  - {name: x}", "t.yml:2: probes: not available in this version"),
-        ("events: {history: 1}", "t.yml:1: events: not available in this version"),
         (
             "reachability: {interfaces: {exclude: [\"(\"]}}",
             "t.yml:1: reachability.interfaces.exclude[0]: \"(\" is not a regular expression"
@@ -274,14 +273,14 @@ import Tidegate
               - {name: a, url: "http://b/", every: 1m}
             transfers:
               max_connections: -1
-            metrics: {}
+            modules: {}
             """
         let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
         #expect(
             error.problems.map(\.description) == [
                 "t.yml:3: tasks[1]: the name \"a\" is given more than once",
                 "t.yml:5: transfers.max_connections: -1 is below 1",
-                "t.yml:6: metrics: not available in this version",
+                "t.yml:6: modules: not available in this version",
             ])
     }
 

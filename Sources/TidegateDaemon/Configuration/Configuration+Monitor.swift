@@ -10,8 +10,9 @@ extension Configuration {
         do {
             return MonitorConfiguration(
                 reachability: try self.reachabilityConfiguration(targets: named.map(\.0)),
-                session: try self.transfers.sessionConfiguration(version: version),
-                targetNames: Dictionary(named, uniquingKeysWith: { first, _ in first }))
+                session: try self.sessionConfiguration(version: version),
+                targetNames: Dictionary(named, uniquingKeysWith: { first, _ in first }),
+                hostLabel: self.metrics.hostLabel)
         } catch {
             throw TextError("\(error)")
         }
@@ -45,16 +46,18 @@ extension Configuration.InternetCheck {
     }
 }
 
-extension Configuration.Transfers {
+extension Configuration {
     func sessionConfiguration(version: String) throws(PolicyError) -> SessionConfiguration {
-        let standard = SessionConfiguration.standard
+        let (standard, transfers) = (SessionConfiguration.standard, self.transfers)
         return try SessionConfiguration(
-            maxConnectionsPerHost: self.connectionsPerHost ?? standard.maxConnectionsPerHost,
-            maxConnections: self.connections ?? standard.maxConnections, proxy: self.proxy,
-            tls: try TLSPolicy(caFile: self.certificateFile), retry: try self.retry.policy(),
-            budget: try self.budget.policy(),
-            gate: try GatePolicy(require: self.gate.require ?? [.routed], patience: self.gate.patience?.duration),
-            userAgent: "tidegate/\(version)", waitsOut: true)
+            maxConnectionsPerHost: transfers.connectionsPerHost ?? standard.maxConnectionsPerHost,
+            maxConnections: transfers.connections ?? standard.maxConnections, proxy: transfers.proxy,
+            tls: try TLSPolicy(caFile: transfers.certificateFile), retry: try transfers.retry.policy(),
+            budget: try transfers.budget.policy(),
+            gate: try GatePolicy(
+                require: transfers.gate.require ?? [.routed], patience: transfers.gate.patience?.duration),
+            userAgent: "tidegate/\(version)", waitsOut: true, redaction: self.events.redaction,
+            tellsRetryTokens: self.metrics.mode != .off)
     }
 }
 

@@ -7,6 +7,8 @@ package struct Configuration: Sendable, Hashable {
     package var tasks: [ScheduledTask] = []
     package var journal = Journal()
     package var remoteWrite = RemoteWrite()
+    package var events = Events()
+    package var metrics = Metrics()
 
     /// The built-in defaults.
     package init() {}

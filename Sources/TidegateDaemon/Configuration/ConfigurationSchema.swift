@@ -10,7 +10,8 @@ enum ConfigurationSchema {
         .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks),
         .notAvailable("modules"), .notAvailable("probe_targets"), .notAvailable("probes"),
         .section("remote_write", \.remoteWrite, Self.remoteWrite, check: Self.checkRemoteWrite),
-        .notAvailable("events"), .notAvailable("metrics"),
+        .section("events", \.events, Self.events),
+        .section("metrics", \.metrics, Self.metrics, check: Self.checkMetrics),
     ]
 
     // MARK: reachability

@@ -108,6 +108,7 @@ package struct Daemon: Sendable {
         var endpoint = self.settings.endpoint
         endpoint.version = self.settings.version
         endpoint.targetNames = self.monitorConfiguration.targetNames
+        self.configuration.apply(to: &endpoint)
         let server = Endpoint(
             configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, logger: logger))

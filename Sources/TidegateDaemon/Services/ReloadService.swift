@@ -49,6 +49,8 @@ struct ReloadService: Service {
         if old.reachability != new.reachability { sections.append("reachability") }
         if old.journal != new.journal { sections.append("journal") }
         if old.remoteWrite != new.remoteWrite { sections.append("remote_write") }
+        if old.events != new.events { sections.append("events") }
+        if old.metrics != new.metrics { sections.append("metrics") }
         var fixed = new.transfers
         (fixed.retry, fixed.gate) = (old.transfers.retry, old.transfers.gate)
         if fixed != old.transfers { sections.append("transfers") }
