@@ -21,7 +21,7 @@ struct Alertmanager {
             "--web.listen-address=127.0.0.1:\(self.port)", "--cluster.listen-address=", "--log.level=error",
         ])
         let ready = "http://127.0.0.1:\(self.port)/-/ready"
-        _ = try await eventually(within: .seconds(30)) {
+        _ = try await eventually(within: .seconds(60)) {
             try await Program.run(["curl", "-sf", "-o", "/dev/null", ready]).status == 0
         }
     }

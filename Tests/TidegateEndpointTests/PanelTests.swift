@@ -45,7 +45,7 @@ import TidegateTestKit
             ]
             let prometheus = try await ScrapingPrometheus(target: port, jobs: [blackbox.job(probing: targets)])
             defer { prometheus.stop() }
-            let isProbed = try await eventually(within: .seconds(30)) {
+            let isProbed = try await eventually(within: .seconds(60)) {
                 try await prometheus.query("count_over_time(probe_success[1m]) > 3").count == targets.count
             }
             #expect(isProbed)
@@ -60,9 +60,9 @@ import TidegateTestKit
         to query: String, of prometheus: ScrapingPrometheus
     ) async throws -> [ScrapingPrometheus.Sample] {
         var result: [ScrapingPrometheus.Sample] = []
-        _ = try await eventually(within: .seconds(10)) {
+        _ = try await eventually(within: .seconds(60)) {
             result = try await prometheus.query(query)
-            return !result.isEmpty
+            return !result.isEmpty && result.allSatisfy { $0.value.isFinite }
         }
         return result
     }
@@ -102,7 +102,7 @@ private struct BlackboxExporter {
             "--web.listen-address=127.0.0.1:\(self.port)", "--log.level=error",
         ])
         let address = "http://127.0.0.1:\(self.port)/-/healthy"
-        _ = try await eventually(within: .seconds(30)) {
+        _ = try await eventually(within: .seconds(60)) {
             try await Program.run(["curl", "-sf", "-o", "/dev/null", address]).status == 0
         }
     }
@@ -125,7 +125,7 @@ private struct BlackboxExporter {
 }
 
 extension ScrapingPrometheus {
-    /// Six scrapes have not come about within a minute.
+    /// Scrapes have not come about within a minute.
     struct NotScraped: Error {}
 
     /// Publishes everything that can happen between scrapes, again and again, so that rates have growth to see.

@@ -8,13 +8,6 @@ struct ScrapingPrometheus {
         let name: String
         let labels: [String: String]
         let value: Double
-
-        /// True where `series`, as an exposition writes it, names the sample's series.
-        static func isSame(_ series: String, as sample: Sample) -> Bool {
-            guard series == sample.name || series.hasPrefix(sample.name + "{") else { return false }
-            let pairs = series.matches(of: /([a-z_]+)="((?:[^"\\]|\\.)*)"/).map { (String($0.1), String($0.2)) }
-            return pairs.count == sample.labels.count && pairs.allSatisfy { sample.labels[$0] == $1 }
-        }
     }
 
     private let program: Program
@@ -24,8 +17,10 @@ struct ScrapingPrometheus {
     /// Starts one that scrapes `target`, and waits until it answers.
     ///
     /// `jobs` are further entries of `scrape_configs`, `rules` files with rules, looked at every second;
-    /// `alertmanager` is the port of one on the loopback address.
-    init(target: Int, jobs: [String] = [], rules: [String] = [], alertmanager: Int? = nil) async throws {
+    /// `alertmanager` is the port of one on the loopback address, `features` what is to be enabled.
+    init(
+        target: Int, jobs: [String] = [], rules: [String] = [], alertmanager: Int? = nil, features: [String] = []
+    ) async throws {
         self.folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         self.port = try FreePort.find()
@@ -42,9 +37,10 @@ struct ScrapingPrometheus {
         self.program = try Program([
             "prometheus", "--config.file=\(file.path)", "--storage.tsdb.path=\(self.folder.path)/data",
             "--web.listen-address=127.0.0.1:\(self.port)", "--log.level=error",
+            "--enable-feature=\(features.joined(separator: ","))",
         ])
         let address = "http://127.0.0.1:\(self.port)/-/ready"
-        _ = try await eventually(within: .seconds(30)) {
+        _ = try await eventually(within: .seconds(60)) {
             try await Program.run(["curl", "-sf", "-o", "/dev/null", address]).status == 0
         }
     }
@@ -56,10 +52,25 @@ struct ScrapingPrometheus {
 
     /// The answer to an instant query; empty where Prometheus finds nothing or objects.
     func query(_ expression: String) async throws -> [Sample] {
-        let text = try await Program.expect([
-            "curl", "-s", "-G", "--data-urlencode", "query=\(expression)", "http://127.0.0.1:\(self.port)/api/v1/query",
-        ])
+        let text = try await self.get("query", ["query=\(expression)"])
         return try JSONDecoder().decode(Answer.self, from: Data(text.utf8)).data?.result.map(\.sample) ?? []
+    }
+
+    /// What the HTTP API answers, as it is.
+    func get(_ path: String, _ parameters: [String]) async throws -> String {
+        let words = parameters.flatMap { ["--data-urlencode", $0] }
+        return try await Program.expect(
+            ["curl", "-s", "-G"] + words + ["http://127.0.0.1:\(self.port)/api/v1/\(path)"])
+    }
+
+    /// Waits for so many more scrapes of the endpoint.
+    func scraped(_ times: Int) async throws {
+        let count = "count_over_time(up{job=\"tidegate\"}[10m])"
+        let before = try await self.query(count).first?.value ?? 0
+        let isScraped = try await eventually(within: .seconds(60)) {
+            try await self.query(count).first.map { $0.value >= before + Double(times) } == true
+        }
+        guard isScraped else { throw NotScraped() }
     }
 
     private struct Answer: Decodable {
