@@ -86,9 +86,6 @@ static inline int tg_begin_write_back(int descriptor, int64_t offset, int64_t co
     return sync_file_range(descriptor, offset, count, 2);
 }
 
-/// Gives free heap back to the kernel (malloc_trim(3)); <malloc.h> belongs to the Glibc module.
-int malloc_trim(size_t pad);
-
 /// Who connected to a Unix socket (unix(7), SO_PEERCRED); 0 or -1.
 static inline int tg_peer_credentials(int descriptor, uint32_t *user, uint32_t *group) {
     struct { int32_t process; uint32_t user; uint32_t group; } peer = {0};

@@ -112,7 +112,7 @@ package struct Daemon: Sendable {
         let server = Endpoint(
             configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, logger: logger))
-        var services: [any Service] = [surroundings.log]
+        var services: [any Service] = [surroundings.log, MemoryService()]
         if let journal = surroundings.journal { services.append(JournalService(journal: journal, bus: bus)) }
         services += [MonitorService(monitor: monitor), EndpointService(endpoint: server, logger: logger)]
         services += try RemoteWriteService.all(
