@@ -69,8 +69,9 @@ enum WebSchema {
     private static func checkRate(
         _ rate: WebConfiguration.Rate, node: ConfigurationNode, problems: inout ProblemList
     ) {
-        guard let limit = rate.limit, limit.burst < 1 else { return }
-        problems.add("a \"burst\" below 1 would answer nobody", at: node.value(of: "burst") ?? node)
+        let burst = node.value(of: "burst")
+        guard let limit = rate.limit, limit.burst < 1, rate.burst != nil || burst?.isGiven != true else { return }
+        problems.add("a \"burst\" below 1 would answer nobody", at: burst ?? node)
     }
 }
 
