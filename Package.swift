@@ -177,7 +177,7 @@ let package = Package(
         .testTarget(
             name: "TidegateDaemonTests",
             dependencies: [
-                "TidegateDaemon", "Tidegate", "TidegateEndpoint", "TidegateModel", "TidegateTestKit",
+                "TidegateDaemon", "Tidegate", "TidegateEndpoint", "TidegateMetrics", "TidegateModel", "TidegateTestKit",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: house),
         .testTarget(
