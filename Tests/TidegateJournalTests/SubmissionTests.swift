@@ -156,6 +156,33 @@ struct SubmissionTests {
         await rig.stop()
     }
 
+    @Test("A file that vanished, shrank or changed while its task rested is not sent")
+    func changed() async throws {
+        let folder = try Folder()
+        let server = try LiveServer { .respond(text: "\($0.number)") }
+        defer { server.stop() }
+        let rig = try JournalRig(folder)
+        var ids: [String: TaskID] = [:]
+        for name in ["gone", "shrunk", "other", "same"] {
+            try Data("content".utf8).write(to: URL(fileURLWithPath: folder.file(name)))
+            let request = try TaskRequest(url: server.url(), method: "PUT", body: .file(folder.file(name)))
+            ids[name] = try await rig.session.submit(request, isSuspended: true).id
+        }
+        try FileManager.default.removeItem(atPath: folder.file("gone"))
+        #expect(truncate(folder.file("shrunk"), 3) == 0)
+        try Data("changed".utf8).write(to: URL(fileURLWithPath: folder.file("other")))
+        for (name, failure) in [("gone", TaskFailure.fileError), ("shrunk", .bodyChanged), ("other", .bodyChanged)] {
+            let id = try #require(ids[name])
+            #expect(try await rig.session.resume(id))
+            #expect(try await rig.end(of: id)?.failure == failure, "\(name)")
+        }
+        let same = try #require(ids["same"])
+        #expect(try await rig.session.resume(same))
+        #expect(try await rig.end(of: same)?.outcome == .success)
+        #expect(server.requests.count == 1)
+        await rig.stop()
+    }
+
     @Test("A file that vanished before its process came back fails its task and no other")
     func vanished() async throws {
         let folder = try Folder()

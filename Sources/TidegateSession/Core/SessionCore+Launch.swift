@@ -12,6 +12,11 @@ extension SessionCore {
                 self.fail(record, .fileError, obstacle)
                 return false
             }
+            // It may have rested for long since it was accepted.
+            if let mark = record.journal, let problem = self.bodyProblem(mark.task) {
+                self.fail(record, problem.failure, problem.words)
+                return false
+            }
             if case .file(let path) = record.request.body { record.bodyIdentity = try FileIdentity.of(path) }
             guard self.claimsStream(record) else { return false }
             try self.adoptEarlierPart(record)

@@ -55,7 +55,8 @@ extension SessionCore {
         self.surroundings.journal?.record(.tried(record.task.id, self.life(of: record))) { _ in }
     }
 
-    private func bodyProblem(_ task: JournaledTask) -> (failure: TaskFailure, words: String)? {
+    /// What keeps a file from being sent as the one that was accepted; nil where nothing does.
+    func bodyProblem(_ task: JournaledTask) -> (failure: TaskFailure, words: String)? {
         guard case .file(let path, let accepted) = task.description.body else { return nil }
         do {
             guard JournaledFile(try FileIdentity.of(path)).hasContents(of: accepted) else {
