@@ -24,7 +24,7 @@ struct ControlExchange: Sendable {
                     case .end: return status
                     }
                 }
-                throw ControlFailure(.broken, "the daemon at \(self.socket) hung up before it had answered")
+                throw self.hungUp
             }
         } catch let failure as ControlFailure {
             throw failure
@@ -53,8 +53,15 @@ struct ControlExchange: Sendable {
         return [.head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil)]
     }
 
+    private var hungUp: ControlFailure {
+        ControlFailure(.hungUp, "the daemon at the control socket \(self.socket) hung up before it had answered")
+    }
+
     private func failure(_ error: any Error) -> ControlFailure {
         switch error {
+        // ECONNRESET, EPIPE: it went while it was spoken to.
+        case let error as IOError where error.errnoCode == 104 || error.errnoCode == 32: self.hungUp
+        case HTTPParserError.invalidEOFState, ChannelError.eof, ChannelError.ioOnClosedChannel: self.hungUp
         case let error as IOError where error.errnoCode == 2 || error.errnoCode == 111:
             ControlFailure(.noDaemon, "no daemon answers at the control socket \(self.socket)")
         case let error as IOError where error.errnoCode == 13:

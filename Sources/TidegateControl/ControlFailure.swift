@@ -6,6 +6,8 @@ package struct ControlFailure: Error, Sendable, Hashable, CustomStringConvertibl
         case noDaemon
         /// The daemon refused, with this status.
         case refused(status: Int)
+        /// The daemon went away before it had answered; what it was asked for may have been done.
+        case hungUp
         /// The conversation broke.
         case broken
     }

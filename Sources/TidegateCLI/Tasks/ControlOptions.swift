@@ -32,11 +32,12 @@ struct ControlOptions: ParsableArguments {
 }
 
 extension Ending {
-    /// What the daemon takes for malformed is a usage error; no daemon, an unknown task and a full disk are not.
+    /// What the daemon takes for malformed is a usage error; no daemon, one that goes away, an unknown task and a full
+    /// disk are not.
     init(_ failure: ControlFailure) {
         switch failure.reason {
         case .refused(status: 400): self.init(.usage, failure.description)
-        case .noDaemon, .refused: self.init(.no, failure.description)
+        case .noDaemon, .hungUp, .refused: self.init(.no, failure.description)
         case .broken: self.init(.usage, failure.description)
         }
     }
