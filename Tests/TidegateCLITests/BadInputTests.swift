@@ -84,6 +84,25 @@ import Tidegate
             ["run", "--timeout", "1 h", "--", "ls"],
             "--timeout: \"1 h\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
         ),
+        (["tasks", "submit", "http://a/", "-o", ""], "-o: \"\" does not name a file"),
+        (["tasks", "submit", "http://a/", "-o", "x/"], "-o: \"x/\" does not name a file"),
+        (["tasks", "submit", "http://a/b", "--output-dir", ""], "--output-dir: \"\" does not name a directory"),
+        (["fetch", "http://a/b", "--output-dir", ""], "--output-dir: \"\" does not name a directory"),
+        (["tasks", "submit", "http://a/", "--key", ""], "--key: \"\" does not name a task"),
+        (["tasks", "submit", "http://a/", "--on-duplicate", "keep"], "--on-duplicate needs --key"),
+        (
+            ["tasks", "submit", "http://a/", "--key", "k", "--on-duplicate", "maybe"],
+            "the value 'maybe' is invalid for '--on-duplicate <policy>'. Please provide one of 'keep', 'replace' or 'append'."
+        ),
+        (["tasks", "submit", "http://a/", "--retry", "10000"], "--retry: 10000 is not from 0 to 9999"),
+        (
+            ["tasks", "submit", "http://a/", "--require", "up"],
+            "--require: \"up\" is not one of none, routed, online, unmetered, interface:NAME"
+        ),
+        (
+            ["tasks", "submit", "http://a/", "--data", "a", "--json-body", "{}"],
+            "--data and --json-body exclude each other"
+        ),
         (
             ["fetch", "http://a/", "--require", "up"],
             "--require: \"up\" is not one of none, routed, online, unmetered, interface:NAME"

@@ -17,6 +17,7 @@ struct DestinationOptions: ParsableArguments {
     var discard = false
 
     func validate() throws {
+        if self.outputDir == "" { throw ValidationError("--output-dir: \"\" does not name a directory") }
         let given = [
             self.output.map { _ in "-o" }, self.remoteName ? "-O" : nil, self.outputDir.map { _ in "--output-dir" },
             self.discard ? "--discard" : nil,

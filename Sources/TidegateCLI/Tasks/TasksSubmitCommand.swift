@@ -31,7 +31,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     var key: String?
 
     @Option(help: ArgumentHelp("Where the key is known: keep, replace or append.", valueName: "policy"))
-    var onDuplicate: String?
+    var onDuplicate: Duplicates?
 
     @Option(help: ArgumentHelp("Higher goes first.", valueName: "n"))
     var priority: Int?
@@ -42,13 +42,20 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Try again this often where another try can help.", valueName: "n"))
     var retry: Int?
 
-    @Option(help: ArgumentHelp("Wait for this: routed, unmetered, interface:NAME or none.", valueName: "requirement"))
+    @Option(
+        help: ArgumentHelp(
+            "Wait for this: routed, online, unmetered, interface:NAME or none.", valueName: "requirement"))
     var require: [String] = []
 
     @Flag(help: "Accept the task without letting it go.")
     var suspended = false
 
     @OptionGroup var control: ControlOptions
+
+    /// What is done where the key is known.
+    enum Duplicates: String, ExpressibleByArgument, CaseIterable {
+        case keep, replace, append
+    }
 
     func validate() throws { _ = try self.submissions() }
 
@@ -61,13 +68,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     }
 
     private func submissions() throws -> [TaskSubmission] {
-        if self.urls.count > 1 {
-            guard self.output == nil else { throw ValidationError("several URLs need --output-dir") }
-            guard self.key == nil else { throw ValidationError("--key names one task: give one URL") }
-        }
-        if self.output != nil, self.outputDir != nil {
-            throw ValidationError("-o and --output-dir exclude each other")
-        }
+        try self.check()
         let names = try OptionText.naming("--output-dir") { () throws(TextError) in
             self.outputDir == nil ? [] : try FileNaming.names(for: self.urls)
         }
@@ -79,7 +80,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             }
             try self.say(&submission)
             submission.key = self.key
-            submission.onDuplicate = self.onDuplicate
+            submission.onDuplicate = self.onDuplicate?.rawValue
             submission.priority = self.priority
             submission.retries = self.retry
             submission.require = self.require.isEmpty ? nil : self.require
@@ -88,6 +89,27 @@ struct TasksSubmitCommand: AsyncParsableCommand {
                 try OptionText.positive($0, of: "--max-time").inSeconds
             }
             return submission
+        }
+    }
+
+    private func check() throws {
+        if self.urls.count > 1 {
+            guard self.output == nil else { throw ValidationError("several URLs need --output-dir") }
+            guard self.key == nil else { throw ValidationError("--key names one task: give one URL") }
+        }
+        if self.output != nil, self.outputDir != nil {
+            throw ValidationError("-o and --output-dir exclude each other")
+        }
+        if let output, output.isEmpty || output.hasSuffix("/") {
+            throw ValidationError("-o: \"\(output)\" does not name a file")
+        }
+        if self.outputDir == "" { throw ValidationError("--output-dir: \"\" does not name a directory") }
+        // A variable that is not set would make one task of all.
+        if self.key == "" { throw ValidationError("--key: \"\" does not name a task") }
+        if self.onDuplicate != nil, self.key == nil { throw ValidationError("--on-duplicate needs --key") }
+        if let retry, !(0...9999).contains(retry) { throw ValidationError("--retry: \(retry) is not from 0 to 9999") }
+        for text in self.require {
+            _ = try OptionText.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
         }
     }
 

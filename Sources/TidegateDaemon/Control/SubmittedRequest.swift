@@ -6,6 +6,8 @@ extension TaskSubmission {
     ///
     /// - Throws: ``ControlRefusal`` with one sentence about what is wrong with it.
     func request() throws(ControlRefusal) -> TaskRequest {
+        // Whoever forgot to fill it in would be given one task for all.
+        if self.key == "" { throw ControlRefusal(.malformed, "\"key\": \"\" does not name a task") }
         do {
             var request = try TaskRequest(
                 url: self.url, method: self.method ?? self.usualMethod, headers: try self.headerFields(),
