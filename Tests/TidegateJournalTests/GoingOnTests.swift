@@ -29,18 +29,20 @@ struct GoingOnTests {
     @Test("A restart gives a task no more tries than it had")
     func tries() async throws {
         let folder = try Folder()
-        let server = try LiveServer { _ in .respond(503, [], text: "no") }
+        let latch = Latch()
+        let server = try LiveServer { request in
+            let no = LiveServerAnswer.respond(503, [], text: "no")
+            // The shutdown comes while the third one is under way.
+            return request.number == 3 ? no.after(latch) : no
+        }
         defer { server.stop() }
         let first = try JournalRig(folder)
         var request = try TaskRequest(url: server.url())
-        request.retry = try RetryPolicy(attempts: 3, base: .milliseconds(400), cap: .milliseconds(400))
+        request.retry = try RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(5))
         let made = try await first.session.submit(request)
-        let backsOff = await eventually {
-            guard case .waiting(.backoff, _)? = first.session.task(made.id)?.state else { return false }
-            return server.requests.count == 2
-        }
-        #expect(backsOff)
+        #expect(await eventually(within: .seconds(30)) { server.requests.count == 3 })
         await first.stop()
+        latch.open()
         let entry = try #require(try await JournalRig.peek(folder, made.id))
         #expect(entry.life.effort?.charged == 2)
         #expect(entry.life.effort?.inARow == 2)
@@ -50,7 +52,7 @@ struct GoingOnTests {
         let end = try await second.end(of: made.id)
         #expect(end?.failure == .retriesExhausted)
         #expect(end?.attempts == 3)
-        #expect(server.requests.count == 3)
+        #expect(server.requests.count == 4)
         await second.stop()
     }
 
