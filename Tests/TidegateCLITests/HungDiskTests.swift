@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// The built program on a disk that does not answer any more.
+@Suite(.enabled(if: FaultyDisk.isAvailable, "needs a C compiler"), .timeLimit(.minutes(5)))
+struct HungDiskTests {
+    private static let tidegate = BuiltProduct.path(of: "tidegate")
+
+    @Test("A daemon whose disk does not answer ends at SIGTERM all the same, and says what it left")
+    func serve() async throws {
+        let disk = try await FaultyDisk()
+        let server = try LiveServer { .respond(text: $0.path) }
+        defer { server.stop() }
+        let daemon = try disk.start([
+            Self.tidegate, "serve", "--web.listen-address", "127.0.0.1:0", "--state.dir", disk.file("state"),
+            "--control.socket",
+            disk.file("run/control.sock"),
+        ])
+        defer { daemon.signal(SIGKILL) }
+        let isUp = await eventually(within: .seconds(60)) {
+            daemon.errorsSoFar.contains("msg=\"listening for commands\"")
+        }
+        try #require(isUp, "\(daemon.errorsSoFar)")
+        try disk.fail(.hungSync)
+        let submit = try disk.start([
+            Self.tidegate, "tasks", "submit", server.url("/x"), "--control.socket", disk.file("run/control.sock"),
+        ])
+        defer { submit.signal(SIGKILL) }
+        #expect(await eventually(within: .seconds(60)) { disk.isMet(.hungSync) })
+        daemon.signal(SIGTERM)
+        let end = await daemon.finish(within: .seconds(120))
+        #expect(end.status == 1, "\(end)")
+        #expect(end.errors.contains("msg=\"left what had not ended in time\""), "\(end.errors)")
+        #expect(server.requests.isEmpty)
+        // Nobody was promised anything.
+        let refused = await submit.finish(within: .seconds(60))
+        #expect(refused.status == 1 && refused.output.isEmpty, "\(refused)")
+        #expect(refused.errors.hasSuffix("hung up before it had answered\n"), "\(refused)")
+    }
+
+    @Test("A fetch whose disk does not answer ends at SIGINT all the same, and leaves no file at its place")
+    func fetch() async throws {
+        let disk = try await FaultyDisk()
+        let server = try LiveServer { .pattern(10_000, for: $0) }
+        defer { server.stop() }
+        try disk.fail(.hungSync)
+        let fetch = try disk.start([
+            Self.tidegate, "fetch", server.url("/x"), "-o", disk.file("x"), "--progress", "none",
+        ])
+        defer { fetch.signal(SIGKILL) }
+        #expect(await eventually(within: .seconds(60)) { disk.isMet(.hungSync) })
+        fetch.signal(SIGINT)
+        let end = await fetch.finish(within: .seconds(120))
+        #expect(end.status == 130, "\(end)")
+        #expect(!FileManager.default.fileExists(atPath: disk.file("x")))
+    }
+}
