@@ -2,20 +2,26 @@ internal import TidegateModel
 
 /// The newest events at positions that count on from 0: what a place holds is found by arithmetic.
 struct HistoryRing {
-    private var slots: [Event?]
+    /// Grows to its size as events come: a quiet process has few.
+    private var slots: [Event] = []
+    private let capacity: Int
     /// The position that the next event gets.
     private(set) var end: UInt64 = 0
 
-    init(capacity: Int) { self.slots = Array(repeating: nil, count: max(1, capacity)) }
+    init(capacity: Int) { self.capacity = max(1, capacity) }
 
     /// The oldest position that is still there; ``end`` in an empty ring.
     var start: UInt64 { self.end - UInt64(self.count) }
 
     /// How many events are kept.
-    var count: Int { Int(min(self.end, UInt64(self.slots.count))) }
+    var count: Int { self.slots.count }
 
     mutating func append(_ event: Event) {
-        self.slots[self.slot(of: self.end)] = event
+        if self.slots.count < self.capacity {
+            self.slots.append(event)
+        } else {
+            self.slots[self.slot(of: self.end)] = event
+        }
         self.end += 1
     }
 
@@ -38,5 +44,5 @@ struct HistoryRing {
         return nil
     }
 
-    private func slot(of position: UInt64) -> Int { Int(position % UInt64(self.slots.count)) }
+    private func slot(of position: UInt64) -> Int { Int(position % UInt64(self.capacity)) }
 }

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 package import TidegateModel
 
 /// A thread's descriptors and timers.
@@ -13,10 +14,11 @@ package final class Loop {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        package static let read = Interest(rawValue: EPOLLIN.rawValue)
-        package static let write = Interest(rawValue: EPOLLOUT.rawValue)
-        package static let error = Interest(rawValue: EPOLLERR.rawValue)
-        package static let hangUp = Interest(rawValue: EPOLLHUP.rawValue)
+        // Not stored: every event is compared with them, and a stored one is first looked for.
+        package static var read: Interest { Interest(rawValue: EPOLLIN.rawValue) }
+        package static var write: Interest { Interest(rawValue: EPOLLOUT.rawValue) }
+        package static var error: Interest { Interest(rawValue: EPOLLERR.rawValue) }
+        package static var hangUp: Interest { Interest(rawValue: EPOLLHUP.rawValue) }
     }
 
     // Descriptor tokens are descriptors; the inbox has the one token that no descriptor can have.
@@ -25,17 +27,22 @@ package final class Loop {
     let time = SystemTime()
     private let epoll: Int32
     private var timers = TimerHeap()
-    /// The moment the current batch of events began; cheap, and the same for everything in the batch.
-    package private(set) var now: MonotonicTime
+    // Atomic only because an atomic is read without a check for exclusive access, and everybody reads it.
+    private let moment = Atomic<UInt64>(0)
 
     init() throws(LoopError) {
         let epoll = tg_epoll_create()
         guard epoll >= 0 else { throw LoopError(operation: "epoll_create1", code: errno) }
         self.epoll = epoll
-        self.now = self.time.monotonic()
+        self.look()
     }
 
     deinit { close(self.epoll) }
+
+    /// The moment the current batch of events began; cheap, and the same for everything in the batch.
+    package var now: MonotonicTime { MonotonicTime(nanoseconds: self.moment.load(ordering: .relaxed)) }
+
+    private func look() { self.moment.store(self.time.monotonic().nanoseconds, ordering: .relaxed) }
 
     /// Watches a descriptor; it must not be watched yet.
     package func watch(_ descriptor: Int32, for interest: Interest) throws(LoopError) {
@@ -77,7 +84,7 @@ package final class Loop {
         let count = buffer.withUnsafeMutableBufferPointer {
             tg_epoll_wait(self.epoll, $0.baseAddress, Int32($0.count), timeout)
         }
-        self.now = self.time.monotonic()
+        self.look()
         if count >= 0 { return Int(count) }
         let code = errno
         guard code == EINTR else { throw LoopError(operation: "epoll_pwait2", code: code) }
