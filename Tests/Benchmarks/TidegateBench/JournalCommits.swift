@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Tidegate
 import TidegateJournal
 
@@ -9,19 +10,23 @@ struct JournalCommits {
 
     func run() async throws {
         let clocks = SystemClocks()
+        let commits = Commits()
         let journal = try Journal(
-            directory: self.directory, surroundings: Journal.Surroundings(boot: "bench", time: clocks))
+            directory: self.directory,
+            surroundings: Journal.Surroundings(boot: "bench", time: clocks, onEvent: commits.hear))
         let description = try TaskDescription(try TaskRequest(url: "http://127.0.0.1:9/task"), key: nil)
         var latencies: [Double] = []
         for _ in 0..<self.count {
             let start = clocks.monotonic()
-            await Self.accept(description, journal, clocks)
+            try await Self.accept(description, journal, clocks)
             latencies.append((clocks.monotonic() - start).inSeconds)
         }
         latencies.sort()
+        let before = commits.count
         let start = clocks.monotonic()
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<(self.count * 10) { group.addTask { await Self.accept(description, journal, clocks) } }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<(self.count * 10) { group.addTask { try await Self.accept(description, journal, clocks) } }
+            try await group.waitForAll()
         }
         let together = (clocks.monotonic() - start).inSeconds
         let result: JSONValue = [
@@ -29,20 +34,35 @@ struct JournalCommits {
             "p99": .number(latencies[self.count * 99 / 100] * 1e6),
             "perSecond": .number(Double(self.count) / latencies.reduce(0, +)),
             "togetherPerSecond": .number(Double(self.count * 10) / together),
+            "togetherPerCommit": .number(Double(self.count * 10) / Double(max(1, commits.count - before))),
         ]
         print(result)
         journal.close()
     }
 
-    private static func accept(_ description: TaskDescription, _ journal: Journal, _ clocks: SystemClocks) async {
+    private static func accept(
+        _ description: TaskDescription, _ journal: Journal, _ clocks: SystemClocks
+    ) async throws {
         var generator = SystemRandomNumberGenerator()
         let now = clocks.wall()
         let life = JournalLife(lived: .zero, wall: now, monotonic: clocks.monotonic(), boot: journal.boot)
         let task = JournaledTask(
             id: TaskID(at: now, using: &generator), accepted: now, description: description, suspensions: 1,
             life: life)
-        await withCheckedContinuation { continuation in
-            journal.accept(task, onDuplicate: .keep) { _ in continuation.resume() }
+        let answer = await withCheckedContinuation { continuation in
+            journal.accept(task, onDuplicate: .keep) { continuation.resume(returning: $0) }
         }
+        _ = try answer.get()
+    }
+}
+
+/// Counts transactions.
+private final class Commits: Sendable {
+    private let number = Atomic<Int>(0)
+
+    var count: Int { self.number.load(ordering: .relaxed) }
+
+    func hear(_ event: JournalEvent) {
+        if case .committed = event { self.number.add(1, ordering: .relaxed) }
     }
 }
