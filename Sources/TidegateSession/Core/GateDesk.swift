@@ -6,7 +6,8 @@ final class GateDesk {
     let number: UInt64
     let target: Target
     var watch: PathWatch?
-    var verdict: TargetVerdict?
+    /// What is known of the target; nil before the first word.
+    private(set) var known: KnownVerdict?
     /// Tasks that use this desk.
     var members: Set<UInt64> = []
     /// Tasks that wait for the first verdict.
@@ -20,8 +21,8 @@ final class GateDesk {
     var resolving: [UInt64] = []
     var askedAt: MonotonicTime?
 
-    /// The way that connections of the current epoch take.
-    var usedPath: NetworkPath?
+    /// What was known when the connections of the current epoch were made.
+    var used: KnownVerdict?
     var usedEpoch = 0
     var lostSince: MonotonicTime?
     var lastInterface: String?
@@ -52,9 +53,16 @@ final class GateDesk {
         self.target = target
     }
 
+    var verdict: TargetVerdict? { self.known?.verdict }
+
+    /// The way that connections of the current epoch take.
+    var usedPath: NetworkPath? { self.used?.verdict.verdict.path }
+
+    func learn(_ verdict: TargetVerdict) { self.known = KnownVerdict(verdict) }
+
     /// False while it is known that nothing leads to the target; without copying the verdict.
     var hasRoute: Bool {
-        guard let level = self.verdict?.verdict.level else { return true }
+        guard let level = self.known?.verdict.verdict.level else { return true }
         return level == .unknown || level >= .routed
     }
 
@@ -65,4 +73,11 @@ final class GateDesk {
         else { return self.verdict?.verdict ?? .unknown }
         return own.verdict
     }
+}
+
+/// A verdict as it came; desks and attempts keep it as one reference.
+final class KnownVerdict {
+    let verdict: TargetVerdict
+
+    init(_ verdict: TargetVerdict) { self.verdict = verdict }
 }

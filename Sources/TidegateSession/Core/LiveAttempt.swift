@@ -16,8 +16,8 @@ final class LiveAttempt {
     let id: AttemptID
     let number: Int
     let started: MonotonicTime
-    /// The verdict when it began.
-    let before: Verdict
+    /// What was known of its target when it began.
+    private let known: KnownVerdict?
     /// The network epoch it belongs to.
     var epoch = 0
     /// How long the name took; nil where none was asked for.
@@ -30,8 +30,7 @@ final class LiveAttempt {
     var isDeciding = false
     var contact: WireContact?
     var head: ResponseHead?
-    /// The way it takes; nil while unknown.
-    var path: NetworkPath?
+    private var ownPath: NetworkPath?
     var progress: AttemptProgress
     /// What of the progress has been told.
     var told = TaskEvent.ByteDelta()
@@ -43,14 +42,22 @@ final class LiveAttempt {
     /// Where the next continuation record is due.
     var nextRecord: MonotonicTime
 
-    init(id: AttemptID, number: Int, started: MonotonicTime, before: Verdict) {
+    init(id: AttemptID, number: Int, started: MonotonicTime, knowing known: KnownVerdict?) {
         self.id = id
         self.number = number
         self.started = started
-        self.before = before
-        self.path = before.path
+        self.known = known
         self.progress = AttemptProgress(lastActivity: started)
         self.nextRecord = started
+    }
+
+    /// The verdict when it began.
+    var before: Verdict { self.known?.verdict.verdict ?? .unknown }
+
+    /// The way it takes; nil while unknown.
+    var path: NetworkPath? {
+        get { self.ownPath ?? self.known?.verdict.verdict.path }
+        set { self.ownPath = newValue }
     }
 }
 

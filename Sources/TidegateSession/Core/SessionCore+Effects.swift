@@ -126,7 +126,7 @@ extension SessionCore {
     /// Ends the attempt on the wire and counts what it brought.
     func takeOff(_ record: TaskRecord, _ failure: TaskFailure, _ text: String) -> AttemptEnd {
         guard let live = record.attempt else {
-            let nothing = LiveAttempt(id: AttemptID(rawValue: 0), number: 0, started: self.now, before: .unknown)
+            let nothing = LiveAttempt(id: AttemptID(rawValue: 0), number: 0, started: self.now, knowing: nil)
             return AttemptEnd(nothing, failure, text, at: self.now)
         }
         var end = AttemptEnd(live, failure, text, at: self.now)

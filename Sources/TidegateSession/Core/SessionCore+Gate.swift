@@ -15,7 +15,7 @@ extension SessionCore {
             self.restingUntil[record.hop.url.origin] = nil
         }
         if self.stopsAtCircuit(record) { return }
-        guard record.gate.isOpen || desk.verdict != nil else {
+        guard record.gate.isOpen || desk.known != nil else {
             record.standsInLine = true
             desk.unanswered.append(record.number)
             return
@@ -143,7 +143,7 @@ extension SessionCore {
     }
 
     private func remember(_ verdict: TargetVerdict, at desk: GateDesk) {
-        desk.verdict = verdict
+        desk.learn(verdict)
         if let path = verdict.verdict.path, verdict.verdict.level >= .routed { desk.lastInterface = path.interface }
     }
 
@@ -201,7 +201,7 @@ extension SessionCore {
     func alarmRang(_ alarm: GateDesk.Alarm, at desk: GateDesk) {
         switch alarm {
         case .firstVerdict:
-            if desk.verdict == nil { desk.verdict = TargetVerdict(target: desk.target, verdict: .unknown) }
+            if desk.known == nil { desk.learn(TargetVerdict(target: desk.target, verdict: .unknown)) }
             self.answerWaiting(at: desk)
         case .canary:
             if desk.isBetweenCanaries { self.sendNextCanary(of: desk) } else { self.spreadFollowers(of: desk) }

@@ -54,7 +54,7 @@ extension SessionCore {
         self.settleEpoch()
         let id = AttemptID(of: record)
         record.attempt = LiveAttempt(
-            id: id, number: record.machine.attempts, started: self.now, before: desk.verdict(for: nil))
+            id: id, number: record.machine.attempts, started: self.now, knowing: desk.known)
         record.gateWasTold = false
         record.shut = nil
         record.clocks.attemptStarted(at: self.now)
@@ -134,8 +134,7 @@ extension SessionCore {
             try self.engine.start(request)
             live.isLaunched = true
             live.epoch = self.engine.epoch
-            record.desk?.usedEpoch = live.epoch
-            record.desk?.usedPath = record.desk?.verdict?.verdict.path
+            if let desk = record.desk { (desk.usedEpoch, desk.used) = (live.epoch, desk.known) }
             if record.depth == 0 { self.settle(record) }
         } catch let error as FileError {
             self.cannotStart(record, error.failure, self.words(for: error, record))

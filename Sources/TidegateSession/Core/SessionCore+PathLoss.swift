@@ -137,7 +137,7 @@ extension SessionCore {
             let isAsking = if case .asking = desk.addresses { true } else { false }
             desk.addresses = .unknown
             if isAsking { self.askAnew(desk) }
-            desk.usedPath = nil
+            desk.used = nil
         }
         self.surroundings.bus.publish(.session(.epochBegan(number: self.engine.epoch)))
     }

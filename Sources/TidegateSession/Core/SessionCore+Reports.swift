@@ -22,7 +22,7 @@ extension SessionCore {
 
     func headArrived(_ head: ResponseHead, _ record: TaskRecord) {
         record.attempt?.head = head
-        self.started.append(record.number)
+        self.started.append(record)
         record.tally.status = head.status
         self.publish(.responseHead(status: head.status, expectedBytes: head.totalLength), record)
         self.tellHead(head, record)
@@ -38,20 +38,17 @@ extension SessionCore {
         if let live = record.attempt, live.asksBeforeBody { self.askAboutResponse(head, record, live) }
     }
 
+    /// Shows the heads of answers that did not come whole in this batch.
+    func settleStarted() {
+        guard !self.started.isEmpty else { return }
+        for record in self.started where record.attempt?.head != nil { self.settle(record) }
+        self.started.removeAll(keepingCapacity: true)
+    }
+
     // What has been written to a pipe cannot be taken back.
     private func cannotContinue(_ record: TaskRecord) {
         let words = "the body changed on the server after \(record.hold.offset) bytes had been delivered"
         self.conclude(record, self.takeOff(record, .rangeMismatch, words))
-    }
-
-    /// Shows the heads of answers that did not come whole in this batch.
-    func settleStarted() {
-        guard !self.started.isEmpty else { return }
-        let started = self.started
-        self.started.removeAll(keepingCapacity: true)
-        for number in started {
-            if let record = self.records[number], record.attempt?.head != nil { self.settle(record) }
-        }
     }
 
     func progressed(_ progress: AttemptProgress, _ record: TaskRecord) {
@@ -95,7 +92,7 @@ extension SessionCore {
         guard let live = record.attempt else { return }
         self.latestToTell = nil
         if record.standsInLine { record.desk?.resolving.removeAll { $0 == record.number } }
-        for clock in [TaskClocks.Clock.pause, .grace, .silence] { record.clocks.appoint(clock, at: nil) }
+        record.clocks.attemptEnded()
         self.tellProgress(record, isLast: end.failure == nil)
         self.countBody(live, end, record)
         self.notePeer(end, record)

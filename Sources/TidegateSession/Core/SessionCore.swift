@@ -35,7 +35,7 @@ final class SessionCore: TransferClient {
     /// True while waiting tasks are let in; one that fails at once must not let the next one in from inside.
     var isAdmitting = false
     /// Tasks whose answer's head came in this batch.
-    var started: [UInt64] = []
+    var started: [TaskRecord] = []
     /// The accepted tasks among the records.
     var journaled: [TaskID: UInt64] = [:]
     /// Origins that have failed lately.

@@ -92,6 +92,12 @@ struct TaskClocks: Sendable {
         self.attempt.reset(at: now)
     }
 
+    /// What was appointed for the attempt does not matter any more.
+    mutating func attemptEnded() {
+        guard !self.appointments.isEmpty else { return }
+        self.appointments.removeAll { [.pause, .grace, .silence].contains($0.clock) }
+    }
+
     /// Something moved; a moment before the last one that is known changes nothing.
     mutating func bytesMoved(at moment: MonotonicTime) { self.idle.reset(at: moment) }
 
