@@ -63,7 +63,9 @@ struct AttributionScenarioTests {
         try self.rig.hosts.gateway.ip("route add \(route)")
         let alone = try await self.rig.blame(for: lost, within: .seconds(2))
         #expect(alone.party == .unknown)
-        #expect(alone.evidence == ["2 SYNs to \(lost) went unanswered"])
+        // How many there were depends on the kernel's timers.
+        #expect(alone.evidence.count == 1)
+        #expect(alone.evidence.first?.hasSuffix("SYNs to \(lost) went unanswered") == true)
         guard family == .ipv4 else { return }
         let server = try self.rig.serve { _ in .respond(404) }
         defer { server.stop() }
@@ -87,7 +89,7 @@ struct AttributionScenarioTests {
     @Test("A server that breaks off the handshake, or shakes no hands, is theirs at TLS")
     func handshake() async throws {
         let listener = try NetworkNamespaceListener(port: 443, in: self.rig.hosts.far)
-        let silent = try await self.rig.blame(for: "198.51.100.2", scheme: "https", within: .seconds(1))
+        let silent = try await self.rig.blame(for: "198.51.100.2", scheme: "https", within: .seconds(5))
         #expect(silent.party == .theirs)
         #expect(silent.rung == .tls)
         try ThreeHosts.filter(

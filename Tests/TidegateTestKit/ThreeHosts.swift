@@ -20,6 +20,8 @@ public struct ThreeHosts: Sendable {
         self.here = try NetworkNamespace("h")
         self.gateway = try NetworkNamespace("g")
         self.far = try NetworkNamespace("f")
+        // A gateway cannot ask for a neighbour before its own link-local address is settled, which takes seconds.
+        for host in [self.here, self.gateway, self.far] { try host.sysctl("net.ipv6.conf.default.accept_dad=0") }
         // Equal indexes at both ends would make the kernel delay carrier events.
         try self.here.ip("link add v0 index 77 type veth peer name p0 netns \(self.gateway.name)")
         try self.gateway.ip("link add w0 index 88 type veth peer name s0 netns \(self.far.name)")
