@@ -32,10 +32,10 @@ import TidegateModel
     }
 
     static let labels: [(String, HostLabel)] = [
-        ("{host_label: all}", .all(limit: 50)), ("{host_label: all, max_hosts: 7}", .all(limit: 7)),
+        ("{host_label: top}", .top(limit: 50)), ("{host_label: all, max_hosts: 7}", .top(limit: 7)),
         (
-            "{host_label: listed, hosts: [API.Example.com., \"2001:DB8:0::1\", api.example.com]}",
-            .listed(["api.example.com", "2001:db8::1"])
+            "{host_label: topowlist, hosts: [API.Example.com., \"2001:DB8:0::1\", api.example.com]}",
+            .allowlist(["api.example.com", "2001:db8::1"])
         ),
         // In reserve.
         ("{host_label: off, hosts: [api.example.com]}", .off),
@@ -61,31 +61,31 @@ import TidegateModel
         ),
         (
             "metrics: {host_label: some}",
-            "t.yml:1: metrics.host_label: \"some\" is not one of off, listed, all"
+            "t.yml:1: metrics.host_label: \"some\" is not one of off, allowlist, top"
         ),
         (
             "metrics: {host_label: [all]}",
-            "t.yml:1: metrics.host_label: expected one of off, listed, all, found a list"
+            "t.yml:1: metrics.host_label: expected one of off, allowlist, top, found a list"
         ),
-        ("metrics: {host_label: listed}", "t.yml:1: metrics: \"listed\" needs \"hosts\" to tell apart"),
+        ("metrics: {host_label: topowlist}", "t.yml:1: metrics: \"allowlist\" needs \"hosts\" to tell apart"),
         (
-            "metrics:\n  host_label: listed\n  hosts: []",
-            "t.yml:3: metrics.hosts: \"listed\" needs \"hosts\" to tell apart"
+            "metrics:\n  host_label: topowlist\n  hosts: []",
+            "t.yml:3: metrics.hosts: \"allowlist\" needs \"hosts\" to tell apart"
         ),
         (
-            "metrics:\n  host_label: listed\n  max_hosts: 1\n  hosts: [a, b]",
+            "metrics:\n  host_label: topowlist\n  max_hosts: 1\n  hosts: [a, b]",
             "t.yml:4: metrics.hosts: 2 hosts are more than \"max_hosts\", 1"
         ),
         (
-            "metrics:\n  host_label: all\n  hosts: [a]",
-            "t.yml:3: metrics.hosts: \"hosts\" needs \"host_label\" to be listed"
+            "metrics:\n  host_label: top\n  hosts: [a]",
+            "t.yml:3: metrics.hosts: \"hosts\" needs \"host_label\" to be allowlist"
         ),
         (
-            "metrics: {host_label: listed, hosts: [\"a:443\"]}",
+            "metrics: {host_label: topowlist, hosts: [\"a:443\"]}",
             "t.yml:1: metrics.hosts[0]: \"a:443\" has a port: hosts are told apart by their names alone"
         ),
-        ("metrics: {host_label: all, max_hosts: 0}", "t.yml:1: metrics.max_hosts: 0 is below 1"),
-        ("metrics: {host_label: all, max_hosts: 1001}", "t.yml:1: metrics.max_hosts: 1001 is above 1000"),
+        ("metrics: {host_label: top, max_hosts: 0}", "t.yml:1: metrics.max_hosts: 0 is below 1"),
+        ("metrics: {host_label: top, max_hosts: 1001}", "t.yml:1: metrics.max_hosts: 1001 is above 1000"),
         ("metrics: {hostlabel: all}", "t.yml:1: metrics.hostlabel: there is no such key; did you mean \"host_label\"?"),
     ]
 

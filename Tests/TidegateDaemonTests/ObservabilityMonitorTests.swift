@@ -42,9 +42,9 @@ import TidegateTestKit
         "Attempts and budgets are told by host as the file says",
         arguments: [
             ("metrics: {host_label: off}", []),
-            ("metrics: {host_label: all}", ["127.0.0.1", "127.0.0.2"]),
-            ("metrics: {host_label: all, max_hosts: 1}", ["127.0.0.1", "_other"]),
-            ("metrics: {host_label: listed, hosts: [127.0.0.2]}", ["127.0.0.2", "_other"]),
+            ("metrics: {host_label: top}", ["127.0.0.1", "127.0.0.2"]),
+            ("metrics: {host_label: top, max_hosts: 1}", ["127.0.0.1", "_other"]),
+            ("metrics: {host_label: topowlist, hosts: [127.0.0.2]}", ["127.0.0.2", "_other"]),
         ])
     func hostLabel(_ text: String, _ hosts: [String]) async throws {
         let samples = try await Self.samples(text, asking: ["127.0.0.1", "127.0.0.2"])

@@ -38,7 +38,7 @@ import TidegateTestKit
 
     @Test("Listed hosts have series of their own, and all the others one together, which is no overflow")
     func listed() {
-        let fixture = Self.fixture(.listed(["a.example"]), asking: ["a.example", "b.example", "c.example", nil])
+        let fixture = Self.fixture(.allowlist(["a.example"]), asking: ["a.example", "b.example", "c.example", nil])
         let series = fixture.series()
         #expect(
             Self.attempts(series) == [
@@ -52,7 +52,7 @@ import TidegateTestKit
 
     @Test("Beyond the bound only the host is replaced, and every time is counted for each metric")
     func all() {
-        let fixture = Self.fixture(.all(limit: 2), asking: ["a", "b", "c", "a", "d", "b", "c"])
+        let fixture = Self.fixture(.top(limit: 2), asking: ["a", "b", "c", "a", "d", "b", "c"])
         var failed = EveryEvent.attempt(1, status: nil)
         failed.host = "e"
         fixture.publish(.attemptFailed(failed, .connectFailed, nil, isCharged: true))
@@ -73,7 +73,7 @@ import TidegateTestKit
 
     @Test("A hundred thousand hosts are fifty and one more, and the overflow was 0 before it began")
     func bounded() {
-        let fixture = Fixture(hostLabel: .all(limit: 50))
+        let fixture = Fixture(hostLabel: .top(limit: 50))
         #expect(Self.overflows(fixture.series()).values.sorted() == [0, 0])
         var summary = EveryEvent.attempt(1)
         for number in 0..<100_000 {
@@ -89,7 +89,7 @@ import TidegateTestKit
 
     @Test("Hosts that arrive on several threads at once are still not more than the bound")
     func contended() async {
-        let fixture = Fixture(hostLabel: .all(limit: 5))
+        let fixture = Fixture(hostLabel: .top(limit: 5))
         await withTaskGroup { group in
             for part in 0..<4 {
                 group.addTask {
@@ -110,7 +110,7 @@ import TidegateTestKit
 
     @Test("Budgets are told for the hosts that have a label, and the least of the others")
     func budgets() {
-        let fixture = Self.fixture(.all(limit: 2), asking: ["a", "b"])
+        let fixture = Self.fixture(.top(limit: 2), asking: ["a", "b"])
         var inputs = fixture.inputs
         inputs.session.retryTokens = ["a": 500, "b": 486, "c": 20, "d": 3.5]
         let tokens = fixture.series(of: inputs).filter { $0.key.hasPrefix("tidegate_retry_budget_tokens") }
@@ -124,7 +124,7 @@ import TidegateTestKit
     @Test("Whatever a host is called, the exposition stays one that can be read", arguments: ExpositionFormat.allCases)
     func hostile(_ format: ExpositionFormat) {
         let names = ["a\"b", "a\\b", "a\nb", String(repeating: "x", count: 10_000), "", "\u{FFFD}"]
-        let fixture = Self.fixture(.all(limit: 50), asking: names)
+        let fixture = Self.fixture(.top(limit: 50), asking: names)
         let text = fixture.text(format)
         guard format != .protobuf else { return }
         #expect(text.contains("host=\"a\\\"b\"") && text.contains("host=\"a\\\\b\"") && text.contains("host=\"a\\nb\""))

@@ -29,7 +29,7 @@ enum MetricsTable {
 
     private static let ending = """
 
-        Labels in brackets are there with `metrics: {host_label: listed|all}` only, and so are metrics marked so. Hosts that
+        Labels in brackets are there with `metrics: {host_label: allowlist|top}` only, and so are metrics marked so. Hosts that
         are not listed, or that come after the first `max_hosts`, are `_other` together.
 
         Every histogram has classic buckets in each format and native ones (schema 3, 160 buckets at most) in protobuf. Metrics

@@ -16,15 +16,15 @@ extension Configuration {
 
         /// The words of `host_label`.
         package enum Mode: String, Sendable, CaseIterable {
-            case off, listed, all
+            case off, allowlist, top
         }
 
         /// What the monitor is told.
         package var hostLabel: HostLabel {
             switch self.mode {
             case .off: .off
-            case .listed: .listed(Set(self.hosts))
-            case .all: .all(limit: self.maxHosts)
+            case .allowlist: .allowlist(Set(self.hosts))
+            case .top: .top(limit: self.maxHosts)
             }
         }
     }
@@ -49,21 +49,21 @@ extension ConfigurationSchema {
         let list = node.value(of: "hosts") ?? node
         switch metrics.mode {
         case .off: break
-        case .listed where list.elements.isEmpty:
-            problems.add("\"listed\" needs \"hosts\" to tell apart", at: list)
-        case .listed where Set(metrics.hosts).count > metrics.maxHosts:
+        case .allowlist where list.elements.isEmpty:
+            problems.add("\"allowlist\" needs \"hosts\" to tell apart", at: list)
+        case .allowlist where Set(metrics.hosts).count > metrics.maxHosts:
             problems.add("\(metrics.hosts.count) hosts are more than \"max_hosts\", \(metrics.maxHosts)", at: list)
-        case .all where !list.elements.isEmpty:
-            problems.add("\"hosts\" needs \"host_label\" to be listed", at: list)
-        case .listed, .all: break
+        case .top where !list.elements.isEmpty:
+            problems.add("\"hosts\" needs \"host_label\" to be allowlist", at: list)
+        case .allowlist, .top: break
         }
     }
 }
 
 extension ValueKind<Configuration.Metrics.Mode> {
-    fileprivate static let hostLabel = ValueKind.text("one of off, listed, all") { text throws(TextError) in
+    fileprivate static let hostLabel = ValueKind.text("one of off, allowlist, top") { text throws(TextError) in
         guard let mode = Configuration.Metrics.Mode(rawValue: text) else {
-            throw TextError("\"\(text)\" is not one of off, listed, all")
+            throw TextError("\"\(text)\" is not one of off, allowlist, top")
         }
         return mode
     }

@@ -11,7 +11,7 @@ final class HostTable: Sendable {
 
     init(_ mode: HostLabel) {
         self.mode = mode
-        if case .listed(let hosts) = mode { self.known = Mutex(hosts) } else { self.known = Mutex([]) }
+        if case .allowlist(let hosts) = mode { self.known = Mutex(hosts) } else { self.known = Mutex([]) }
     }
 
     var isOn: Bool { self.mode != .off }
@@ -25,8 +25,8 @@ final class HostTable: Sendable {
     func value(of host: String?) -> (text: String, isOverflow: Bool)? {
         switch self.mode {
         case .off: return nil
-        case .listed: return (self.known(host ?? "none"), false)
-        case .all(let limit): return self.admitted(host ?? "none", atMost: limit)
+        case .allowlist: return (self.known(host ?? "none"), false)
+        case .top(let limit): return self.admitted(host ?? "none", atMost: limit)
         }
     }
 

@@ -84,7 +84,7 @@ struct HostMetrics: Sendable {
         self.table = HostTable(mode)
         self.overflows = overflows
         // From the start, as the first step of a series that comes with it would go unseen.
-        if case .all = mode { for metric in HostMetrics.bounded { _ = overflows[metric] } }
+        if case .top = mode { for metric in HostMetrics.bounded { _ = overflows[metric] } }
     }
 
     func register(in registry: Registry) {

@@ -3,7 +3,7 @@ public enum HostLabel: Sendable, Hashable {
     /// They do not.
     case off
     /// By these hosts; the others are one, `_other`.
-    case listed(Set<String>)
+    case allowlist(Set<String>)
     /// By every host, but by the first `limit` ones only; those that come later are one, `_other`, and are counted.
-    case all(limit: Int)
+    case top(limit: Int)
 }
