@@ -15,6 +15,8 @@ enum SessionCommand: Sendable {
     /// A body's reader takes chunks again, or the stream that is sent has bytes.
     case sinkHasRoom(UInt64)
     case sourceHasBytes(UInt64)
+    /// Bytes of a body are to be told to whoever hears of them.
+    case bodyCame(UInt64)
     /// A completion handler elsewhere has returned.
     case heard(UInt64)
     /// Changes how many suspensions an accepted task has; `done` hears when that is durable, and applied.

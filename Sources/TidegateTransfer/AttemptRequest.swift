@@ -89,7 +89,7 @@ package struct AttemptRequest: Sendable {
         package var isRepeatable: Bool
         /// Whether a good answer's body waits for ``TransferEngine/proceed(_:into:)``.
         package var asksBeforeBody = false
-        /// Who is shown what goes to a descriptor, to a reader of chunks or nowhere, once and in order; nil is nobody.
+        /// Who is shown what goes anywhere but into a file, once and in order; nil is nobody.
         package var listener: (any ChunkSink)?
         /// How far to go: anything less than `http` ends once the connection or the handshake stands, and sends nothing.
         package var depth: WebQuestion.Depth

@@ -83,6 +83,7 @@ final class SessionCore: TransferClient {
         case .sinkHasRoom(let number): if let id = self.records[number]?.attempt?.id { self.engine.sinkHasRoom(id) }
         case .sourceHasBytes(let number):
             if let id = self.records[number]?.attempt?.id { self.engine.sourceHasBytes(id) }
+        case .bodyCame(let number): if let record = self.records[number] { self.tellData(record) }
         case .heard(let number): self.heard(number)
         case .order(let number, let change, let done): self.order(number, change, done)
         case .journaled(let number, let step, let error):

@@ -7,6 +7,11 @@ public import TidegateModel
 public struct TaskHearing: Sendable {
     /// The head of an attempt's final answer is here.
     public var response: (@Sendable (TransferTask, TaskResponse) -> Void)?
+    /// Bytes of a good answer's body came, and where in the body they belong: in order and without gaps.
+    ///
+    /// Nothing more is read meanwhile, so that a slow closure slows the server down. An attempt that cannot continue the
+    /// last one begins at 0 again. What goes into a file is not shown.
+    public var data: (@Sendable (TransferTask, _ offset: Int64, _ bytes: [UInt8]) -> Void)?
     /// The bodies moved: at most ten times a second, and always a last time.
     public var progress: (@Sendable (TransferTask, TransferProgress) -> Void)?
     /// The task is over; before its `completed` event.
@@ -15,10 +20,12 @@ public struct TaskHearing: Sendable {
     /// Closures from their parts.
     public init(
         response: (@Sendable (TransferTask, TaskResponse) -> Void)? = nil,
+        data: (@Sendable (TransferTask, _ offset: Int64, _ bytes: [UInt8]) -> Void)? = nil,
         progress: (@Sendable (TransferTask, TransferProgress) -> Void)? = nil,
         completion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil
     ) {
         self.response = response
+        self.data = data
         self.progress = progress
         self.completion = completion
     }

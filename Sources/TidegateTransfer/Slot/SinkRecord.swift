@@ -34,7 +34,7 @@ struct SinkRecord {
         case .reject(let failure): return self.collect(bytes, failure)
         }
         switch sink {
-        case .memory(let limit): return self.remember(bytes, limit)
+        case .memory(let limit): return self.remember(bytes, limit, listener)
         case .file(let file): return self.write(bytes, to: file)
         case .descriptor(let descriptor): return self.write(bytes, toPipe: descriptor, listener)
         case .chunks(let chunks): return self.hand(bytes, to: chunks, listener)
@@ -78,10 +78,13 @@ struct SinkRecord {
 
     mutating func clear() { self = SinkRecord() }
 
-    private mutating func remember(_ bytes: UnsafeRawBufferPointer, _ limit: Int) -> Step {
+    private mutating func remember(
+        _ bytes: UnsafeRawBufferPointer, _ limit: Int, _ listener: (any ChunkSink)?
+    ) -> Step {
         guard self.body.count + bytes.count <= limit else {
             return .failed(.tooLarge, "the body is larger than the \(limit) bytes allowed")
         }
+        listener?.take(Array(bytes))
         self.body.append(contentsOf: bytes)
         self.received += Int64(bytes.count)
         return .taken

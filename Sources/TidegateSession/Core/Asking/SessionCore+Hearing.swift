@@ -11,6 +11,29 @@ extension SessionCore {
         own?(record.task, response)
     }
 
+    /// Who is shown the body of an attempt that begins, besides wherever it goes; nil is nobody.
+    func bodyListener(of record: TaskRecord) -> (any ChunkSink)? {
+        let digest = record.request.sha256 != nil ? self.digest(of: record) : nil
+        let hearings = [self.surroundings.hearing, record.task.traits?.hearing]
+        guard hearings.contains(where: { $0?.data != nil }) else { return digest }
+        if case .file = record.destination { return digest }
+        let (line, number) = (self.surroundings.line, record.number)
+        let hearing = BodyHearing(digest: digest) { line.send(.bodyCame(number)) }
+        record.extra.bodyHearing = hearing
+        return hearing
+    }
+
+    /// Tells the bytes that have come since the last time.
+    func tellData(_ record: TaskRecord) {
+        guard let extras = record.extras, let hearing = extras.bodyHearing else { return }
+        let (all, own) = (self.surroundings.hearing?.data, record.task.traits?.hearing.data)
+        for chunk in hearing.takeAll() {
+            all?(record.task, extras.heardOffset, chunk)
+            own?(record.task, extras.heardOffset, chunk)
+            extras.heardOffset += Int64(chunk.count)
+        }
+    }
+
     func tellHearers(_ record: TaskRecord) {
         let (all, own) = (self.surroundings.hearing?.progress, record.task.traits?.hearing.progress)
         guard all != nil || own != nil else { return }

@@ -227,7 +227,7 @@ extension SessionCore {
             request.asksBeforeBody = true
             record.attempt?.asksBeforeBody = true
         }
-        if task.request.sha256 != nil { request.listener = self.digest(of: record) }
+        request.listener = self.bodyListener(of: record)
         return request
     }
 

@@ -34,6 +34,7 @@ extension SessionCore {
             self.publish(.restarted(discarded: record.hold.restart()), record)
             record.extras?.digest?.reset()
         }
+        record.extras?.heardOffset = record.hold.offset
         record.hold.begin(head, canContinue: record.keepsBytes)
         if let live = record.attempt, live.asksBeforeBody { self.askAboutResponse(head, record, live) }
     }
@@ -54,6 +55,7 @@ extension SessionCore {
     func progressed(_ progress: AttemptProgress, _ record: TaskRecord) {
         record.attempt?.progress = progress
         record.clocks.bytesMoved(at: progress.lastActivity)
+        self.tellData(record)
         self.tellProgress(record)
         self.noteContinuation(record)
         self.beginWriteBack(record)
@@ -93,6 +95,7 @@ extension SessionCore {
         self.latestToTell = nil
         if record.standsInLine { record.desk?.resolving.removeAll { $0 == record.number } }
         record.clocks.attemptEnded()
+        self.tellData(record)
         self.tellProgress(record, isLast: end.failure == nil)
         self.countBody(live, end, record)
         self.notePeer(end, record)

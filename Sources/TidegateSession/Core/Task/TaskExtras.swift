@@ -35,6 +35,9 @@ final class TaskExtras {
     var resumeData: ResumeData?
     /// Sums a body up that is gone once it is delivered.
     var digest: BodyDigest?
+    /// What came of the current attempt's body and has not been told, and where in the body it begins.
+    var bodyHearing: BodyHearing?
+    var heardOffset: Int64 = 0
     /// True once a handler elsewhere has returned, or is not waited for any more.
     var isHeard = false
 }

@@ -1,0 +1,183 @@
+import Synchronization
+import Testing
+import TidegateModel
+import TidegateSession
+import TidegateTestKit
+
+/// Who is shown the bytes of bodies on their way.
+@Suite(.timeLimit(.minutes(5)))
+struct DataHearingTests {
+    /// What a closure was shown.
+    private final class Shown: Sendable {
+        struct Piece: Equatable {
+            let task: TaskID
+            let offset: Int64
+            let bytes: [UInt8]
+        }
+
+        private let pieces = Mutex<[Piece]>([])
+
+        var hearing: TaskHearing {
+            TaskHearing(data: { task, offset, bytes in
+                self.pieces.withLock { $0.append(Piece(task: task.id, offset: offset, bytes: bytes)) }
+            })
+        }
+
+        func all(of task: TransferTask) -> [Piece] { self.pieces.withLock { $0 }.filter { $0.task == task.id } }
+
+        func bytes(of task: TransferTask) -> [UInt8] { self.all(of: task).flatMap(\.bytes) }
+
+        /// True where every piece begins where the one before it ended.
+        func isWithoutGaps(_ task: TransferTask) -> Bool {
+            var next: Int64 = 0
+            return self.all(of: task).allSatisfy { piece in
+                defer { next = piece.offset + Int64(piece.bytes.count) }
+                return piece.offset == next && !piece.bytes.isEmpty
+            }
+        }
+    }
+
+    private static let size: Int64 = 200_000
+    private static let whole = LiveServerAnswer.bytes(count: size)
+
+    @Test("The session's closure is shown the bytes of every body, the task's own those of its own")
+    func both() async throws {
+        let server = try LiveServer { .pattern(Self.size, for: $0, slice: 20_000, pauseMilliseconds: 2) }
+        defer { server.stop() }
+        let (all, own) = (Shown(), Shown())
+        let rig = try SessionRig(hearing: all.hearing)
+        let first = rig.session.task(try TaskRequest(url: server.url()), options: TaskOptions(hearing: own.hearing))
+        first.resume()
+        let second = rig.run(try TaskRequest(url: server.url()))
+        _ = (await first.result(), await second.result())
+        for task in [first, second] {
+            #expect(all.bytes(of: task) == Self.whole)
+            #expect(all.isWithoutGaps(task))
+            #expect(task.body() == Self.whole)
+        }
+        #expect(own.all(of: first) == all.all(of: first))
+        #expect(own.all(of: second).isEmpty)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Bytes are shown between the head and the end, and no later than the progress that counts them")
+    func order() async throws {
+        let server = try LiveServer { .pattern(Self.size, for: $0, slice: 20_000, pauseMilliseconds: 20) }
+        defer { server.stop() }
+        let words = Mutex<[String]>([])
+        let count = Mutex<Int64>(0)
+        let rig = try SessionRig()
+        let hearing = TaskHearing(
+            response: { _, _ in words.withLock { $0.append("head") } },
+            data: { _, offset, bytes in
+                count.withLock { $0 = offset + Int64(bytes.count) }
+                words.withLock { $0.append("data") }
+            },
+            progress: { _, progress in
+                let shown = count.withLock { $0 }
+                words.withLock { $0.append(progress.received <= shown ? "progress" : "progress too early") }
+            },
+            completion: { _, _ in words.withLock { $0.append("end") } })
+        let task = rig.session.task(try TaskRequest(url: server.url()), options: TaskOptions(hearing: hearing))
+        task.resume()
+        _ = await task.result()
+        let told = words.withLock { $0 }
+        #expect(told.first == "head" && told.last == "end", "\(told)")
+        #expect(told.count { $0 == "data" } > 1)
+        #expect(!told.contains("progress too early"))
+        #expect(count.withLock { $0 } == Self.size)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("An attempt that begins anew shows the body from its start, one that continues goes on")
+    func attempts() async throws {
+        let server = try LiveServer { request in
+            guard request.number == 1 else { return .pattern(Self.size, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: \(Self.size)"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 50_000), .close])
+        }
+        defer { server.stop() }
+        let shown = Shown()
+        let rig = try SessionRig(
+            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))), hearing: shown.hearing)
+        let task = rig.run(try TaskRequest(url: server.url()))
+        #expect(await task.result().outcome == .success)
+        let pieces = shown.all(of: task)
+        let again = try #require(pieces.lastIndex { $0.offset == 0 })
+        #expect(again > 0)
+        #expect(pieces[again...].flatMap(\.bytes) == Self.whole)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A body that goes to a reader is shown once, over a broken connection as well")
+    func stream() async throws {
+        let server = try LiveServer { request in
+            guard request.number == 1 else { return .pattern(Self.size, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: \(Self.size)"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 50_000), .close])
+        }
+        defer { server.stop() }
+        let shown = Shown()
+        let rig = try SessionRig(
+            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))), hearing: shown.hearing)
+        let stream = BodyStream()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .stream(stream)
+        request.sha256 = ContentDigest(of: Self.whole)
+        let task = rig.run(request)
+        var read: [UInt8] = []
+        for try await chunk in stream { read += chunk }
+        #expect(await task.result().outcome == .success)
+        #expect(server.requests.count == 2)
+        #expect(read == Self.whole)
+        #expect(shown.bytes(of: task) == Self.whole)
+        #expect(shown.isWithoutGaps(task))
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("What is thrown away is shown, what goes into a file or belongs to an error is not")
+    func others() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            request.path == "/no" ? .respond(404, text: "not here") : .pattern(Self.size, for: request)
+        }
+        defer { server.stop() }
+        let shown = Shown()
+        let rig = try SessionRig(hearing: shown.hearing)
+        var nowhere = try TaskRequest(url: server.url())
+        nowhere.destination = .discard
+        let thrown = rig.run(nowhere)
+        var download = try TaskRequest(url: server.url())
+        download.destination = .file(scratch.file("a"))
+        let file = rig.run(download)
+        let refused = rig.run(try TaskRequest(url: server.url("/no")))
+        _ = (await thrown.result(), await file.result(), await refused.result())
+        #expect(shown.bytes(of: thrown) == Self.whole)
+        #expect(scratch.hasPattern("a", Self.size))
+        #expect(shown.all(of: file).isEmpty)
+        #expect(shown.all(of: refused).isEmpty)
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A task may be cancelled while its bytes are shown, and a closure that takes its time is waited for")
+    func slowAndCancelled() async throws {
+        let server = try LiveServer { .pattern(8 << 20, for: $0) }
+        defer { server.stop() }
+        let rig = try SessionRig()
+        let latch = Latch()
+        let count = Mutex<Int64>(0)
+        let hearing = TaskHearing(data: { task, offset, bytes in
+            latch.wait()
+            count.withLock { $0 = offset + Int64(bytes.count) }
+            task.cancel()
+        })
+        let task = rig.session.task(try TaskRequest(url: server.url()), options: TaskOptions(hearing: hearing))
+        task.resume()
+        #expect(await rig.wait { server.requests.count == 1 })
+        latch.open()
+        #expect(await task.result().outcome == .cancelled)
+        let told = count.withLock { $0 }
+        #expect(told > 0 && told < 8 << 20, "\(told)")
+        await rig.session.invalidate(cancellingTasks: true)
+    }
+}
