@@ -97,7 +97,7 @@ import TidegateModel
     @Test("The metrics are those that were promised, with their kinds and labels")
     func promised() {
         let wanted = Set(Self.promised.split(separator: "\n").map(String.init))
-        let actual = Fixture(hostLabel: .all(limit: 50)).recorder.definitions.map {
+        let actual = Fixture(hostLabel: .top(limit: 50)).recorder.definitions.map {
             ([$0.name, $0.typeName] + $0.labels).joined(separator: " ")
         }
         #expect(wanted.subtracting(actual) == [], "promised, and not there")
@@ -124,8 +124,8 @@ import TidegateModel
 
     @Test("Every metric that is read at a scrape shows what it reads")
     func read() {
-        let series = Fixture.eventful(hostLabel: .all(limit: 50)).series()
-        for definition in Fixture(hostLabel: .all(limit: 50)).recorder.definitions where definition.origin == .collected
+        let series = Fixture.eventful(hostLabel: .top(limit: 50)).series()
+        for definition in Fixture(hostLabel: .top(limit: 50)).recorder.definitions where definition.origin == .collected
         {
             let values = series.filter { $0.key.prefix { $0 != "{" } == definition.name }.values
             #expect(values.contains { $0 > 0 }, "\(definition.name)")
@@ -134,7 +134,7 @@ import TidegateModel
 
     @Test("Metrics moved by the program around and by too many hosts are moved by these")
     func movedByOthers() {
-        let fixture = Fixture(hostLabel: .all(limit: 0))
+        let fixture = Fixture(hostLabel: .top(limit: 0))
         let adapter = fixture.recorder.adapter()
         _ = adapter.makeMeter(label: "tidegate_tasks", dimensions: [])
         fixture.publish(.attemptSucceeded(AttemptSummary(number: 1, method: "GET", host: "a", duration: .zero)))
