@@ -10,7 +10,7 @@ enum MetricsTable {
     /// The file's text.
     static var text: String {
         let usual = Set(Fixture().recorder.definitions.map(\.name))
-        let rows = Fixture(hostLabel: .all(limit: 50)).recorder.definitions.map {
+        let rows = Fixture(hostLabel: .top(limit: 50)).recorder.definitions.map {
             self.row($0, isUsual: usual.contains($0.name))
         }
         return self.introduction + rows.joined() + self.ending
