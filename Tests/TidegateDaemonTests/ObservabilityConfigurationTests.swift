@@ -32,9 +32,9 @@ import TidegateModel
     }
 
     static let labels: [(String, HostLabel)] = [
-        ("{host_label: top}", .top(limit: 50)), ("{host_label: all, max_hosts: 7}", .top(limit: 7)),
+        ("{host_label: top}", .top(limit: 50)), ("{host_label: top, max_hosts: 7}", .top(limit: 7)),
         (
-            "{host_label: topowlist, hosts: [API.Example.com., \"2001:DB8:0::1\", api.example.com]}",
+            "{host_label: allowlist, hosts: [API.Example.com., \"2001:DB8:0::1\", api.example.com]}",
             .allowlist(["api.example.com", "2001:db8::1"])
         ),
         // In reserve.
@@ -67,13 +67,13 @@ import TidegateModel
             "metrics: {host_label: [all]}",
             "t.yml:1: metrics.host_label: expected one of off, allowlist, top, found a list"
         ),
-        ("metrics: {host_label: topowlist}", "t.yml:1: metrics: \"allowlist\" needs \"hosts\" to tell apart"),
+        ("metrics: {host_label: allowlist}", "t.yml:1: metrics: \"allowlist\" needs \"hosts\" to tell apart"),
         (
-            "metrics:\n  host_label: topowlist\n  hosts: []",
+            "metrics:\n  host_label: allowlist\n  hosts: []",
             "t.yml:3: metrics.hosts: \"allowlist\" needs \"hosts\" to tell apart"
         ),
         (
-            "metrics:\n  host_label: topowlist\n  max_hosts: 1\n  hosts: [a, b]",
+            "metrics:\n  host_label: allowlist\n  max_hosts: 1\n  hosts: [a, b]",
             "t.yml:4: metrics.hosts: 2 hosts are more than \"max_hosts\", 1"
         ),
         (
@@ -81,7 +81,7 @@ import TidegateModel
             "t.yml:3: metrics.hosts: \"hosts\" needs \"host_label\" to be allowlist"
         ),
         (
-            "metrics: {host_label: topowlist, hosts: [\"a:443\"]}",
+            "metrics: {host_label: allowlist, hosts: [\"a:443\"]}",
             "t.yml:1: metrics.hosts[0]: \"a:443\" has a port: hosts are told apart by their names alone"
         ),
         ("metrics: {host_label: top, max_hosts: 0}", "t.yml:1: metrics.max_hosts: 0 is below 1"),

@@ -44,7 +44,7 @@ import TidegateTestKit
             ("metrics: {host_label: off}", []),
             ("metrics: {host_label: top}", ["127.0.0.1", "127.0.0.2"]),
             ("metrics: {host_label: top, max_hosts: 1}", ["127.0.0.1", "_other"]),
-            ("metrics: {host_label: topowlist, hosts: [127.0.0.2]}", ["127.0.0.2", "_other"]),
+            ("metrics: {host_label: allowlist, hosts: [127.0.0.2]}", ["127.0.0.2", "_other"]),
         ])
     func hostLabel(_ text: String, _ hosts: [String]) async throws {
         let samples = try await Self.samples(text, asking: ["127.0.0.1", "127.0.0.2"])
