@@ -138,7 +138,8 @@ struct ResumeTests {
         let task = rig.run(request)
         #expect(await task.result().outcome == .failure)
         let data = try #require(task.resumeData)
-        #expect(await rig.run(try TaskRequest(resuming: data)).result().outcome == .success)
+        let resumed = await rig.run(try TaskRequest(resuming: data)).result()
+        #expect(resumed.outcome == .success, "\(resumed)")
         #expect(scratch.hasPattern("a", 400_000))
         await rig.session.invalidate(cancellingTasks: true)
     }

@@ -54,6 +54,10 @@ struct DownloadFileTests {
         #expect(error?.code == EWOULDBLOCK)
         #expect(error?.path == paths.temporary)
         #expect(try first.size() == 0)
+        // The end of a download is told before the last reference to its file is gone.
+        first.unlock()
+        #expect(try DownloadFile.open(paths).size() == 0)
+        withExtendedLifetime(first) {}
     }
 
     @Test("A folder that is not there is named with its error")

@@ -67,6 +67,11 @@ package final class DownloadFile: Sendable {
         return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
     }
 
+    /// Lets another download have the file; this one does not touch it any more.
+    ///
+    /// It may be a while until the last reference is gone and the file is closed.
+    package func unlock() { _ = flock(self.descriptor, LOCK_UN) }
+
     // Whoever writes the file must be able to open it again; the rest comes with setPermissions.
     private static func mode(_ permissions: UInt16) -> mode_t { mode_t(permissions & 0o777 | 0o600) }
 

@@ -128,7 +128,7 @@ struct RunScenarioTests {
         let program = try Program([
             "setsid", "--wait", "ip", "netns", "exec", pair.host.name, BuiltProduct.path(of: "tidegate"), "run", "--",
             "sh", "-c",
-            "echo $PPID; sh -c 'trap \"echo heard; exit\" TERM; for i in $(seq 100); do sleep 0.1; done'; true",
+            "export p=$PPID; sh -c 'trap \"echo heard; exit\" TERM; echo $p; for i in $(seq 100); do sleep 0.1; done'; true",
         ])
         try #require(await eventually { program.outputSoFar.hasSuffix("\n") }, "\(program.errorsSoFar)")
         let parent = try #require(Int32(program.outputSoFar.dropLast()))

@@ -114,6 +114,8 @@ extension SessionCore {
             // Asked for while the file was on its way: what has that name now is another one's.
             if let placement, placement.isDone { return true }
             let left = if let file { file } else { try DownloadFile.open(paths, keeping: offset) }
+            // Whoever hears of the end may go on with the file at once.
+            defer { left.unlock() }
             guard let note else {
                 try left.discard()
                 return true
