@@ -40,6 +40,19 @@ struct DataHearingTests {
     private static let size: Int64 = 200_000
     private static let whole = LiveServerAnswer.bytes(count: size)
 
+    private static func soon() throws -> RetryPolicy {
+        try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+    }
+
+    /// Hangs up within its first answer.
+    private static func breakingServer() throws -> LiveServer {
+        try LiveServer { request in
+            guard request.number == 1 else { return .pattern(Self.size, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: \(Self.size)"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 50_000), .close])
+        }
+    }
+
     @Test("The session's closure is shown the bytes of every body, the task's own those of its own")
     func both() async throws {
         let server = try LiveServer { .pattern(Self.size, for: $0, slice: 20_000, pauseMilliseconds: 2) }
@@ -91,15 +104,10 @@ struct DataHearingTests {
 
     @Test("An attempt that begins anew shows the body from its start, one that continues goes on")
     func attempts() async throws {
-        let server = try LiveServer { request in
-            guard request.number == 1 else { return .pattern(Self.size, for: request) }
-            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: \(Self.size)"])
-            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 50_000), .close])
-        }
+        let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let rig = try SessionRig(
-            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))), hearing: shown.hearing)
+        let rig = try SessionRig(try .init(retry: Self.soon()), hearing: shown.hearing)
         let task = rig.run(try TaskRequest(url: server.url()))
         #expect(await task.result().outcome == .success)
         let pieces = shown.all(of: task)
@@ -111,15 +119,10 @@ struct DataHearingTests {
 
     @Test("A body that goes to a reader is shown once, over a broken connection as well")
     func stream() async throws {
-        let server = try LiveServer { request in
-            guard request.number == 1 else { return .pattern(Self.size, for: request) }
-            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: \(Self.size)"])
-            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 50_000), .close])
-        }
+        let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let rig = try SessionRig(
-            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))), hearing: shown.hearing)
+        let rig = try SessionRig(try .init(retry: Self.soon()), hearing: shown.hearing)
         let stream = BodyStream()
         var request = try TaskRequest(url: server.url())
         request.destination = .stream(stream)
