@@ -89,7 +89,7 @@ public final class Session: Sendable {
         let wall = self.time.wall()
         let id = self.surroundings.dice.taskID(at: wall)
         let line = self.surroundings.line
-        let board = TaskBoard(self.firstEntry(id, request, at: wall))
+        let board = self.board(of: request, at: wall)
         let task = self.surroundings.registry.add(onCompletion: onCompletion) {
             TransferTask(id: id, number: $0, request: request, board: board, line: line, traits: traits)
         }
@@ -177,7 +177,7 @@ public final class Session: Sendable {
             entry.onCompletion?(task, result)
             let change: TaskEvent.Change =
                 task.journaled == nil
-                ? .completed(result.told(of: task.request, self.configuration.redaction)) : .suspended(.shutdown)
+                ? .completed(result.told(of: task)) : .suspended(.shutdown)
             self.bus.publish(.task(TaskEvent(id: task.id, kind: result.kind, change: change)))
             Session.finish(task, result)
         }
@@ -204,13 +204,8 @@ public final class Session: Sendable {
         }
     }
 
-    func firstEntry(_ id: TaskID, _ request: TaskRequest, at wall: WallTime) -> TaskInfo {
-        var file: String?
-        if case .file(let path, _, _) = request.destination { file = path }
-        return TaskInfo(
-            id: id, name: request.name, kind: request.kind, method: request.method,
-            url: request.told(self.configuration.redaction), state: .suspended, progress: TransferProgress(),
-            created: wall, file: file)
+    func board(of request: TaskRequest, at wall: WallTime) -> TaskBoard {
+        TaskBoard(url: request.told(self.configuration.redaction), created: wall)
     }
 }
 

@@ -11,22 +11,22 @@ extension SessionStatistics {
     }
 
     private mutating func add(_ task: TransferTask, at now: MonotonicTime) {
-        let (info, held, lastByte) = task.board.look { ($0.info, $0.held, $0.lastByte) }
-        let name = info.state.name
+        let (face, held, lastByte) = task.board.look { ($0.face, $0.held, $0.lastByte) }
+        let name = face.state.name
         guard name != .completed else { return }
         self.tasks[name, default: 0] += 1
         if task.journaled != nil { self.journaled[name, default: 0] += 1 }
         for reason in held { self.held[reason, default: 0] += 1 }
         if held.contains(.path) || held.contains(.constraint) { self.gateWaiting += 1 }
-        let start = info.started ?? info.created
+        let start = face.started ?? task.board.created
         self.oldestStart[name] = min(self.oldestStart[name] ?? start, start)
         guard name == .running else { return }
         self.activeConnections += 1
         if let lastByte, now - lastByte > SessionStatistics.stallTime { self.stalled += 1 }
-        guard let expected = info.progress.expected else { return }
-        self.expectedBytes[info.kind, default: 0].add(expected)
-        self.transferredBytes[info.kind, default: 0].add(info.progress.offset)
-        self.transferredBytes[info.kind, default: 0].add(info.progress.receivedWire)
+        guard let expected = face.progress.expected else { return }
+        self.expectedBytes[task.request.kind, default: 0].add(expected)
+        self.transferredBytes[task.request.kind, default: 0].add(face.progress.offset)
+        self.transferredBytes[task.request.kind, default: 0].add(face.progress.receivedWire)
     }
 }
 

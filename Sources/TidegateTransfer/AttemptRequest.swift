@@ -27,15 +27,16 @@ package struct AttemptRequest: Sendable {
         connectTimeout: Duration = .seconds(10), allowsHTTP2: Bool = false, tls: TLSOptions = .init(),
         proxy: String? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
         acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, isRepeatable: Bool = true,
-        depth: WebQuestion.Depth = .http, isAlone: Bool = false, wantsCertificate: Bool = false
+        asksBeforeBody: Bool = false, listener: (any ChunkSink)? = nil, depth: WebQuestion.Depth = .http,
+        isAlone: Bool = false, wantsCertificate: Bool = false
     ) {
         self.box = Box(
             Terms(
                 id: id, url: url, method: method, headers: headers, body: body, addresses: addresses, sink: sink,
                 resume: resume, connectTimeout: connectTimeout, allowsHTTP2: allowsHTTP2, tls: tls, proxy: proxy,
                 credentials: credentials, userAgent: userAgent, acceptsCompression: acceptsCompression,
-                bytesPerSecondLimit: bytesPerSecondLimit, isRepeatable: isRepeatable, depth: depth, isAlone: isAlone,
-                wantsCertificate: wantsCertificate))
+                bytesPerSecondLimit: bytesPerSecondLimit, isRepeatable: isRepeatable, asksBeforeBody: asksBeforeBody,
+                listener: listener, depth: depth, isAlone: isAlone, wantsCertificate: wantsCertificate))
     }
 
     package subscript<Value>(dynamicMember term: KeyPath<Terms, Value>) -> Value { self.box.terms[keyPath: term] }
@@ -88,7 +89,7 @@ package struct AttemptRequest: Sendable {
         /// Where not, the second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
         package var isRepeatable: Bool
         /// Whether a good answer's body waits for ``TransferEngine/proceed(_:into:)``.
-        package var asksBeforeBody = false
+        package var asksBeforeBody: Bool
         /// Who is shown what goes anywhere but into a file, once and in order; nil is nobody.
         package var listener: (any ChunkSink)?
         /// How far to go: anything less than `http` ends once the connection or the handshake stands, and sends nothing.

@@ -110,7 +110,7 @@ struct AttributionScenarioTests {
             request.path == "/busy" ? .respond(503, text: "later") : LiveServerAnswer([.hang])
         }
         defer { server.stop() }
-        let silent = try await self.rig.blame(for: "198.51.100.2:\(server.port)", within: .seconds(1))
+        let silent = try await self.rig.blame(for: "198.51.100.2:\(server.port)", within: .seconds(4))
         #expect(silent.party == .theirs)
         #expect(silent.rung == .http)
         #expect(silent.evidence == ["198.51.100.2 took the request and did not answer"])

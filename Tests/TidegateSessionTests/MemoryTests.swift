@@ -11,11 +11,8 @@ struct MemoryTests {
         var chance = SeededGenerator(seed: number)
         let wall = WallTime(microseconds: 0)
         let id = TaskID(at: wall, using: &chance)
-        let info = TaskInfo(
-            id: id, kind: .data, method: "GET", url: request.url, state: .suspended, progress: TransferProgress(),
-            created: wall)
         return TransferTask(
-            id: id, number: number, request: request, board: TaskBoard(info),
+            id: id, number: number, request: request, board: TaskBoard(url: request.url, created: wall),
             line: SessionLine(tap: SessionTap(time: ManualTime())))
     }
 

@@ -125,7 +125,7 @@ extension Session {
     private func takeOver(_ journaled: JournaledTask, _ traits: TaskTraits? = nil) throws(TaskError) {
         let request = try journaled.description.request()
         let line = self.surroundings.line
-        let board = TaskBoard(self.firstEntry(journaled.id, request, at: journaled.accepted))
+        let board = self.board(of: request, at: journaled.accepted)
         let task = self.surroundings.registry.add {
             TransferTask(
                 id: journaled.id, number: $0, request: request, board: board, line: line,

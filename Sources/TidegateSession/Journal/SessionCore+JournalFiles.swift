@@ -117,7 +117,7 @@ extension SessionCore {
         // Whoever is told of an end must find it after the next crash, too.
         mark.end = .open
         record.task.board.update { board in
-            board.info.state = .waiting(.disk, detail: error.description)
+            board.face.state = .waiting(.disk, detail: error.description)
             board.held = [.disk]
         }
         let (line, number) = (self.surroundings.line, record.number)

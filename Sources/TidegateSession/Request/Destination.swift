@@ -34,6 +34,11 @@ public enum Destination: Sendable, Hashable {
     case stream(BodyStream)
     /// Nowhere: read and counted.
     case discard
+
+    /// The file's path; nil for all others.
+    var path: String? {
+        if case .file(let path, _, _) = self { path } else { nil }
+    }
 }
 
 /// A name and a password for HTTP's Basic scheme (RFC 7617); sent only to the origin they were given for.

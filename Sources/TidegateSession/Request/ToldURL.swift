@@ -10,8 +10,8 @@ extension TaskRequest {
 
 extension TaskResult {
     /// The result as events tell it; whoever waits for the task has its URL as it was given.
-    consuming func told(of request: TaskRequest, _ redaction: URLRedaction) -> TaskResult {
-        self.url = request.told(redaction)
+    consuming func told(of task: TransferTask) -> TaskResult {
+        self.url = task.board.url
         return self
     }
 }

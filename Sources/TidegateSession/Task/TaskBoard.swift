@@ -2,10 +2,19 @@ internal import Synchronization
 internal import TidegateModel
 internal import TidegateTransfer
 
+/// What may change of a task as lists show it; the rest follows from its request.
+struct TaskFace: Sendable {
+    var state = TaskState.suspended
+    var progress = TransferProgress()
+    var started: WallTime?
+    /// Where the download was put, once it was.
+    var file: String?
+}
+
 /// What everybody may see of a task: written by the transfer thread, read by anybody.
 final class TaskBoard: Sendable {
     struct State {
-        var info: TaskInfo
+        var face = TaskFace()
         var held: [HoldReason] = []
         var lastByte: MonotonicTime?
         /// Boxed: most tasks wait for long without one, and each would keep room for it.
@@ -31,11 +40,17 @@ final class TaskBoard: Sendable {
         }
     }
 
-    private let state: Mutex<State>
+    /// The task's URL as it is told.
+    let url: String
+    let created: WallTime
+    private let state = Mutex(State())
 
-    init(_ info: TaskInfo) { self.state = Mutex(State(info: info)) }
+    init(url: String, created: WallTime) {
+        self.url = url
+        self.created = created
+    }
 
-    var info: TaskInfo { self.state.withLock { $0.info } }
+    var face: TaskFace { self.state.withLock { $0.face } }
 
     var body: [UInt8] { self.state.withLock { $0.body } }
 
@@ -59,13 +74,13 @@ final class TaskBoard: Sendable {
 
     /// Changes what is seen and tells the watchers.
     func update(_ change: (inout State) -> Void) {
-        let news = self.state.withLock { state -> (watchers: [UpdateSlot], info: TaskInfo)? in
+        let news = self.state.withLock { state -> (watchers: [UpdateSlot], face: TaskFace)? in
             change(&state)
             // Few tasks are watched: nothing is copied for nobody.
-            return state.watchers.isEmpty ? nil : (state.watchers, state.info)
+            return state.watchers.isEmpty ? nil : (state.watchers, state.face)
         }
         guard let news else { return }
-        for watcher in news.watchers { watcher.offer(news.info) }
+        for watcher in news.watchers { watcher.offer(news.face) }
     }
 
     /// Writes the result down; whoever waits goes on.
@@ -74,14 +89,14 @@ final class TaskBoard: Sendable {
     func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
         let ending = Ending(result, resumeData)
         let (waiting, watchers) = self.state.withLock { state in
-            state.info.state = .completed(result.outcome)
-            state.info.file = result.file ?? state.info.file
+            state.face.state = .completed(result.outcome)
+            state.face.file = result.file
             state.held = []
             state.ending = ending
             return (state.waiting.takeAll(), state.watchers.takeAll())
         }
         // Nothing changes any more, so that what is read now is what was written.
-        for watcher in watchers { watcher.end(with: self.info) }
+        for watcher in watchers { watcher.end(with: self.face) }
         for continuation in waiting { continuation.resume(returning: result) }
     }
 
@@ -97,11 +112,11 @@ final class TaskBoard: Sendable {
 
     func watch() -> UpdateSlot {
         let slot = UpdateSlot()
-        let (info, isOver) = self.state.withLock { state in
+        let (face, isOver) = self.state.withLock { state in
             if state.ending == nil { state.watchers.append(slot) }
-            return (state.info, state.ending != nil)
+            return (state.face, state.ending != nil)
         }
-        if isOver { slot.end(with: info) } else { slot.offer(info) }
+        if isOver { slot.end(with: face) } else { slot.offer(face) }
         return slot
     }
 

@@ -9,14 +9,14 @@ public final class TaskUpdates: AsyncSequence, Sendable {
     public typealias Element = TaskInfo
 
     private let slot: UpdateSlot
-    private let board: TaskBoard
+    private let task: TransferTask
 
-    init(board: TaskBoard) {
-        self.board = board
-        self.slot = board.watch()
+    init(of task: TransferTask) {
+        self.task = task
+        self.slot = task.board.watch()
     }
 
-    deinit { self.board.unwatch(self.slot) }
+    deinit { self.task.board.unwatch(self.slot) }
 
     /// Reads the updates.
     public func makeAsyncIterator() -> Iterator { Iterator(updates: self) }
@@ -26,29 +26,31 @@ public final class TaskUpdates: AsyncSequence, Sendable {
         let updates: TaskUpdates
 
         /// The newest entry that was not read yet; nil after the last one, or when the reading task is cancelled.
-        public mutating func next() async -> TaskInfo? { await self.updates.slot.next() }
+        public mutating func next() async -> TaskInfo? {
+            await self.updates.slot.next().map(self.updates.task.info)
+        }
     }
 }
 
-/// Room for one entry.
+/// Room for what one entry shows.
 final class UpdateSlot: Sendable {
     private struct State {
-        var newest: TaskInfo?
+        var newest: TaskFace?
         var isEnded = false
-        var reader: CheckedContinuation<TaskInfo?, Never>?
+        var reader: CheckedContinuation<TaskFace?, Never>?
     }
 
     private let state = Mutex(State())
 
-    func offer(_ info: TaskInfo) { self.put(info, isLast: false) }
+    func offer(_ face: TaskFace) { self.put(face, isLast: false) }
 
-    func end(with info: TaskInfo) { self.put(info, isLast: true) }
+    func end(with face: TaskFace) { self.put(face, isLast: true) }
 
-    func next() async -> TaskInfo? {
+    func next() async -> TaskFace? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { reader in
-                let answer = self.state.withLock { state -> TaskInfo?? in
-                    if let info = state.newest.take() { return .some(info) }
+                let answer = self.state.withLock { state -> TaskFace?? in
+                    if let face = state.newest.take() { return .some(face) }
                     if state.isEnded || state.reader != nil { return .some(nil) }
                     state.reader = reader
                     return nil
@@ -60,15 +62,15 @@ final class UpdateSlot: Sendable {
         }
     }
 
-    private func put(_ info: TaskInfo, isLast: Bool) {
-        let reader = self.state.withLock { state -> CheckedContinuation<TaskInfo?, Never>? in
+    private func put(_ face: TaskFace, isLast: Bool) {
+        let reader = self.state.withLock { state -> CheckedContinuation<TaskFace?, Never>? in
             guard !state.isEnded else { return nil }
             state.isEnded = isLast
             if let reader = state.reader.take() { return reader }
-            state.newest = info
+            state.newest = face
             return nil
         }
-        reader?.resume(returning: info)
+        reader?.resume(returning: face)
     }
 
     private func leave() {

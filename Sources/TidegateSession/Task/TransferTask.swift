@@ -64,13 +64,13 @@ public final class TransferTask: Sendable {
     public var response: TaskResponse? { self.board.response(to: self.request) }
 
     /// The task as lists show it, now.
-    public var info: TaskInfo { self.board.info }
+    public var info: TaskInfo { self.info(showing: self.board.face) }
 
     /// What the task is doing now.
-    public var state: TaskState { self.board.info.state }
+    public var state: TaskState { self.board.face.state }
 
     /// How far the task's bodies have come.
-    public var progress: TransferProgress { self.board.info.progress }
+    public var progress: TransferProgress { self.board.face.progress }
 
     /// Waits for the end and says how it was.
     ///
@@ -81,7 +81,7 @@ public final class TransferTask: Sendable {
     public func body() -> [UInt8] { self.board.body }
 
     /// The task's state and progress from now on, for one reader: the newest entry wins.
-    public func updates() -> TaskUpdates { TaskUpdates(board: self.board) }
+    public func updates() -> TaskUpdates { TaskUpdates(of: self) }
 
     /// The task's events from now on, for one reader: the newest `capacity` are kept, and what they displace is counted.
     ///
@@ -98,6 +98,13 @@ public final class TransferTask: Sendable {
 
     /// How far the request's body has come, as something that can be paused and cancelled.
     public var upload: TaskProgress { TaskProgress(task: self, direction: .upload) }
+
+    func info(showing face: TaskFace) -> TaskInfo {
+        TaskInfo(
+            id: self.id, name: self.request.name, kind: self.request.kind, method: self.request.method,
+            url: self.board.url, state: face.state, progress: face.progress, created: self.board.created,
+            started: face.started, file: face.file ?? self.request.destination.path)
+    }
 
     /// The task is over for everybody who waits.
     func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {

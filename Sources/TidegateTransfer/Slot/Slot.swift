@@ -27,6 +27,7 @@ final class Slot {
     var profile: SlotProfile?
     /// The URL that libcurl was told last; empty after a reset.
     var url = ""
+    let parsedURL: ParsedURL
     var fieldList = FieldList()
     var resolveList = FieldList()
     /// What is to be shown once the attempt has begun; nil where it takes no line of addresses with it.
@@ -99,6 +100,7 @@ final class Slot {
 
     init(number: Int, outbox: Outbox, time: SystemTime) throws(CurlError) {
         self.easy = try EasyHandle()
+        self.parsedURL = try ParsedURL()
         self.number = number
         self.outbox = outbox
         self.time = time

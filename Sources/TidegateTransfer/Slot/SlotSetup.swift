@@ -18,7 +18,7 @@ extension Slot {
             self.profile = SlotProfile(request, epoch)
         }
         if request.url != self.url {
-            try self.easy.set(CURLOPT_URL, Slot.url(request, origin))
+            try self.setURL(Slot.url(request, origin))
             self.url = request.url
         }
         try self.setFields(request)
@@ -26,6 +26,13 @@ extension Slot {
         // Also where they are empty: the last attempt's lists are gone.
         try self.easy.set(CURLOPT_HTTPHEADER, self.fieldList)
         try self.easy.set(CURLOPT_RESOLVE, self.resolveList)
+    }
+
+    // The text is only told, and what was parsed is used.
+    private func setURL(_ text: String) throws(CurlError) {
+        try self.parsedURL.parse(text)
+        try self.easy.set(CURLOPT_URL, text)
+        try self.easy.set(CURLOPT_CURLU, pointer: self.parsedURL.pointer)
     }
 
     // Whether libcurl goes on from the connection to the handshake is the scheme's business.

@@ -212,7 +212,9 @@ extension SessionCore {
         let task = record.task
         let hop = record.hop
         let tls = task.request.tls ?? self.configuration.tls
-        var request = AttemptRequest(
+        let asksBeforeBody = self.asksBeforeBody(record)
+        record.attempt?.asksBeforeBody = asksBeforeBody
+        return AttemptRequest(
             id: id, url: hop.url.text, method: hop.method, headers: self.fields(record), body: self.body(record),
             addresses: addresses, sink: sink, resume: record.hold.resumePoint,
             connectTimeout: task.request.connectTimeout, allowsHTTP2: task.request.usesHTTP2,
@@ -222,13 +224,8 @@ extension SessionCore {
             userAgent: task.request.headers.first(named: "User-Agent") ?? self.configuration.userAgent,
             acceptsCompression: task.request.acceptsCompression && record.hold.resumePoint == nil,
             bytesPerSecondLimit: task.request.bytesPerSecondLimit.map(Int64.init),
-            isRepeatable: task.request.isIdempotent)
-        if self.asksBeforeBody(record) {
-            request.asksBeforeBody = true
-            record.attempt?.asksBeforeBody = true
-        }
-        request.listener = self.bodyListener(of: record)
-        return request
+            isRepeatable: task.request.isIdempotent, asksBeforeBody: asksBeforeBody,
+            listener: self.bodyListener(of: record))
     }
 
     private func fields(_ record: TaskRecord) -> [HTTPField] {

@@ -5,7 +5,7 @@ internal import TidegateTransfer
 extension SessionCore {
     func adopt(_ task: TransferTask) {
         let request = task.request
-        self.publish(.created(method: request.method, url: request.told(self.configuration.redaction)), of: task)
+        self.publish(.created(method: request.method, url: task.board.url), of: task)
         // The session's end and a new task may pass each other on the way here.
         guard !self.isDraining else {
             let record = self.begin(task)

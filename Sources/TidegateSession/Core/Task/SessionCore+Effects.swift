@@ -60,9 +60,9 @@ extension SessionCore {
         let head = record.attempt?.head
         let url = record.hop.url === record.firstHop.url ? nil : record.hop.url.text
         record.task.board.update { board in
-            board.info.state = state
-            board.info.progress = progress
-            board.info.started = record.tally.started
+            board.face.state = state
+            board.face.progress = progress
+            board.face.started = record.tally.started
             board.held = held
             board.lastByte = lastByte
             if let head {

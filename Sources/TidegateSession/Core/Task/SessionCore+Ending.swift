@@ -154,7 +154,7 @@ extension SessionCore {
         if isLeft {
             self.publish(.suspended(.shutdown), record)
         } else {
-            self.publish(.completed(result.told(of: record.request, self.configuration.redaction)), record)
+            self.publish(.completed(result.told(of: record.task)), record)
         }
         record.task.finish(result, resumeData: record.extras?.resumeData)
     }
@@ -165,8 +165,8 @@ extension SessionCore {
         record.task.board.update { board in
             board.head = head ?? board.head
             board.finalURL = url
-            board.info.progress = progress
-            board.info.started = started
+            board.face.progress = progress
+            board.face.started = started
             board.body = body
         }
     }
