@@ -5,6 +5,7 @@ internal import Glibc
 @main
 enum TidegateProgram {
     static func main() async {
+        StandardDescriptors.fill()
         let terminal = Terminal()
         do {
             var command = try TidegateCommand.parseAsRoot(Array(CommandLine.arguments.dropFirst()))

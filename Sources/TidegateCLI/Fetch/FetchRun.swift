@@ -45,6 +45,7 @@ struct FetchRun: Sendable {
         }
         await monitor.stop()
         if let ending = await self.ending(screen.results, signal: signal.number) { throw ending }
+        if let problem = await screen.outputProblem { throw Ending(.no, problem.sentence) }
     }
 
     private func finish(_ tasks: [TransferTask], on screen: FetchScreen) async {

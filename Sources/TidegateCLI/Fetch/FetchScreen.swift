@@ -32,6 +32,9 @@ actor FetchScreen {
     private var painter = Painter()
     private var above: [String] = []
 
+    /// Why an object could not be written; nil while all could.
+    private(set) var outputProblem: OutputProblem?
+
     /// Every result in the order of the tasks, once all are there.
     var results: [TaskResult] { self.finishedResults.compactMap(\.self) }
 
@@ -90,8 +93,9 @@ actor FetchScreen {
             self.above.append(object)
         } else if self.look.writesBody {
             self.look.terminal.note(object)
-        } else {
-            self.look.terminal.answer(object)
+        } else if let problem = self.look.terminal.tell(object) {
+            // The transfers go on: who reads the objects is not who waits for the files.
+            self.outputProblem = self.outputProblem ?? problem
         }
     }
 
