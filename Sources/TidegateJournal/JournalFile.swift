@@ -16,6 +16,7 @@ struct JournalFile: Sendable {
         guard descriptor >= 0 else { throw .unusable(self.path, StateCheck.words(errno)) }
         close(descriptor)
         do {
+            try JournalFile.check(self.path, migrator)
             self.queue = try JournalFile.queue(self.path)
             try JournalFile.prepare(self.queue, migrator)
         } catch {
@@ -26,8 +27,9 @@ struct JournalFile: Sendable {
     /// Where a directory's journal is.
     static func path(in directory: String) -> String { "\(directory)/journal.sqlite" }
 
-    private static func queue(_ path: String) throws -> DatabaseQueue {
+    private static func queue(_ path: String, isReadOnly: Bool = false) throws -> DatabaseQueue {
         var configuration = GRDB.Configuration()
+        configuration.readonly = isReadOnly
         configuration.label = "tidegate.journal"
         configuration.busyMode = .timeout(5)
         configuration.observesSuspensionNotifications = false
@@ -35,8 +37,6 @@ struct JournalFile: Sendable {
     }
 
     private static func prepare(_ queue: DatabaseQueue, _ migrator: DatabaseMigrator) throws {
-        // Nothing is changed before it is known to be ours.
-        try queue.read { try self.check($0, queue.path, migrator) }
         try queue.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA journal_mode = WAL")
             try database.execute(sql: "PRAGMA synchronous = FULL")
@@ -47,13 +47,35 @@ struct JournalFile: Sendable {
         guard modes == .durable else { throw JournalProblem.unusable(queue.path, "SQLite runs with \(modes)") }
     }
 
+    /// Finds out whether the file is a whole journal of ours, and changes nothing.
+    private static func check(_ path: String, _ migrator: DatabaseMigrator) throws {
+        let log = "\(path)-wal"
+        // SQLite would take the log for one of an earlier file and delete it, with the tasks in it.
+        guard self.size(path) != 0 || self.size(log) == 0 else {
+            throw JournalProblem.damaged(path, "it is empty, but \(log) is not")
+        }
+        // Whoever may write moves the log into the file when closing, however damaged that is.
+        let queue = try self.queue(path, isReadOnly: true)
+        defer { try? queue.close() }
+        try queue.read { try self.check($0, path, migrator) }
+    }
+
     private static func check(_ database: Database, _ path: String, _ migrator: DatabaseMigrator) throws {
         let answers = try String.fetchAll(database, sql: "PRAGMA quick_check(1)")
-        guard answers == ["ok"] else { throw JournalProblem.damaged(path, answers.first ?? "no answer") }
+        guard answers == ["ok"] else {
+            // A heading, then what is wrong.
+            let lines = answers.flatMap { $0.split(separator: "\n") }.filter { !$0.hasPrefix("***") }
+            throw JournalProblem.damaged(path, lines.first.map(String.init) ?? "SQLite gives no answer")
+        }
         let isEmpty = try Bool.fetchOne(database, sql: "SELECT count(*) = 0 FROM sqlite_schema") ?? true
         let isOurs = try database.tableExists("grdb_migrations")
         guard isEmpty || isOurs else { throw JournalProblem.foreign(path) }
         if try migrator.hasBeenSuperseded(database) { throw JournalProblem.newer(path) }
+    }
+
+    private static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
     /// Reads every task that is not over; gives their number.

@@ -75,6 +75,50 @@ struct JournalFileTests {
         #expect(throws: JournalProblem.newer(folder.journalFile)) { try Journal(folder.state) }
     }
 
+    /// How a journal can be spoiled beside a log that holds everything that came last.
+    enum Spoiling: CaseIterable {
+        case cutOff, emptied, overwritten, replaced
+
+        func spoil(_ whole: Data) -> Data {
+            switch self {
+            case .cutOff: whole.prefix(5000)
+            case .emptied: Data()
+            case .overwritten: whole.prefix(8192) + Data(repeating: 0xA5, count: max(0, whole.count - 8192))
+            case .replaced: Data("hello\n".utf8)
+            }
+        }
+    }
+
+    @Test(
+        "A damaged journal is refused in one line, and nothing of it or its log is touched",
+        arguments: Spoiling.allCases)
+    func damagedBesideLog(_ spoiling: Spoiling) async throws {
+        let (folder, copy) = (try Folder(), try Folder())
+        let rig = try JournalRig(folder)
+        for number in 0..<300 {
+            var request = try TaskRequest(url: "http://127.0.0.1:1/\(number)")
+            request.name = String(repeating: "n", count: 3000)
+            _ = try await rig.session.submit(request, isSuspended: true)
+        }
+        // What a crash leaves: nobody has closed the file, and much is only in the log.
+        try FileManager.default.createDirectory(
+            atPath: copy.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for name in ["journal.sqlite", "journal.sqlite-wal"] {
+            try FileManager.default.copyItem(atPath: "\(folder.state)/\(name)", toPath: "\(copy.state)/\(name)")
+        }
+        await rig.stop()
+        let spoiled = spoiling.spoil(try Data(contentsOf: URL(fileURLWithPath: copy.journalFile)))
+        try spoiled.write(to: URL(fileURLWithPath: copy.journalFile))
+        chmod(copy.journalFile, 0o600)
+        let log = try #require(FileManager.default.contents(atPath: "\(copy.journalFile)-wal"))
+        try #require(!log.isEmpty)
+        let error = #expect(throws: JournalProblem.self) { try Journal(copy.state) }
+        let sentence = error?.description ?? ""
+        #expect(sentence.contains("\(copy.journalFile) is damaged (") && !sentence.contains("\n"), "\(sentence)")
+        #expect(FileManager.default.contents(atPath: copy.journalFile) == spoiled)
+        #expect(FileManager.default.contents(atPath: "\(copy.journalFile)-wal") == log)
+    }
+
     @Test("Tasks that are over are forgotten after their time, those that are not never are")
     func retention() async throws {
         let folder = try Folder()
