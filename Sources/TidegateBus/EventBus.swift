@@ -17,20 +17,11 @@ public enum SubscriberKind: String, Sendable, MetricLabel {
 /// Publishing never blocks and allocates nothing of its own. Events of one thread arrive in the order published.
 public final class EventBus: Sendable {
     private let time: any TimeSource
-    private let lastSequence = Atomic<UInt64>(0)
-    // Replaced as a whole on attach and detach: publishing copies a reference, not an array.
-    private let sinks = Mutex<[Attached]>([])
-    private let rings = Mutex<RingRegistry>(RingRegistry())
+    private let state = Mutex(State())
 
-    private struct Attached {
-        let id: UInt64
-        // Opened once, and not for every event.
-        let receive: @Sendable (Event) -> Void
-    }
-
-    private struct RingRegistry {
-        var lastID: UInt64 = 0
-        var rings: [UInt64: EventRing] = [:]
+    private struct State {
+        var lastSequence: UInt64 = 0
+        var listeners = Listeners()
         var droppedByEnded: [SubscriberKind: UInt64] = [:]
     }
 
@@ -41,55 +32,50 @@ public final class EventBus: Sendable {
 
     /// Tells everybody who listens.
     public func publish(_ occurrence: consuming Occurrence) {
-        let sinks = self.sinks.withLock { $0 }
-        let event = Event(
-            sequence: self.lastSequence.add(1, ordering: .relaxed).newValue, time: self.time.wall(),
-            moment: self.time.monotonic(), occurrence: occurrence)
-        for attached in sinks { attached.receive(event) }
+        // One lock for both: it costs more than what is done under it.
+        let (sequence, listeners) = self.state.withLock { state in
+            state.lastSequence += 1
+            return (state.lastSequence, state.listeners)
+        }
+        listeners.deliver(
+            Event(sequence: sequence, time: self.time.wall(), moment: self.time.monotonic(), occurrence: occurrence))
     }
 
     /// Attaches a sink for as long as the bus lives.
     public func attach(_ sink: any EventSink) {
-        _ = self.add(sink)
+        self.state.withLock { $0.listeners = $0.listeners.adding(sink) }
     }
 
-    /// Opens a bounded subscription: the newest `capacity` events that `isWanted` picks are kept for the reader.
+    /// Opens a bounded subscription: the newest `capacity` events that `isWanted` picks are kept for the reader; nil
+    /// picks all.
     public func subscribe(
         _ kind: SubscriberKind, keepingNewest capacity: Int = 256,
-        where isWanted: @escaping @Sendable (Event) -> Bool = { _ in true }
+        where isWanted: (@Sendable (Event) -> Bool)? = nil
     ) -> Subscription {
         let ring = EventRing(kind: kind, capacity: max(1, capacity), isWanted: isWanted)
-        let id = self.add(ring)
-        self.rings.withLock { $0.rings[id] = ring }
-        return Subscription(ring: ring) { [weak self] in self?.remove(id, ring) }
+        self.state.withLock { $0.listeners = $0.listeners.adding(ring) }
+        return Subscription(ring: ring) { [weak self] in self?.remove(ring) }
     }
 
     /// What the subscriptions hold and what they dropped, by kind; every kind is there.
     public func statistics() -> [SubscriberKind: SubscriberStatistics] {
-        self.rings.withLock { registry in
+        self.state.withLock { state in
             var result: [SubscriberKind: SubscriberStatistics] = [:]
             for kind in SubscriberKind.allCases {
-                result[kind] = SubscriberStatistics(dropped: registry.droppedByEnded[kind] ?? 0)
+                result[kind] = SubscriberStatistics(dropped: state.droppedByEnded[kind] ?? 0)
             }
-            for ring in registry.rings.values { result[ring.kind]?.add(ring.statistics) }
+            for ring in state.listeners.rings { result[ring.kind]?.add(ring.statistics) }
             return result
         }
     }
 
-    private func add(_ sink: some EventSink) -> UInt64 {
-        let id = self.rings.withLock { registry in
-            registry.lastID += 1
-            return registry.lastID
-        }
-        self.sinks.withLock { $0 += [Attached(id: id) { sink.receive($0) }] }
-        return id
-    }
-
-    private func remove(_ id: UInt64, _ ring: EventRing) {
-        self.sinks.withLock { $0 = $0.filter { $0.id != id } }
-        self.rings.withLock { registry in
-            guard registry.rings.removeValue(forKey: id) != nil else { return }
-            registry.droppedByEnded[ring.kind, default: 0] += ring.statistics.dropped
+    private func remove(_ ring: EventRing) {
+        self.state.withLock { state in
+            let listeners = state.listeners.removing(ring)
+            // It may be cancelled more than once, and is counted once.
+            guard listeners.rings.count < state.listeners.rings.count else { return }
+            state.listeners = listeners
+            state.droppedByEnded[ring.kind, default: 0] += ring.statistics.dropped
         }
     }
 }

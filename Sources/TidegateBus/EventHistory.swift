@@ -29,12 +29,13 @@ public final class EventHistory: EventSink {
 
     /// Keeps an event; followers who wait for one get it.
     public func receive(_ event: Event) {
-        guard event.occurrence.isWorthKeeping else { return }
-        let due = self.state.withLock { state -> [Due] in
+        guard event.fact.isWorthKeeping else { return }
+        let due = self.state.withLock { state -> [Due]? in
             state.ring.append(event)
             // Nobody waits nearly always, and then nothing is allocated.
-            return state.readers.isEmpty ? [] : state.takeReaders()
+            return state.readers.isEmpty ? nil : state.takeReaders()
         }
+        guard let due else { return }
         for reader in due { reader.continuation.resume(returning: reader.events) }
     }
 
@@ -151,17 +152,15 @@ extension HistoryRing {
     fileprivate var newest: Event? { self.end > 0 ? self[self.end - 1] : nil }
 }
 
-extension Occurrence {
+extension Event.Fact {
     /// False for what only counters care about.
     fileprivate var isWorthKeeping: Bool {
         switch self {
-        case .task(let task):
-            if case .progress = task.change { return false }
-            return true
+        case .task(.progress, _): return false
         case .netlink(.received), .netlink(.lookedUp), .netlink(.receiveBuffer): return false
         case .daemon(.requestAnswered), .daemon(.journal(.committed)): return false
         case .daemon(.remoteWrite(let event)): return event.isNews
-        case .path, .link, .netlink, .session, .daemon: return true
+        case .path, .link, .netlink, .task, .session, .daemon: return true
         }
     }
 }

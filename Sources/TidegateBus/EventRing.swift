@@ -2,61 +2,84 @@ internal import Synchronization
 internal import TidegateModel
 
 /// A subscriber's own ring: the newest events win, and what they displace is counted.
-final class EventRing: EventSink {
+final class EventRing: Sendable {
     let kind: SubscriberKind
-    private let capacity: Int
-    private let isWanted: @Sendable (Event) -> Bool
+    private let isWanted: (@Sendable (Event) -> Bool)?
     private let state: Mutex<State>
 
     private struct State {
-        var slots: [Event?]
+        // Grows to the capacity as events come, and is empty again once all are read.
+        var slots: [Event] = []
+        let capacity: Int
         var head = 0
         var count = 0
         var dropped: UInt64 = 0
         var isEnded = false
-        var reader: CheckedContinuation<Event?, Never>?
+        var reader: Reader?
+
+        init(capacity: Int) { self.capacity = capacity }
 
         mutating func append(_ event: Event) {
-            self.slots[(self.head + self.count) % self.slots.count] = event
-            if self.count < self.slots.count {
+            if self.slots.count < self.capacity {
+                self.slots.append(event)
+            } else {
+                self.slots[self.place(self.count)] = event
+            }
+            if self.count < self.capacity {
                 self.count += 1
             } else {
-                self.head = (self.head + 1) % self.slots.count
+                self.head = self.place(1)
                 self.dropped += 1
             }
         }
 
         mutating func popFirst() -> Event? {
             guard self.count > 0 else { return nil }
-            let event = self.slots[self.head].take()
-            self.head = (self.head + 1) % self.slots.count
+            let event = self.slots[self.head]
+            self.head = self.place(1)
             self.count -= 1
+            if self.count == 0 {
+                self.slots.removeAll(keepingCapacity: true)
+                self.head = 0
+            }
             return event
+        }
+
+        // At most one lap ahead: a division costs more than all the rest.
+        private func place(_ distance: Int) -> Int {
+            let place = self.head + distance
+            return place < self.capacity ? place : place - self.capacity
         }
     }
 
-    init(kind: SubscriberKind, capacity: Int, isWanted: @escaping @Sendable (Event) -> Bool) {
+    // A continuation's layout is known at run time only: in the state itself it would make each access to it slow.
+    private final class Reader: Sendable {
+        let continuation: CheckedContinuation<Event?, Never>
+
+        init(_ continuation: CheckedContinuation<Event?, Never>) { self.continuation = continuation }
+    }
+
+    init(kind: SubscriberKind, capacity: Int, isWanted: (@Sendable (Event) -> Bool)?) {
         self.kind = kind
-        self.capacity = capacity
         self.isWanted = isWanted
-        self.state = Mutex(State(slots: Array(repeating: nil, count: capacity)))
+        self.state = Mutex(State(capacity: capacity))
     }
 
     var statistics: SubscriberStatistics {
         self.state.withLock {
-            SubscriberStatistics(queued: $0.count, capacity: self.capacity, dropped: $0.dropped)
+            SubscriberStatistics(queued: $0.count, capacity: $0.capacity, dropped: $0.dropped)
         }
     }
 
     func receive(_ event: Event) {
-        guard self.isWanted(event) else { return }
-        let reader = self.state.withLock { state -> CheckedContinuation<Event?, Never>? in
+        if let isWanted = self.isWanted, !isWanted(event) { return }
+        let reader = self.state.withLock { state -> Reader? in
             guard !state.isEnded else { return nil }
             if let reader = state.reader.take() { return reader }
             state.append(event)
             return nil
         }
-        reader?.resume(returning: event)
+        reader?.continuation.resume(returning: event)
     }
 
     /// The oldest event kept; waits for one, and gives nil once the subscription has ended.
@@ -66,7 +89,7 @@ final class EventRing: EventSink {
                 let answer = self.state.withLock { state -> Event?? in
                     if let event = state.popFirst() { return .some(event) }
                     if state.isEnded || state.reader != nil { return .some(nil) }
-                    state.reader = reader
+                    state.reader = Reader(reader)
                     return nil
                 }
                 if let answer { reader.resume(returning: answer) }
@@ -89,6 +112,6 @@ final class EventRing: EventSink {
             state.isEnded = true
             return state.reader.take()
         }
-        reader?.resume(returning: nil)
+        reader?.continuation.resume(returning: nil)
     }
 }

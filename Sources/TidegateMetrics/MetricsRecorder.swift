@@ -47,25 +47,7 @@ package final class MetricsRecorder: Sendable {
 
     /// Takes an event; never blocks.
     package func record(_ event: Event) {
-        // The topic is told per case: asking the occurrence for it would copy the occurrence once more.
-        switch event.occurrence {
-        case .path(let path):
-            self.bus.record(.path)
-            self.reachability.record(path, at: event)
-        case .link: self.bus.record(.link)
-        case .netlink(let netlink):
-            self.bus.record(.netlink)
-            self.netlink.record(netlink)
-        case .task(let task):
-            self.bus.record(.task)
-            self.record(task, at: event.time)
-        case .session(let session):
-            self.bus.record(.session)
-            self.attempts.record(session)
-        case .daemon(let daemon):
-            self.bus.record(.daemon)
-            self.daemon.record(daemon, at: event.time)
-        }
+        self.record(event.fact, of: event.task, at: event.time, event.moment)
     }
 
     /// The exposition of all families, or of those in `choice`.
@@ -78,23 +60,44 @@ package final class MetricsRecorder: Sendable {
     /// The samples of the text exposition as values, in its order; exemplars are left to scrapes.
     package func samples(of inputs: ScrapeInputs) -> [MetricSample] { self.registry.samples(of: inputs) }
 
-    private func record(_ event: TaskEvent, at time: WallTime) {
-        switch event.change {
-        case .created: self.tasks.created(event.kind)
+    private func record(_ fact: Event.Fact, of task: TaskID, at time: WallTime, _ moment: MonotonicTime) {
+        switch fact {
+        case .path(let path):
+            self.bus.record(.path)
+            self.reachability.record(path, at: time, moment)
+        case .link: self.bus.record(.link)
+        case .netlink(let netlink):
+            self.bus.record(.netlink)
+            self.netlink.record(netlink)
+        case .task(let change, let kind):
+            self.bus.record(.task)
+            self.record(change, of: task, kind: kind, at: time)
+        case .session(let session):
+            self.bus.record(.session)
+            self.attempts.record(session)
+        case .daemon(let daemon):
+            self.bus.record(.daemon)
+            self.daemon.record(daemon, at: time)
+        }
+    }
+
+    private func record(_ change: TaskEvent.Change, of task: TaskID, kind: TaskKind, at time: WallTime) {
+        switch change {
+        case .created: self.tasks.created(kind)
         case .resumed: self.tasks.resumed()
         case .suspended(let reason): self.tasks.suspended(reason)
         case .held(let reason, detail: _): self.tasks.held(reason)
         case .released(let reason, let duration): self.tasks.released(reason, after: duration)
         case .gate(let result, let waited): self.gate.record(result, waited: waited)
-        case .progress(_, let delta): self.attempts.moved(delta, kind: event.kind)
+        case .progress(_, let delta): self.attempts.moved(delta, kind: kind)
         case .attemptFailed(let summary, _, _, isCharged: _):
-            self.attempts.ended(summary, of: event.id, at: time, isSuccess: false)
-        case .attemptSucceeded(let summary): self.attempts.ended(summary, of: event.id, at: time, isSuccess: true)
+            self.attempts.ended(summary, of: task, at: time, isSuccess: false)
+        case .attemptSucceeded(let summary): self.attempts.ended(summary, of: task, at: time, isSuccess: true)
         case .retryScheduled(let reason, let delay): self.attempts.retried(reason, delay: delay)
         case .retriesExhausted(let reason): self.attempts.exhausted(reason)
         case .restarted: self.attempts.restarted()
         case .refetched(let bytes): self.attempts.refetched(bytes)
-        case .completed(let result): self.completed(result, of: event.id, at: time)
+        case .completed(let result): self.completed(result, of: task, at: time)
         case .attemptStarted, .responseHead, .moved, .moveFailed: break
         }
     }

@@ -88,4 +88,65 @@ import TidegateTestKit
         #expect(subscription.takeWaiting().map(\.sequence) == [3, 4, 5])
         #expect(subscription.takeWaiting().isEmpty)
     }
+
+    @Test("Whatever is published comes to a sink as it was")
+    func roundTrip() throws {
+        let bus = EventBus(time: ManualTime())
+        let sink = RecordingSink()
+        bus.attach(sink)
+        let occurrences = EveryEvent.occurrences
+        for occurrence in occurrences { bus.publish(occurrence) }
+        #expect(sink.events.count == occurrences.count)
+        for (event, occurrence) in zip(sink.events, occurrences) {
+            #expect(Self.words(event.occurrence) == Self.words(occurrence))
+        }
+    }
+
+    // Everything that a value holds, behind references too.
+    private static func words(_ value: Any) -> String {
+        var text = ""
+        dump(value, to: &text)
+        return text
+    }
+
+    @Test("A ring keeps its order through laps, however publishing and reading take turns", arguments: 1...5)
+    func laps(_ capacity: Int) async {
+        let bus = EventBus(time: ManualTime())
+        let subscription = bus.subscribe(.library, keepingNewest: capacity)
+        var reader = subscription.makeAsyncIterator()
+        var (kept, dropped): ([UInt64], UInt64) = ([], 0)
+        var last: UInt64 = 0
+        for round in 0..<200 {
+            for _ in 0..<(round * 7 % 4) {
+                bus.publish(.netlink(.overrun))
+                last += 1
+                kept.append(last)
+                if kept.count > capacity {
+                    kept.removeFirst()
+                    dropped += 1
+                }
+            }
+            for _ in 0..<min(kept.count, round * 5 % 3) {
+                #expect(await reader.next()?.sequence == kept.removeFirst())
+            }
+            #expect(bus.statistics()[.library]?.queued == kept.count)
+            #expect(subscription.dropped == dropped)
+        }
+        #expect(subscription.takeWaiting().map(\.sequence) == kept)
+    }
+
+    @Test("Who leaves hears nothing more, and nobody else notices")
+    func leaving() {
+        let bus = EventBus(time: ManualTime())
+        let sinks = [RecordingSink(), RecordingSink(), RecordingSink()]
+        for sink in sinks { bus.attach(sink) }
+        let subscriptions = (0..<4).map { _ in bus.subscribe(.watch) }
+        bus.publish(.netlink(.overrun))
+        subscriptions[1].cancel()
+        subscriptions[1].cancel()
+        bus.publish(.netlink(.overrun))
+        #expect(subscriptions.map { $0.takeWaiting().map(\.sequence) } == [[1, 2], [1], [1, 2], [1, 2]])
+        #expect(sinks.allSatisfy { $0.events.map(\.sequence) == [1, 2] })
+        #expect(bus.statistics()[.watch]?.capacity == 3 * 256)
+    }
 }

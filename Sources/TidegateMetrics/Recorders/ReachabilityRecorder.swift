@@ -23,15 +23,15 @@ struct ReachabilityRecorder: Sendable {
         self.detection = registry.histogram(Catalogue.detection)
     }
 
-    func record(_ change: PathEvent, at event: Event) {
+    func record(_ change: PathEvent, at time: WallTime, _ moment: MonotonicTime) {
         if let detection = change.detection { self.detection.observe(detection) }
         switch change.scope {
         case .family, .target: break
         case .global:
-            self.levels.change(to: change.to.level, at: event.moment)
+            self.levels.change(to: change.to.level, at: moment)
             guard change.from.level != change.to.level else { return }
             self.transitions[Two(change.from.level, change.to.level)].add()
-            self.lastTransition.set(event.time.seconds)
+            self.lastTransition.set(time.seconds)
         }
     }
 }

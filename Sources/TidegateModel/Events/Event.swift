@@ -6,15 +6,49 @@ public struct Event: Sendable {
     public let time: WallTime
     /// When it was published, on the monotonic clock.
     public let moment: MonotonicTime
-    /// What happened.
-    public let occurrence: Occurrence
+    /// The task that it is about; ``TaskID/none`` where it is about none.
+    package let task: TaskID
+    /// What happened, without the task's id.
+    package let fact: Fact
 
     /// An event from its parts; a bus makes them.
     public init(sequence: UInt64, time: WallTime, moment: MonotonicTime, occurrence: Occurrence) {
         self.sequence = sequence
         self.time = time
         self.moment = moment
-        self.occurrence = occurrence
+        switch occurrence {
+        case .path(let path): (self.task, self.fact) = (.none, .path(path))
+        case .link(let link): (self.task, self.fact) = (.none, .link(link))
+        case .netlink(let netlink): (self.task, self.fact) = (.none, .netlink(netlink))
+        case .task(let event): (self.task, self.fact) = (event.id, .task(event.change, event.kind))
+        case .session(let session): (self.task, self.fact) = (.none, .session(session))
+        case .daemon(let daemon): (self.task, self.fact) = (.none, .daemon(daemon))
+        }
+    }
+
+    /// What happened.
+    public var occurrence: Occurrence {
+        switch self.fact {
+        case .path(let path): .path(path)
+        case .link(let link): .link(link)
+        case .netlink(let netlink): .netlink(netlink)
+        case .task(let change, let kind): .task(TaskEvent(id: self.task, kind: kind, change: change))
+        case .session(let session): .session(session)
+        case .daemon(let daemon): .daemon(daemon)
+        }
+    }
+
+    /// An occurrence without the task's id, for those who look at every event.
+    ///
+    /// It fits the registers that it is handed on in, and the large cases are boxed: telling the cases apart copies
+    /// nothing. An occurrence as a whole is copied for each look into it.
+    package enum Fact: Sendable {
+        indirect case path(PathEvent)
+        indirect case link(LinkEvent)
+        case netlink(NetlinkEvent)
+        case task(TaskEvent.Change, TaskKind)
+        case session(SessionEvent)
+        case daemon(DaemonEvent)
     }
 }
 

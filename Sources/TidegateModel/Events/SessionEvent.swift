@@ -3,7 +3,7 @@ public enum SessionEvent: Sendable {
     /// A new network epoch began: no pooled connection or cached name survives it.
     case epochBegan(number: Int)
     /// An origin, `SCHEME://HOST:PORT`, failed too often: nobody asks it for so long, and then one task first.
-    case circuitOpened(origin: String, pause: Duration)
+    indirect case circuitOpened(origin: String, pause: Duration)
     /// An origin that was left alone answers again.
     case circuitClosed(origin: String)
     /// The session is over and its last task has ended.
@@ -15,13 +15,13 @@ public enum DaemonEvent: Sendable {
     /// The configuration was read; false where the file was bad and the old one stays.
     case configurationLoaded(isGood: Bool)
     /// The endpoint answered a request.
-    case requestAnswered(handler: String, status: Int)
+    indirect case requestAnswered(handler: String, status: Int)
     /// A scheduled task's turn was skipped because its last run is not over.
     case turnSkipped(task: String)
     /// Something happened to the journal of accepted tasks.
-    case journal(JournalEvent)
+    indirect case journal(JournalEvent)
     /// Something happened to the samples that are sent to a receiver.
-    case remoteWrite(RemoteWriteEvent)
+    indirect case remoteWrite(RemoteWriteEvent)
     /// The daemon is stopping.
     case stopping
 }

@@ -23,7 +23,7 @@ public struct TaskEvent: Sendable {
     /// `completed` comes exactly once, and last.
     public enum Change: Sendable {
         /// The task exists, suspended; its method and its URL without user information and query.
-        case created(method: String, url: String)
+        indirect case created(method: String, url: String)
         /// The last suspension ended.
         case resumed
         /// The first suspension began.
@@ -39,14 +39,13 @@ public struct TaskEvent: Sendable {
         /// The head of a final response.
         case responseHead(status: Int, expectedBytes: Int64?)
         /// Bodies moved; at most ten of these a second and always a last one.
-        /// Bodies moved; at most ten of these a second and always a last one.
         indirect case progress(TransferProgress, delta: ByteDelta)
         /// A try failed; `isCharged` is false where a lost path ended it.
         indirect case attemptFailed(AttemptSummary, TaskFailure, Attribution?, isCharged: Bool)
         /// A try succeeded.
-        indirect case attemptSucceeded(AttemptSummary)
+        case attemptSucceeded(AttemptSummary)
         /// Another try follows after `delay`.
-        case retryScheduled(RetryReason, delay: Duration)
+        indirect case retryScheduled(RetryReason, delay: Duration)
         /// No further try is made although the failure could be tried again.
         case retriesExhausted(ExhaustionReason)
         /// A continued download had to start again; the bytes thrown away.
@@ -56,9 +55,9 @@ public struct TaskEvent: Sendable {
         /// The download is at its final place.
         case moved(file: String)
         /// The download could not be moved to its final place.
-        case moveFailed(file: String, errorNumber: Int32)
+        indirect case moveFailed(file: String, errorNumber: Int32)
         /// The task is over.
-        indirect case completed(TaskResult)
+        case completed(TaskResult)
     }
 
     /// Body bytes since the last progress.

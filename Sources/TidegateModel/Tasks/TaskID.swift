@@ -3,6 +3,14 @@ public struct TaskID: Sendable, Hashable, Comparable {
     let high: UInt64
     let low: UInt64
 
+    /// No task's id.
+    package static let none = TaskID(high: 0, low: 0)
+
+    private init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
     /// A new id from the wall clock and 74 random bits.
     public init(at time: WallTime, using generator: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(clamping: time.microseconds / 1000) & 0xFFFF_FFFF_FFFF

@@ -1,69 +1,108 @@
 /// How a task ended, with everything that `fetch --write-out json` tells about it.
 public struct TaskResult: Sendable {
     /// The task.
-    public var id: TaskID
+    public var id: TaskID {
+        get { self.box.parts.id }
+        set { self.parts.id = newValue }
+    }
     /// What it did with bodies.
-    public var kind: TaskKind
+    public var kind: TaskKind {
+        get { self.box.parts.kind }
+        set { self.parts.kind = newValue }
+    }
     /// The request method.
-    public var method: String
+    public var method: String {
+        get { self.box.parts.method }
+        set { self.parts.method = newValue }
+    }
     /// The URL asked for, as it was given.
-    public var url: String
+    public var url: String {
+        get { self.box.parts.url }
+        set { self.parts.url = newValue }
+    }
     /// How it ended.
-    public var outcome: TaskOutcome
+    public var outcome: TaskOutcome {
+        get { self.box.parts.outcome }
+        set { self.parts.outcome = newValue }
+    }
     /// The last response status; nil where none came.
-    public var status: Int?
+    public var status: Int? {
+        get { self.box.parts.status }
+        set { self.parts.status = newValue }
+    }
     /// Body bytes delivered.
-    public var bytes: Int64
+    public var bytes: Int64 {
+        get { self.box.parts.bytes }
+        set { self.parts.bytes = newValue }
+    }
     /// Body bytes before decoding, over all attempts.
-    public var wireBytes: Int64
+    public var wireBytes: Int64 {
+        get { self.box.parts.wireBytes }
+        set { self.parts.wireBytes = newValue }
+    }
     /// Bytes received again for offsets that were already held.
-    public var refetchedBytes: Int64
+    public var refetchedBytes: Int64 {
+        get { self.box.parts.refetchedBytes }
+        set { self.parts.refetchedBytes = newValue }
+    }
     /// How many attempts were charged against the policy; an attempt ended by a lost path is not.
-    public var attempts: Int
+    public var attempts: Int {
+        get { self.box.parts.attempts }
+        set { self.parts.attempts = newValue }
+    }
     /// How long each kind of hold lasted in all.
-    public var held: [HoldReason: Duration]
+    public var held: [HoldReason: Duration] {
+        get { self.box.parts.held }
+        set { self.parts.held = newValue }
+    }
     /// From the first resume to the end.
-    public var duration: Duration
+    public var duration: Duration {
+        get { self.box.parts.duration }
+        set { self.parts.duration = newValue }
+    }
     /// The phases of the last attempt.
-    public var phases: PhaseDurations
+    public var phases: PhaseDurations {
+        get { self.box.parts.phases }
+        set { self.parts.phases = newValue }
+    }
     /// The name it was given in the configuration; nil for others.
     public var name: String? {
-        get { self.rest?.details.name }
-        set { if newValue != nil || self.rest != nil { self.change { $0.name = newValue } } }
+        get { self.box.parts.name }
+        set { self.parts.name = newValue }
     }
     /// The final file of a download that succeeded.
     public var file: String? {
-        get { self.rest?.details.file }
-        set { if newValue != nil || self.rest != nil { self.change { $0.file = newValue } } }
+        get { self.box.parts.file }
+        set { self.parts.file = newValue }
     }
     /// Why it failed; nil on success.
     public var failure: TaskFailure? {
-        get { self.rest?.details.failure }
-        set { if newValue != nil || self.rest != nil { self.change { $0.failure = newValue } } }
+        get { self.box.parts.failure }
+        set { self.parts.failure = newValue }
     }
     /// Whose failure it was; nil on success.
     public var attribution: Attribution? {
-        get { self.rest?.details.attribution }
-        set { if newValue != nil || self.rest != nil { self.change { $0.attribution = newValue } } }
+        get { self.box.parts.attribution }
+        set { self.parts.attribution = newValue }
     }
     /// What went wrong in one sentence, naming the resource; nil on success.
     public var explanation: String? {
-        get { self.rest?.details.explanation }
-        set { if newValue != nil || self.rest != nil { self.change { $0.explanation = newValue } } }
+        get { self.box.parts.explanation }
+        set { self.parts.explanation = newValue }
     }
     /// The requirement that never held, where the gate gave up.
     public var requireUnmet: Requirement? {
-        get { self.rest?.details.requireUnmet }
-        set { if newValue != nil || self.rest != nil { self.change { $0.requireUnmet = newValue } } }
+        get { self.box.parts.requireUnmet }
+        set { self.parts.requireUnmet = newValue }
     }
     /// The SHA-256 of the file in hexadecimal, where one was asked for.
     public var sha256: String? {
-        get { self.rest?.details.sha256 }
-        set { if newValue != nil || self.rest != nil { self.change { $0.sha256 = newValue } } }
+        get { self.box.parts.sha256 }
+        set { self.parts.sha256 = newValue }
     }
 
-    // Most results are successes of data tasks, have none of these, and are handed on often.
-    private var rest: Rest?
+    // Behind one reference: a result is handed on often, and read in few places.
+    private var box: Box
 
     /// A result from its parts.
     public init(
@@ -73,26 +112,28 @@ public struct TaskResult: Sendable {
         phases: PhaseDurations = .init(), failure: TaskFailure? = nil, attribution: Attribution? = nil,
         explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil
     ) {
-        self.id = id
-        self.kind = kind
-        self.method = method
-        self.url = url
-        self.outcome = outcome
-        self.status = status
-        self.bytes = bytes
-        self.wireBytes = wireBytes
-        self.refetchedBytes = refetchedBytes
-        self.attempts = attempts
-        self.held = held
-        self.duration = duration
-        self.phases = phases
-        let details = Details(
-            name: name, file: file, failure: failure, attribution: attribution, explanation: explanation,
-            requireUnmet: requireUnmet, sha256: sha256)
-        self.rest = details == Details() ? nil : Rest(details)
+        self.box = Box(
+            Parts(
+                id: id, kind: kind, method: method, url: url, outcome: outcome, status: status, bytes: bytes,
+                wireBytes: wireBytes, refetchedBytes: refetchedBytes, attempts: attempts, held: held,
+                duration: duration, phases: phases, name: name, file: file, failure: failure, attribution: attribution,
+                explanation: explanation, requireUnmet: requireUnmet, sha256: sha256))
     }
 
-    private struct Details: Sendable, Equatable {
+    private struct Parts: Sendable {
+        var id: TaskID
+        var kind: TaskKind
+        var method: String
+        var url: String
+        var outcome: TaskOutcome
+        var status: Int?
+        var bytes: Int64
+        var wireBytes: Int64
+        var refetchedBytes: Int64
+        var attempts: Int
+        var held: [HoldReason: Duration]
+        var duration: Duration
+        var phases: PhaseDurations
         var name: String?
         var file: String?
         var failure: TaskFailure?
@@ -102,16 +143,16 @@ public struct TaskResult: Sendable {
         var sha256: String?
     }
 
-    private final class Rest: Sendable {
-        let details: Details
+    private final class Box: Sendable {
+        let parts: Parts
 
-        init(_ details: Details) { self.details = details }
+        init(_ parts: Parts) { self.parts = parts }
     }
 
-    private mutating func change(_ change: (inout Details) -> Void) {
-        var details = self.rest?.details ?? Details()
-        change(&details)
-        self.rest = Rest(details)
+    // A change is rare, and makes the value a box of its own.
+    private var parts: Parts {
+        get { self.box.parts }
+        set { self.box = Box(newValue) }
     }
 }
 
