@@ -103,6 +103,7 @@ package struct Daemon: Sendable {
         let (monitor, time, logger) = (surroundings.monitor, surroundings.time, surroundings.logger)
         let runner = TurnRunner(session: monitor.session, transfers: self.configuration.transfers, logger: logger)
         let bus = monitor.bus
+        let ledger = ReloadLedger(bus: bus)
         let scheduler = Scheduler(
             time: time, onSkip: { bus.publish(.daemon(.turnSkipped(task: $0))) }, turn: { await runner.run($0) })
         var endpoint = self.settings.endpoint
@@ -111,7 +112,7 @@ package struct Daemon: Sendable {
         self.configuration.apply(to: &endpoint)
         let server = Endpoint(
             configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
-            access: self.web?.source(time: time, logger: logger))
+            access: self.web?.source(time: time, ledger: ledger, logger: logger))
         var services: [any Service] = [surroundings.log, MemoryService()]
         if let journal = surroundings.journal { services.append(JournalService(journal: journal, bus: bus)) }
         services += [MonitorService(monitor: monitor), EndpointService(endpoint: server, logger: logger)]
@@ -120,7 +121,7 @@ package struct Daemon: Sendable {
         services += [
             ReloadService(
                 file: self.settings.configurationFile, started: self.configuration, scheduler: scheduler,
-                runner: runner, bus: bus, logger: logger),
+                runner: runner, ledger: ledger, logger: logger),
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
         ]
         // What the session has let go of for the next process must not be told as done to whoever asks for it.

@@ -1,7 +1,6 @@
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
-internal import TidegateModel
 internal import UnixSignals
 
 /// Reads the configuration again at every SIGHUP; a bad file changes nothing.
@@ -10,7 +9,7 @@ struct ReloadService: Service {
     let started: Configuration
     let scheduler: Scheduler
     let runner: TurnRunner
-    let bus: EventBus
+    let ledger: ReloadLedger
     let logger: Logger
 
     func run() async throws {
@@ -32,13 +31,13 @@ struct ReloadService: Service {
         }
         do {
             let configuration = try Configuration.load(file: file)
-            self.bus.publish(.daemon(.configurationLoaded(isGood: true)))
+            self.ledger.note(.configuration, isGood: true)
             return configuration
         } catch {
             for problem in error.problems {
                 self.logger.error("configuration is bad", metadata: ["problem": "\(problem)"])
             }
-            self.bus.publish(.daemon(.configurationLoaded(isGood: false)))
+            self.ledger.note(.configuration, isGood: false)
             return nil
         }
     }

@@ -15,12 +15,15 @@ struct WebService: Sendable {
         self.access = try self.first.result.get()
     }
 
-    /// Follows the file from now on, and writes to the log what became of it.
-    func source(time: any TimeSource, logger: Logger) -> WebFileSource {
+    /// Follows the file from now on, and tells the ledger and the log what became of it.
+    func source(time: any TimeSource, ledger: ReloadLedger, logger: Logger) -> WebFileSource {
         WebFileSource(path: self.path, first: self.first, access: self.access, time: time) { report in
             switch report {
-            case .taken: logger.info("web configuration has changed")
+            case .taken:
+                logger.info("web configuration has changed")
+                ledger.note(.web, isGood: true)
             case .refused(let error):
+                ledger.note(.web, isGood: false)
                 for problem in error.problems {
                     logger.error("web configuration is bad, the old one holds", metadata: ["problem": "\(problem)"])
                 }
