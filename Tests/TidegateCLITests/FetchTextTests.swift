@@ -29,6 +29,11 @@ import TidegateModel
             self.line(.attemptFailed(summary, .connectFailed, refused, isCharged: true))
                 == "big.iso: attempt 2 failed: their host refused the connection")
         #expect(self.line(.attemptFailed(summary, .stalled, lost, isCharged: false)) == "big.iso: the path was lost")
+        // Not charged, as it is begun again, and yet nobody's path.
+        let wrong = Attribution(party: .theirs, rung: .http, isCertain: true, evidence: ["the answer itself is wrong"])
+        #expect(
+            self.line(.attemptFailed(summary, .rangeMismatch, wrong, isCharged: false))
+                == "big.iso: attempt 2 failed: the answer itself is wrong")
         #expect(self.line(.retryScheduled(.status(503), delay: .seconds(4))) == "big.iso: retry in 4s")
         let resumed = TransferProgress(offset: 37, receivedWire: 5, expected: 100, attempt: 2)
         #expect(self.line(.progress(resumed, delta: .init())) == "big.iso: resuming at 37 %")

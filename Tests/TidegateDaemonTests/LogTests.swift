@@ -95,6 +95,22 @@ import TidegateTestKit
                 + "task=\(Self.name)"
         ),
         (
+            task(
+                .attemptFailed(
+                    AttemptSummary(number: 1, method: "GET", duration: .seconds(1)), .rangeMismatch,
+                    Attribution(party: .theirs, rung: .http, isCertain: true), isCharged: false)),
+            "info attempt failed|attempt=1|error_type=range_mismatch|kind=download|party=theirs|task=\(Self.name)"
+        ),
+        (
+            task(
+                .attemptFailed(
+                    AttemptSummary(number: 1, method: "GET", duration: .seconds(1)), .stalled,
+                    Attribution(party: .mine, rung: .carrier, isCertain: true), isCharged: false)),
+            "info attempt ended by a lost path|attempt=1|error_type=stalled|kind=download|party=mine|task=\(Self.name)"
+        ),
+        (task(.suspended(.user)), "info task suspended|by=user|kind=download|task=\(Self.name)"),
+        (task(.suspended(.shutdown)), "debug task suspended|by=shutdown|kind=download|task=\(Self.name)"),
+        (
             task(.retryScheduled(.status(503), delay: .seconds(4))),
             "info retry scheduled|in=4s|kind=download|reason=http_5xx|task=\(Self.name)"
         ),

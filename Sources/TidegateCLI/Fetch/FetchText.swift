@@ -18,7 +18,9 @@ enum FetchText {
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
             if failure == .cancelled { return nil }
             // A failure of this host's own, a full disk for one, is nobody's rung.
-            guard isCharged || attribution?.rung == nil else { return "\(label): the path was lost" }
+            guard isCharged || attribution?.rung == nil || !failure.mayComeOfLostPath else {
+                return "\(label): the path was lost"
+            }
             return "\(label): attempt \(summary.number) failed: \(self.words(failure, summary.status, attribution))"
         case .retryScheduled(_, let delay): return "\(label): retry in \(DurationText(delay))"
         case .progress(let progress, _): return self.resumed(label, progress)

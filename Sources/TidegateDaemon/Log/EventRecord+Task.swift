@@ -16,7 +16,9 @@ extension EventRecord {
         case .created(let method, let url):
             return EventRecord(.debug, "task created", ["method": "\(method)", "url": "\(url)"])
         case .resumed: return EventRecord(.debug, "task resumed")
-        case .suspended(let reason): return EventRecord(.info, "task suspended", ["by": "\(reason.rawValue)"])
+        // At a shutdown all are, one after the other; the next start says how many they were.
+        case .suspended(let reason):
+            return EventRecord(reason == .user ? .info : .debug, "task suspended", ["by": "\(reason.rawValue)"])
         case .held(let reason, let detail):
             var record = EventRecord(self.level(of: reason), "task held", ["reason": "\(reason.rawValue)"])
             record.put("detail", detail)
@@ -72,8 +74,9 @@ extension EventRecord {
         guard failure != .cancelled else {
             return EventRecord(.debug, "attempt cancelled", ["attempt": "\(summary.number)"])
         }
+        let isLost = !isCharged && attribution?.rung != nil && failure.mayComeOfLostPath
         var record = EventRecord(
-            .info, isCharged || attribution?.rung == nil ? "attempt failed" : "attempt ended by a lost path",
+            .info, isLost ? "attempt ended by a lost path" : "attempt failed",
             ["attempt": "\(summary.number)", "error_type": "\(failure.label)"])
         record.put("status", summary.status)
         record.put("party", attribution?.party.rawValue)
