@@ -192,6 +192,7 @@ struct ControlTests {
             ("{}", "the submission has no member \"url\""), ("{\"url\":1}", "the member \"url\" has a wrong type"),
             ("{\"url\":\"http://a/\",\"hedaers\":[]}", "a submission has no member \"hedaers\""),
             ("{\"url\":\"http://a/\",\"headers\":[1]}", "the member \"headers."),
+            ("{\"url\":\"http://a/\",\"retries\":1.5}", "a member of the submission has a value that cannot be used"),
         ])
     func malformed(_ body: String, _ sentence: String) async throws {
         let router = ControlRouter(control: Desk())

@@ -27,7 +27,7 @@ extension ValueKind<String> {
     static let text = ValueKind.text("a text") { text throws(TextError) in text }
 
     static let absolutePath = ValueKind.text("a path") { text throws(TextError) in
-        guard text.hasPrefix("/"), !text.hasSuffix("/") else {
+        guard text.hasPrefix("/"), !text.hasSuffix("/"), !text.contains("\0") else {
             throw TextError("\"\(text)\" is not an absolute path of a file")
         }
         return text
@@ -175,9 +175,6 @@ extension ValueKind<UInt16> {
 
     /// Permission bits in octal.
     static let fileMode = ValueKind.text("a file mode") { text throws(TextError) in
-        guard (3...4).contains(text.count), let mode = UInt16(text, radix: 8) else {
-            throw TextError("\"\(text)\" is not a file mode: write one like \"0640\"")
-        }
-        return mode
+        try FileModeText.parse(text)
     }
 }

@@ -67,7 +67,8 @@ struct SessionControl: TaskControl {
         return .object(
             members + [
                 .init("key", .optional(kept?.description.key)), .init("durable", .bool(kept != nil)),
-                .init("ended", .optional(end?.at.description)), .init("status", .optional(end?.status)),
+                .init("attempts", .optional(end?.attempts)), .init("ended", .optional(end?.at.description)),
+                .init("status", .optional(end?.status)),
                 .init("reason", .optional(end?.failure?.rawValue)), .init("explanation", .optional(end?.explanation)),
             ])
     }
@@ -94,8 +95,9 @@ extension ControlRefusal {
     init(_ error: TaskError) {
         let reason: Reason =
             switch error.reason {
-            case .invalidRequest, .fileError: .malformed
+            case .invalidRequest: .malformed
             case .diskFull: .diskFull
+            // A file that is missing now may be there for the next one who asks.
             default: .unavailable
             }
         self.init(reason, error.underlying)

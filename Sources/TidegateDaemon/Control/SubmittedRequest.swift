@@ -9,6 +9,7 @@ extension TaskSubmission {
         // Whoever forgot to fill it in would be given one task for all.
         if self.key == "" { throw ControlRefusal(.malformed, "\"key\": \"\" does not name a task") }
         do {
+            try self.checkNames()
             var request = try TaskRequest(
                 url: self.url, method: self.method ?? self.usualMethod, headers: try self.headerFields(),
                 body: try self.requestBody())
@@ -30,10 +31,23 @@ extension TaskSubmission {
 
     func duplicatePolicy() throws(ControlRefusal) -> DuplicatePolicy {
         guard let word = self.onDuplicate else { return .keep }
+        guard self.key != nil else { throw ControlRefusal(.malformed, "\"onDuplicate\" needs a \"key\"") }
         guard let policy = DuplicatePolicy(rawValue: word) else {
             throw ControlRefusal(.malformed, "\"\(word)\" is not one of keep, replace, append")
         }
         return policy
+    }
+
+    // Lists carry them with every answer, and the system ends a path where a NUL is.
+    private func checkNames() throws(TextError) {
+        for (member, text) in [("key", self.key), ("name", self.name)] {
+            let count = text?.utf8.count ?? 0
+            guard count <= 1024 else { throw TextError("\"\(member)\" has \(count) bytes and may have 1024") }
+        }
+        for (member, text) in [("output", self.output), ("bodyFile", self.bodyFile)] where text?.contains("\0") == true
+        {
+            throw TextError("\"\(member)\" has a NUL character in it")
+        }
     }
 
     private var usualMethod: String { self.body != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET" }
@@ -58,10 +72,7 @@ extension TaskSubmission {
             return .discard
         }
         guard let text = self.mode else { return .file(output) }
-        guard (3...4).contains(text.count), let mode = UInt16(text, radix: 8) else {
-            throw TextError("\"\(text)\" is not a file mode: write one like \"0640\"")
-        }
-        return .file(output, permissions: mode)
+        return .file(output, permissions: try FileModeText.parse(text))
     }
 
     private func digest() throws(TextError) -> ContentDigest? {

@@ -97,8 +97,10 @@ package final class ControlServer: Sendable {
             let body = try await request.body.collect(upTo: ControlRouter.bodyLimit)
             return await self.router.answer(
                 request.head.method.rawValue, request.head.path ?? "", body: Array(body.readableBytesView))
-        } catch {
+        } catch is NIOTooManyBytesError {
             return ControlAnswer(status: 413, error: "the request's body is too large: give it as a file")
+        } catch {
+            return ControlAnswer(status: 400, error: "the request's body cannot be read")
         }
     }
 

@@ -6,31 +6,35 @@ enum SubmissionDocument {
     static func read(_ bytes: [UInt8]) throws(ControlRefusal) -> TaskSubmission {
         let decoder = JSONDecoder()
         let data = Data(bytes)
-        do {
-            let names = try decoder.decode(MemberNames.self, from: data).names
-            if let stranger = names.first(where: { !TaskSubmission.members.contains($0) }) {
-                throw ControlRefusal(.malformed, "a submission has no member \"\(stranger)\"")
-            }
-            return try decoder.decode(TaskSubmission.self, from: data)
-        } catch let refusal as ControlRefusal {
-            throw refusal
-        } catch let error as DecodingError {
-            throw ControlRefusal(.malformed, self.sentence(error))
-        } catch {
+        guard let names = try? decoder.decode(MemberNames.self, from: data).names else {
             throw ControlRefusal(.malformed, "the submission is no JSON object")
+        }
+        if let stranger = names.first(where: { !TaskSubmission.members.contains($0) }) {
+            throw ControlRefusal(.malformed, "a submission has no member \"\(stranger)\"")
+        }
+        do {
+            return try decoder.decode(TaskSubmission.self, from: data)
+        } catch {
+            throw ControlRefusal(.malformed, self.sentence(error))
         }
     }
 
-    private static func sentence(_ error: DecodingError) -> String {
-        switch error {
+    private static func sentence(_ error: any Error) -> String {
+        switch error as? DecodingError {
         case .keyNotFound(let key, _): "the submission has no member \"\(key.stringValue)\""
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            context.codingPath.isEmpty
-                ? "the submission is no JSON object"
-                : "the member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" has a wrong type"
-        case .dataCorrupted: "the submission is no JSON object"
+            "\(self.subject(context)) has a wrong type"
+        // A number beyond the range of its member, for one.
+        case .dataCorrupted(let context): "\(self.subject(context)) has a value that cannot be used"
+        case nil: "the submission cannot be read"
         @unknown default: "the submission cannot be read"
         }
+    }
+
+    private static func subject(_ context: DecodingError.Context) -> String {
+        // The decoder does not always say which one it was.
+        guard !context.codingPath.isEmpty else { return "a member of the submission" }
+        return "the member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\""
     }
 }
 
