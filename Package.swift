@@ -183,7 +183,7 @@ let package = Package(
         .testTarget(
             name: "TidegateCLITests",
             dependencies: [
-                "TidegateCLI", "TidegateDaemon", "Tidegate", "TidegateModel", "TidegateTestKit",
+                "TidegateCLI", "TidegateControl", "TidegateDaemon", "Tidegate", "TidegateModel", "TidegateTestKit",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: house),
         // Lives to be killed at each step that it journals.

@@ -8,7 +8,9 @@ enum TidegateProgram {
         StandardDescriptors.fill()
         let terminal = Terminal()
         do {
-            var command = try TidegateCommand.parseAsRoot(Array(CommandLine.arguments.dropFirst()))
+            let words = Array(CommandLine.arguments.dropFirst())
+            if let problem = CommandWords.problem(words, TidegateCommand.self) { throw Ending(.usage, problem) }
+            var command = try TidegateCommand.parseAsRoot(words)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -8,9 +8,15 @@ package import TidegateModel
 package struct ControlClient: Sendable {
     /// The socket's path.
     package let socket: String
+    private let patience: Duration
 
     /// A client of the daemon behind a socket; nothing is opened before the first call.
-    package init(socket: String) { self.socket = socket }
+    ///
+    /// A daemon that takes no connection because too many are waiting is asked again for as long as `patience`.
+    package init(socket: String, patience: Duration = .seconds(5)) {
+        self.socket = socket
+        self.patience = patience
+    }
 
     /// Every task that the daemon knows, oldest first.
     package func tasks() async throws(ControlFailure) -> ControlReply<[ListedTask]> {
@@ -44,7 +50,7 @@ package struct ControlClient: Sendable {
     /// Hears the tasks as they are, then every event, each as a line of JSON; returns when the daemon ends.
     package func watch(_ hear: @escaping @Sendable (String) -> Void) async throws(ControlFailure) {
         var rest: [UInt8] = []
-        let exchange = ControlExchange(socket: self.socket)
+        let exchange = ControlExchange(socket: self.socket, patience: self.patience)
         let status = try await exchange.run(.GET, "/api/v1/events", body: nil) { chunk in
             rest += chunk
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -83,7 +89,7 @@ package struct ControlClient: Sendable {
         _ method: HTTPMethod, _ path: String, body: [UInt8]? = nil
     ) async throws(ControlFailure) -> Answer {
         var bytes: [UInt8] = []
-        let status = try await ControlExchange(socket: self.socket).run(method, path, body: body) { bytes += $0 }
+        let status = try await ControlExchange(socket: self.socket, patience: self.patience).run(method, path, body: body) { bytes += $0 }
         let answer = Answer(status: status, bytes: bytes)
         guard status < 300 else { throw answer.failure }
         return answer

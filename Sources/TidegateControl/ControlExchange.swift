@@ -1,3 +1,4 @@
+internal import Glibc
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -5,6 +6,8 @@ internal import NIOPosix
 /// One request and its answer.
 struct ControlExchange: Sendable {
     let socket: String
+    /// How long a daemon may be too busy to take another connection.
+    let patience: Duration
 
     private typealias Wire = NIOAsyncChannel<HTTPClientResponsePart, HTTPPart<HTTPRequestHead, IOData>>
 
@@ -34,6 +37,19 @@ struct ControlExchange: Sendable {
     }
 
     private func connect() async throws -> Wire {
+        let clock = ContinuousClock()
+        let end = clock.now + self.patience
+        while true {
+            do {
+                return try await self.connectOnce()
+            } catch let error as IOError where error.errnoCode == EAGAIN && clock.now < end {
+                // Its queue is full (unix(7)): that passes.
+                try await clock.sleep(for: .milliseconds(50))
+            }
+        }
+    }
+
+    private func connectOnce() async throws -> Wire {
         try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(unixDomainSocketPath: self.socket) { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -53,19 +69,32 @@ struct ControlExchange: Sendable {
         return [.head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil)]
     }
 
+    private var isSocket: Bool {
+        var status = stat()
+        return stat(self.socket, &status) != 0 || status.st_mode & S_IFMT == S_IFSOCK
+    }
+
     private var hungUp: ControlFailure {
         ControlFailure(.hungUp, "the daemon at the control socket \(self.socket) hung up before it had answered")
     }
 
     private func failure(_ error: any Error) -> ControlFailure {
         switch error {
-        // ECONNRESET, EPIPE: it went while it was spoken to.
-        case let error as IOError where error.errnoCode == 104 || error.errnoCode == 32: self.hungUp
+        // It went while it was spoken to.
+        case let error as IOError where error.errnoCode == ECONNRESET || error.errnoCode == EPIPE: self.hungUp
         case HTTPParserError.invalidEOFState, ChannelError.eof, ChannelError.ioOnClosedChannel: self.hungUp
-        case let error as IOError where error.errnoCode == 2 || error.errnoCode == 111:
+        case let error as IOError where error.errnoCode == ECONNREFUSED && !self.isSocket:
+            ControlFailure(.noDaemon, "\(self.socket) is no socket")
+        case let error as IOError
+        where error.errnoCode == ENOENT || error.errnoCode == ENOTDIR || error.errnoCode == ECONNREFUSED:
             ControlFailure(.noDaemon, "no daemon answers at the control socket \(self.socket)")
-        case let error as IOError where error.errnoCode == 13:
+        case let error as IOError where error.errnoCode == EACCES:
             ControlFailure(.noDaemon, "the control socket \(self.socket) is not for this user")
+        case let error as IOError where error.errnoCode == EAGAIN:
+            ControlFailure(.noDaemon, "the daemon at the control socket \(self.socket) is too busy to answer")
+        case SocketAddressError.unixDomainSocketPathTooLong:
+            ControlFailure(
+                .noDaemon, "the path of the control socket \(self.socket) is longer than the 107 bytes it may have")
         default: ControlFailure(.broken, "the exchange over the control socket \(self.socket) failed: \(error)")
         }
     }

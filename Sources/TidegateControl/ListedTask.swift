@@ -10,7 +10,10 @@ package struct ListedTask: Sendable, Hashable, Codable {
     package var waitsFor: String?
     package var detail: String?
     package var outcome: String?
+    /// The number of the last one, or of the one that runs.
     package var attempt: Int
+    /// How many counted, once it is over.
+    package var attempts: Int?
     package var bytes: Int64
     package var expectedBytes: Int64?
     package var fraction: Double?

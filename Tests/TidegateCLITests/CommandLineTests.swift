@@ -30,6 +30,19 @@ import TidegateModel
         #expect(self.farewell("explian", "x")?.code == 2)
     }
 
+    @Test("A word that is no command is told as one, whatever follows it")
+    func commands() {
+        func problem(_ words: String...) -> String? { CommandWords.problem(words, TidegateCommand.self) }
+        #expect(problem("explian", "x") == "\"explian\" is no command of tidegate: did you mean explain?")
+        #expect(
+            problem("tasks", "frob", "--json")
+                == "\"frob\" is no command of tidegate tasks: "
+                + "there are list, show, submit, suspend, resume, cancel, watch")
+        for words in [[], ["--version"], ["help", "tasks"], ["tasks"], ["tasks", "list", "x"], ["fetch", "tasks"]] {
+            #expect(CommandWords.problem(words, TidegateCommand.self) == nil)
+        }
+    }
+
     @Test("The version and help are answers, not complaints")
     func answers() {
         #expect(self.farewell("--version")?.answer == "tidegate 0.1.0")
@@ -86,6 +99,11 @@ import TidegateModel
                 ["serve", "--web.telemetry-path", "m"],
                 "--web.telemetry-path: \"m\" is not a free path that begins with /"
             ),
+            (["serve", "--config.file", ""], "--config.file: \"\" does not name a file"),
+            (["serve", "--web.config.file", ""], "--web.config.file: \"\" does not name a file"),
+            (["tasks", "list", "--control.socket", ""], "--control.socket: \"\" does not name a socket"),
+            (["status", "-q", "--json"], "--quiet and --json exclude each other"),
+            (["fetch", "http://a/", "-q", "--progress", "bar"], "--quiet and --progress bar exclude each other"),
             (["serve", "--web.max-requests", "0"], "--web.max-requests: 0 is not from 1 to 10000"),
         ])
     func refusals(_ words: [String], _ sentence: String) {

@@ -37,7 +37,7 @@ import Testing
                 Ends with 0 when the target was reached, 1 when a rung is bad, 3 when nothing
                 could be told.
 
-                USAGE: tidegate explain <host[:port]|url> [-4] [-6] [--internet-check <url> ...] [--cacert <file>] [--timeout <duration>] [--json]
+                USAGE: tidegate explain <host[:port]|url> [-4] [-6] [--internet-check <url> ...] [--cacert <file>] [--timeout <duration>] [--json] [--quiet]
 
                 ARGUMENTS:
                   <host[:port]|url>       A host, a host with a port, or a URL.
@@ -51,6 +51,7 @@ import Testing
                                           system's.
                   --timeout <duration>    Take at most this time. (default: 20s)
                   --json                  Print one JSON object.
+                  -q, --quiet             Say nothing: the exit code is the answer.
                   --version               Show the version.
                   -h, --help              Show help information.
 

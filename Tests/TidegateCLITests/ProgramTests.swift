@@ -85,6 +85,27 @@ import TidegateTestKit
         #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
     }
 
+    @Test("With -q nothing is said of what went well, and why something failed still is")
+    func quiet() async throws {
+        let server = try LiveServer { $0.path == "/x" ? .respond(text: "body\n") : .respond(404, text: "") }
+        defer { server.stop() }
+        let good = try await self.run("fetch", "-q", server.url("/x"))
+        #expect(good.status == 0 && good.output == "body\n" && good.errors.isEmpty, "\(good)")
+        let bad = try await self.run("fetch", "--quiet", server.url("/none"))
+        #expect(bad.status == 1 && bad.errors.contains("the server answered 404"), "\(bad)")
+        #expect(bad.errors.split(separator: "\n").count == 1, "\(bad)")
+        let status = try await self.run("status", "-q", "--target", "127.0.0.1:80")
+        #expect(status.status == 0 && status.output.isEmpty && status.errors.isEmpty, "\(status)")
+        let explain = try await self.run("explain", "-q", "127.0.0.1:9")
+        #expect(explain.status == 1 && explain.output.isEmpty, "\(explain)")
+    }
+
+    @Test("A device or a pipe is no file to upload")
+    func noFile() async throws {
+        let output = try await self.run("fetch", "http://127.0.0.1:9/x", "--upload-file", "/dev/zero")
+        #expect(output.status == 1 && output.errors == "tidegate: /dev/zero is no regular file\n", "\(output)")
+    }
+
     @Test("A configuration is checked without running it")
     func configurationCheck() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yml").path

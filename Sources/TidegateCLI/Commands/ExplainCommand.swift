@@ -24,7 +24,11 @@ struct ExplainCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: "Say nothing: the exit code is the answer.")
+    var quiet = false
+
     func validate() throws {
+        if self.quiet, self.json { throw ValidationError("--quiet and --json exclude each other") }
         _ = try ExplainSubject(self.subject)
         _ = try OptionText.positive(self.timeout, of: "--timeout")
     }
@@ -42,7 +46,7 @@ struct ExplainCommand: AsyncParsableCommand {
         let terminal = Terminal()
         if self.json {
             terminal.answer(explanation.json.description)
-        } else {
+        } else if !self.quiet {
             for line in ExplanationText.lines(explanation, terminal.answers) { terminal.answer(line) }
         }
         if let ending = Ending(judging: explanation) { throw ending }

@@ -62,6 +62,11 @@ struct ServeCommand: AsyncParsableCommand {
     var logFormat: LogFormat = .logfmt
 
     func validate() throws {
+        for (option, file) in [
+            ("--config.file", self.configurationFile), ("--web.config.file", self.webConfigurationFile),
+        ] where file == "" {
+            throw ValidationError("\(option): \"\" does not name a file")
+        }
         _ = try self.settings()
         if self.checksOnly, self.files.isEmpty {
             throw ValidationError("--config.check needs --config.file or --web.config.file")

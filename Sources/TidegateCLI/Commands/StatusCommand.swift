@@ -16,12 +16,19 @@ struct StatusCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: "Say nothing: the exit code is the answer.")
+    var quiet = false
+
+    func validate() throws {
+        if self.quiet, self.json { throw ValidationError("--quiet and --json exclude each other") }
+    }
+
     func run() async throws {
         let terminal = Terminal()
         let status = await Look.once(at: try self.targets.targets()).only(self.family.family)
         if self.json {
             terminal.answer(status.json.description)
-        } else {
+        } else if !self.quiet {
             for line in StatusText.lines(status, terminal.answers) { terminal.answer(line) }
         }
         if status.global.level == .unknown, let why = Look.blindness() { terminal.note("tidegate: \(why)") }

@@ -54,7 +54,8 @@ enum DestinationCheck {
     static func problem(reading path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else { return "\(path): \(TextFile.words(of: errno))" }
-        return status.st_mode & S_IFMT == S_IFDIR ? "\(path) is a directory" : nil
+        guard status.st_mode & S_IFMT != S_IFREG else { return nil }
+        return status.st_mode & S_IFMT == S_IFDIR ? "\(path) is a directory" : "\(path) is no regular file"
     }
 
     /// The bytes of a file; nil where there is none.

@@ -29,6 +29,9 @@ struct FetchOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Show progress: bars, a line per event, or nothing.", valueName: "how"))
     var progress: ProgressStyle = .auto
 
+    @Flag(name: .shortAndLong, help: "Say nothing but why something failed.")
+    var quiet = false
+
     @Option(help: ArgumentHelp("Print an object per finished transfer.", valueName: "format"))
     var writeOut: WriteOut?
 
@@ -45,6 +48,9 @@ struct FetchOptions: ParsableArguments {
     func validate() throws {
         if self.urls.isEmpty, self.inputFile == nil {
             throw ValidationError("there is nothing to fetch: give a URL or --input-file")
+        }
+        if self.quiet, self.progress == .bar || self.progress == .plain {
+            throw ValidationError("--quiet and --progress \(self.progress.rawValue) exclude each other")
         }
         if self.continues, self.destination.discard { throw ValidationError("--continue needs a file to continue") }
     }

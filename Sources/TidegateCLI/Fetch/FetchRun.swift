@@ -84,7 +84,7 @@ struct FetchRun: Sendable {
         var look = FetchScreen.Look(terminal: self.terminal)
         look.writesObjects = self.options.writeOut == .json
         look.writesBody = self.plan.writesBody
-        switch self.options.progress {
+        switch self.options.quiet ? .none : self.options.progress {
         case .bar: look.progress = .bar
         case .plain: look.progress = .plain
         case .none: look.progress = .none

@@ -12,6 +12,10 @@ struct ControlOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
+    func validate() throws {
+        if self.socket == "" { throw ValidationError("--control.socket: \"\" does not name a socket") }
+    }
+
     var client: ControlClient { ControlClient(socket: self.socket ?? Terminal.places.socket) }
 
     /// Prints an answer in the daemon's own words, or as lines.

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import TidegateControl
 internal import TidegateModel
 
@@ -18,7 +17,7 @@ enum TaskText {
         for task in tasks {
             table.add(
                 .init(task.id), .init(self.state(task), self.tone(task)), .init(self.share(task)),
-                .init("\(task.method) \(task.url)"))
+                .init("\(task.method) \(task.url)".visible))
         }
         return table.lines(style)
     }
@@ -28,44 +27,22 @@ enum TaskText {
         let rows: [(String, String?)] = [
             ("id", task.id), ("name", task.name), ("key", task.key), ("request", "\(task.method) \(task.url)"),
             ("state", self.state(task)), ("waits for", task.detail), ("progress", self.share(task)),
-            ("attempts", String(task.attempt)), ("file", task.file), ("created", task.created), ("ended", task.ended),
+            ("attempts", String(task.attempts ?? task.attempt)), ("file", task.file), ("created", task.created),
+            ("ended", task.ended),
             ("status", task.status.map(String.init)), ("reason", task.reason), ("explanation", task.explanation),
         ]
         for (name, value) in rows {
-            if let value, !value.isEmpty { table.add(.init(name), .init(value)) }
+            if let value, !value.isEmpty { table.add(.init(name), .init(value.visible)) }
         }
         return table.lines(style)
     }
 
     static func state(_ task: ListedTask) -> String {
-        if let outcome = task.outcome { return outcome }
+        if let outcome = task.outcome {
+            guard outcome == "failure", let reason = task.reason else { return outcome }
+            return "\(outcome)(\(reason))"
+        }
         return task.waitsFor.map { "\(task.state)(\($0))" } ?? task.state
-    }
-
-    /// What a line of the stream says.
-    static func event(_ line: String, _ style: TextStyle) -> [String] {
-        let decoder = JSONDecoder()
-        let data = Data(line.utf8)
-        if let snapshot = try? decoder.decode(Snapshot.self, from: data) { return self.list(snapshot.tasks, style) }
-        guard let event = try? decoder.decode(Happening.self, from: data) else { return [] }
-        let details = [event.reason, event.detail, event.outcome, event.file, event.explanation, event.url]
-        return [([event.time, event.task, event.event] + details.compactMap(\.self)).joined(separator: "  ")]
-    }
-
-    private struct Snapshot: Decodable {
-        let tasks: [ListedTask]
-    }
-
-    private struct Happening: Decodable {
-        let event: String
-        let time: String
-        let task: String
-        let reason: String?
-        let detail: String?
-        let outcome: String?
-        let file: String?
-        let explanation: String?
-        let url: String?
     }
 
     private static func share(_ task: ListedTask) -> String {

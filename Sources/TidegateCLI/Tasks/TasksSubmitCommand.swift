@@ -62,7 +62,11 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     func run() async throws {
         for submission in try self.submissions() {
             try await self.control.asking { () throws(ControlFailure) in
-                self.control.answer(try await self.control.client.submit(submission)) { made, _ in [made.id] }
+                let reply = try await self.control.client.submit(submission)
+                self.control.answer(reply) { made, _ in [made.id] }
+                guard !reply.value.new, !self.control.json, let key = submission.key else { return }
+                // The id alone would pass for a new task's, which may ask for something else.
+                Terminal().note("tidegate: kept the task that has the key \"\(key.visible)\" already")
             }
         }
     }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FoundationEssentials
+internal import Synchronization
 internal import TidegateControl
 
 /// `tidegate tasks watch`.
@@ -12,10 +12,11 @@ struct TasksWatchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (terminal, isJSON) = (Terminal(), self.control.json)
+        let text = Mutex(WatchText())
         try await self.control.asking { () throws(ControlFailure) in
             try await self.control.client.watch { line in
                 guard !isJSON else { return terminal.answer(line) }
-                for line in TaskText.event(line, terminal.answers) { terminal.answer(line) }
+                for line in text.withLock({ $0.lines(line, terminal.answers) }) { terminal.answer(line) }
             }
         }
         throw Ending(.no, "the daemon ended")
