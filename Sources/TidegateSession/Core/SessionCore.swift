@@ -17,6 +17,7 @@ final class SessionCore: TransferClient {
     /// The others; the newest one is mostly let go at once, and is kept apart until the next one comes.
     var asleep: [UInt64: TransferTask] = [:]
     var newest: TransferTask?
+    var latestTerms: (request: TaskRequest, terms: TaskTerms)?
     var desks: [Target: GateDesk] = [:]
     var desksByNumber: [UInt64: GateDesk] = [:]
     var lastDesk: UInt64 = 0
@@ -34,6 +35,8 @@ final class SessionCore: TransferClient {
     var epochIsStale = false
     /// True while waiting tasks are let in; one that fails at once must not let the next one in from inside.
     var isAdmitting = false
+    /// Tasks that the next sweep sets a timer for, if they are still there.
+    var unswept: [UInt64] = []
     /// Tasks whose answer's head came in this batch.
     var started: [TaskRecord] = []
     /// The accepted tasks among the records.
@@ -111,21 +114,27 @@ final class SessionCore: TransferClient {
         }
     }
 
-    // Tasks have even tokens, desks odd ones with their alarm in the next two bits.
     func timerFired(_ token: UInt64) {
         self.now = self.engine.now
-        if token == 1 {
-            if !self.records.isEmpty { self.surroundings.registry.noteStuckDisk() }
-            for record in self.records.values.sorted(by: { $0.number < $1.number }) {
-                record.journal?.isLeft = true
-                self.stopWaitingForHandler(record)
-                self.publishEnd(of: record)
-            }
-        } else if token & 1 == 0 {
-            if let record = self.records[token >> 1] { self.alarmRang(record) }
-        } else if let desk = self.desksByNumber[token >> 3], let alarm = GateDesk.Alarm(rawValue: token >> 1 & 3) {
+        switch SessionTimer(token: token) {
+        case .task(let number): if let record = self.records[number] { self.alarmRang(record) }
+        case .desk(let number, let alarm):
+            guard let desk = self.desksByNumber[number] else { return }
             desk.alarms[alarm] = nil
             self.alarmRang(alarm, at: desk)
+        case .disk: self.leaveDisk()
+        case .sweep: self.sweep()
+        case nil: break
+        }
+    }
+
+    // Nobody waits for a disk that does not answer.
+    private func leaveDisk() {
+        if !self.records.isEmpty { self.surroundings.registry.noteStuckDisk() }
+        for record in self.records.values.sorted(by: { $0.number < $1.number }) {
+            record.journal?.isLeft = true
+            self.stopWaitingForHandler(record)
+            self.publishEnd(of: record)
         }
     }
 
@@ -210,8 +219,8 @@ final class SessionCore: TransferClient {
                 self.cancel(record)
             }
         }
-        // Where the disk does not answer, nobody waits for it for ever. Token 1 is an alarm of no desk.
-        if cancellingTasks { _ = self.engine.schedule(after: .seconds(5), token: 1) }
+        // Where the disk does not answer, nobody waits for it for ever.
+        if cancellingTasks { _ = self.engine.schedule(after: .seconds(5), token: SessionTimer.disk.token) }
         self.finishDraining()
     }
 

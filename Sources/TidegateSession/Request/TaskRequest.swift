@@ -120,6 +120,9 @@ public struct TaskRequest: Sendable {
 
     private var box: RequestBox
 
+    /// True where both are copies of one request, unchanged; other ones may say the same all the same.
+    func isSame(as other: TaskRequest) -> Bool { self.box === other.box }
+
     /// A request.
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about what cannot be sent.

@@ -41,12 +41,24 @@ struct TaskClocks: Sendable {
         case circuit, disk, budget, expiry
     }
 
-    struct Limits: Sendable {
-        var idle = Duration.seconds(60)
-        var attempt: Duration?
-        var active: Duration?
-        var deadline: Duration?
-        var patience: Duration?
+    /// One reference, because every task of a request has the same.
+    final class Limits: Sendable {
+        let idle: Duration
+        let attempt: Duration?
+        let active: Duration?
+        let deadline: Duration?
+        let patience: Duration?
+
+        init(
+            idle: Duration = .seconds(60), attempt: Duration? = nil, active: Duration? = nil,
+            deadline: Duration? = nil, patience: Duration? = nil
+        ) {
+            self.idle = idle
+            self.attempt = attempt
+            self.active = active
+            self.deadline = deadline
+            self.patience = patience
+        }
     }
 
     /// What decides which clocks run.

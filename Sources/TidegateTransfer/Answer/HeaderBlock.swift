@@ -1,3 +1,4 @@
+internal import Glibc
 package import TidegateModel
 
 /// Field lines as they stand on the wire, searched on demand: most heads are asked for two or three fields.
@@ -95,7 +96,7 @@ package struct HeaderBlock: Sendable {
 
     private func line(from start: Int) -> (range: Range<Int>, next: Int)? {
         guard start < self.bytes.count else { return nil }
-        let end = self.bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? self.bytes.count
+        let end = self.bytes.firstLineEnd(from: start) ?? self.bytes.count
         let hasReturn = end > start && self.bytes[end - 1] == UInt8(ascii: "\r")
         return (start..<(hasReturn ? end - 1 : end), end + 1)
     }
@@ -106,6 +107,16 @@ package struct HeaderBlock: Sendable {
         while start < end, isSpace(self.bytes[start]) { start += 1 }
         while end > start, isSpace(self.bytes[end - 1]) { end -= 1 }
         return start..<end
+    }
+}
+
+extension [UInt8] {
+    // Every answer is searched; the C library does that sixteen bytes at a time.
+    fileprivate func firstLineEnd(from start: Int) -> Int? {
+        self.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, start < bytes.count else { return nil }
+            return memchr(base + start, 0x0A, bytes.count - start).map { UnsafeRawPointer($0) - base }
+        }
     }
 }
 

@@ -191,7 +191,7 @@ extension SessionCore {
     func schedule(_ alarm: GateDesk.Alarm, at desk: GateDesk, after delay: Duration) {
         guard desk.alarms[alarm] == nil else { return }
         desk.alarms[alarm] = self.engine.schedule(
-            after: delay, token: desk.number << 3 | alarm.rawValue << 1 | 1)
+            after: delay, token: SessionTimer.desk(desk.number, alarm).token)
     }
 
     func cancelAlarm(_ alarm: GateDesk.Alarm, at desk: GateDesk) {

@@ -42,9 +42,17 @@ extension SessionCore {
     var hasSleepers: Bool { self.newest != nil || !self.asleep.isEmpty }
 
     private func begin(_ task: TransferTask) -> TaskRecord {
-        let record = TaskRecord(task, gate: self.configuration.gate, retry: self.configuration.retry)
+        let record = TaskRecord(task, self.terms(of: task.request))
         self.records[task.number] = record
         return record
+    }
+
+    // Many tasks in a row are often made of one request.
+    private func terms(of request: TaskRequest) -> TaskTerms {
+        if let latest = self.latestTerms, latest.request.isSame(as: request) { return latest.terms }
+        let terms = TaskTerms(request, gate: self.configuration.gate, retry: self.configuration.retry)
+        self.latestTerms = (request, terms)
+        return terms
     }
 
     /// Cancels every task: those that sleep, and then those under way, because a slot given back earlier would only

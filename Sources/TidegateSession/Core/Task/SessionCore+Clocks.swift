@@ -3,18 +3,44 @@ internal import TidegateTransfer
 
 /// The tasks' clocks, each task with one timer.
 extension SessionCore {
+    // Most tasks are over long before any of their clocks strikes: only who lives that long gets a timer of its own.
+    private static let sweepInterval = Duration.milliseconds(50)
+
     func rearm(_ record: TaskRecord) {
         let due = record.machine.isOver ? nil : record.clocks.nextDue
         // A timer that rings too early only looks again; one that moves with every byte would cost more.
-        if let old = record.alarmDue, let due, old <= due, record.alarm != nil { return }
-        if let alarm = record.alarm { self.engine.cancel(alarm) }
-        record.alarmDue = due
-        record.alarm = due.map { self.engine.schedule(at: $0, token: record.number << 1) }
+        if let old = record.alarm.due, let due, old <= due { return }
+        self.disarm(record)
+        guard let due else { return }
+        guard due - self.now > SessionCore.sweepInterval else { return self.arm(record, at: due) }
+        record.alarm = .noted(due: due)
+        if self.unswept.isEmpty {
+            _ = self.engine.schedule(after: SessionCore.sweepInterval, token: SessionTimer.sweep.token)
+        }
+        self.unswept.append(record.number)
+    }
+
+    /// Sets the timers of the tasks that are still there.
+    func sweep() {
+        for number in self.unswept {
+            guard let record = self.records[number], case .noted(let due) = record.alarm else { continue }
+            self.arm(record, at: due)
+        }
+        self.unswept.removeAll(keepingCapacity: self.unswept.count <= 4096)
+    }
+
+    private func arm(_ record: TaskRecord, at due: MonotonicTime) {
+        let timer = self.engine.schedule(at: due, token: SessionTimer.task(record.number).token)
+        record.alarm = .set(timer, due: due)
+    }
+
+    func disarm(_ record: TaskRecord) {
+        if case .set(let timer, _) = record.alarm { self.engine.cancel(timer) }
+        record.alarm = .off
     }
 
     func alarmRang(_ record: TaskRecord) {
-        record.alarm = nil
-        record.alarmDue = nil
+        record.alarm = .off
         self.freshenIdleClock(record)
         for clock in record.clocks.strike(at: self.now) where !record.machine.isOver {
             self.struck(clock, record)

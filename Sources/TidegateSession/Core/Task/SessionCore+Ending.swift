@@ -90,8 +90,7 @@ extension SessionCore {
     func end(_ record: TaskRecord) {
         record.clocks.follow(record.situation, at: self.now)
         record.clocks.stop()
-        if let alarm = record.alarm { self.engine.cancel(alarm) }
-        record.alarm = nil
+        self.disarm(record)
         self.giveSlotBack(record)
         self.queue.forget(record.number, record.hop.url.origin)
         self.standUp(record)
@@ -172,24 +171,23 @@ extension SessionCore {
     }
 
     func result(of record: TaskRecord, _ outcome: TaskOutcome) -> TaskResult {
-        let tally = record.tally
         let failure: TaskFailure? =
             switch outcome {
             case .success: nil
-            case .failure: tally.failure ?? .internal
+            case .failure: record.tally.failure ?? .internal
             case .cancelled: .cancelled
             }
         let isGood = outcome == .success
         let partial = record.keepsBytes || record.isStream ? max(0, record.hold.offset - record.hold.start) : 0
         return TaskResult(
             id: record.task.id, name: record.request.name, kind: record.kind, method: record.request.method,
-            url: record.request.url, outcome: outcome, status: tally.status,
-            file: isGood ? tally.movedTo : nil, bytes: isGood ? tally.delivered : partial,
-            wireBytes: tally.wireBytes, refetchedBytes: tally.refetched, attempts: record.counter.charged,
-            held: record.machine.heldTotals, duration: tally.firstResumed.map { self.now - $0 } ?? .zero,
-            phases: tally.phases, failure: failure,
-            attribution: outcome == .failure ? tally.attribution : nil,
-            explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : tally.explanation,
-            requireUnmet: outcome == .failure ? tally.requireUnmet : nil, sha256: tally.sha256)
+            url: record.request.url, outcome: outcome, status: record.tally.status,
+            file: isGood ? record.tally.movedTo : nil, bytes: isGood ? record.tally.delivered : partial,
+            wireBytes: record.tally.wireBytes, refetchedBytes: record.tally.refetched, attempts: record.counter.charged,
+            held: record.machine.heldTotals, duration: record.tally.firstResumed.map { self.now - $0 } ?? .zero,
+            phases: record.tally.phases, failure: failure,
+            attribution: outcome == .failure ? record.tally.attribution : nil,
+            explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : record.tally.explanation,
+            requireUnmet: outcome == .failure ? record.tally.requireUnmet : nil, sha256: record.tally.sha256)
     }
 }

@@ -4,8 +4,7 @@ internal import TidegateTransfer
 /// Everything the session's thread knows about one task.
 final class TaskRecord {
     let task: TransferTask
-    let gate: GatePolicy
-    let retry: RetryPolicy
+    private let terms: TaskTerms
 
     var machine = TaskMachine()
     var clocks: TaskClocks
@@ -48,8 +47,7 @@ final class TaskRecord {
     var owes: RetryPrice?
 
     var tally = Tally()
-    var alarm: TransferTimer?
-    var alarmDue: MonotonicTime?
+    var alarm = TaskAlarm.off
     /// How deep inputs are being handled; what everybody sees is written when the last one is done.
     var depth = 0
     var isPublished = false
@@ -73,17 +71,16 @@ final class TaskRecord {
         var head: ResponseHead?
     }
 
-    init(_ task: TransferTask, gate: GatePolicy, retry: RetryPolicy) {
+    init(_ task: TransferTask, _ terms: TaskTerms) {
         self.task = task
-        self.gate = task.request.gate ?? gate
-        self.retry = task.request.retry ?? retry
+        self.terms = terms
         self.hop = task.request.firstHop
         self.journal = task.journaled.map { JournalMark($0.task) }
-        self.clocks = TaskClocks(
-            limits: TaskClocks.Limits(
-                idle: task.request.idleTimeout, attempt: task.request.attemptTimeout, deadline: task.request.deadline,
-                patience: self.gate.patience))
+        self.clocks = TaskClocks(limits: terms.limits)
     }
+
+    var gate: GatePolicy { self.terms.gate }
+    var retry: RetryPolicy { self.terms.retry }
 
     var number: UInt64 { self.task.number }
     var request: TaskRequest { self.task.request }

@@ -1,0 +1,17 @@
+import Testing
+import TidegateModel
+
+@testable import TidegateSession
+
+@Suite
+struct SessionTimerTests {
+    @Test("A timer's token says what it is for", arguments: [1, 2, 3, 4, 1 << 40] as [UInt64])
+    func tokens(number: UInt64) {
+        let desks = GateDesk.Alarm.allCases.map { SessionTimer.desk(number, $0) }
+        for timer in [.task(number), .disk, .sweep] + desks {
+            #expect(SessionTimer(token: timer.token) == timer)
+            // The upper half belongs to the engine.
+            #expect(timer.token < 1 << 63)
+        }
+    }
+}
