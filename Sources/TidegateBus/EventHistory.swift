@@ -35,8 +35,7 @@ public final class EventHistory: EventSink {
             // Nobody waits nearly always, and then nothing is allocated.
             return state.readers.isEmpty ? nil : state.takeReaders()
         }
-        guard let due else { return }
-        for reader in due { reader.continuation.resume(returning: reader.events) }
+        if let due { Due.resume(due) }
     }
 
     /// The newest events that `isWanted` picks, oldest first.
@@ -129,6 +128,12 @@ public final class EventHistory: EventSink {
 private struct Due {
     let continuation: CheckedContinuation<FollowedEvents?, Never>
     let events: FollowedEvents
+
+    // A call of its own: few events have somebody wait for them, and a continuation makes all around it slow.
+    @inline(never)
+    static func resume(_ due: [Due]) {
+        for reader in due { reader.continuation.resume(returning: reader.events) }
+    }
 }
 
 extension EventHistory.State {

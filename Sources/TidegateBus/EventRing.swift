@@ -52,11 +52,15 @@ final class EventRing: Sendable {
         }
     }
 
-    // A continuation's layout is known at run time only: in the state itself it would make each access to it slow.
+    // A continuation's layout is known at run time only: in the state itself it would make each access to it slow,
+    // and so would its resuming where events are taken.
     private final class Reader: Sendable {
-        let continuation: CheckedContinuation<Event?, Never>
+        private let continuation: CheckedContinuation<Event?, Never>
 
         init(_ continuation: CheckedContinuation<Event?, Never>) { self.continuation = continuation }
+
+        @inline(never)
+        func resume(returning event: Event?) { self.continuation.resume(returning: event) }
     }
 
     init(kind: SubscriberKind, capacity: Int, isWanted: (@Sendable (Event) -> Bool)?) {
@@ -79,7 +83,7 @@ final class EventRing: Sendable {
             state.append(event)
             return nil
         }
-        reader?.continuation.resume(returning: event)
+        reader?.resume(returning: event)
     }
 
     /// The oldest event kept; waits for one, and gives nil once the subscription has ended.
@@ -112,6 +116,6 @@ final class EventRing: Sendable {
             state.isEnded = true
             return state.reader.take()
         }
-        reader?.continuation.resume(returning: nil)
+        reader?.resume(returning: nil)
     }
 }

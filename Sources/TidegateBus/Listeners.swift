@@ -13,8 +13,8 @@ final class Listeners: Sendable {
     /// Gives an event to every sink and every subscriber, in the order of their coming.
     func deliver(_ event: Event) {
         self.sinks?.deliver(event)
-        // By place: an iterator would keep the array and every ring alive while it runs.
-        for place in self.rings.indices { self.rings[place].receive(event) }
+        guard !self.rings.isEmpty else { return }
+        for ring in self.rings { ring.receive(event) }
     }
 
     func adding(_ sink: any EventSink) -> Listeners {

@@ -60,6 +60,7 @@ package final class MetricsRecorder: Sendable {
     /// The samples of the text exposition as values, in its order; exemplars are left to scrapes.
     package func samples(of inputs: ScrapeInputs) -> [MetricSample] { self.registry.samples(of: inputs) }
 
+    // Of its own: a look into a whole event copies it, and the fact alone is in registers here.
     private func record(_ fact: Event.Fact, of task: TaskID, at time: WallTime, _ moment: MonotonicTime) {
         switch fact {
         case .path(let path):
@@ -81,6 +82,7 @@ package final class MetricsRecorder: Sendable {
         }
     }
 
+    @inline(__always)
     private func record(_ change: TaskEvent.Change, of task: TaskID, kind: TaskKind, at time: WallTime) {
         switch change {
         case .created: self.tasks.created(kind)

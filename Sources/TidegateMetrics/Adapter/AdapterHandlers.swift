@@ -1,18 +1,10 @@
 internal import CoreMetrics
 
-/// Counts into a series.
-final class CounterAdapter: CounterHandler, FloatingPointCounterHandler {
-    private let counter: Counter
+// A counter is a handler itself: one between them would be one more object to go through at each step.
+extension Counter: CounterHandler, FloatingPointCounterHandler {
+    func increment(by steps: Int64) { self.add(steps) }
 
-    init(_ counter: Counter) {
-        self.counter = counter
-    }
-
-    func increment(by steps: Int64) { self.counter.add(steps) }
-
-    func increment(by steps: Double) { self.counter.add(fraction: steps) }
-
-    func reset() { self.counter.reset() }
+    func increment(by steps: Double) { self.add(fraction: steps) }
 }
 
 /// Sets a gauge.

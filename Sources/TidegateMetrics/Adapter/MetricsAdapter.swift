@@ -32,16 +32,14 @@ package final class MetricsAdapter: MetricsFactory {
 
     /// A counter under `label` with `_total`; negative steps count nothing.
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        guard let child = self.counter(label, dimensions) else { return NoHandler() }
-        return CounterAdapter(child)
+        self.counter(label, dimensions) ?? NoHandler()
     }
 
     /// A counter of fractions under `label` with `_total`.
     package func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
-        guard let child = self.counter(label, dimensions) else { return NoHandler() }
-        return CounterAdapter(child)
+        self.counter(label, dimensions) ?? NoHandler()
     }
 
     /// A gauge.

@@ -1,9 +1,21 @@
 internal import TidegateModel
 
-/// A label whose children stand in an array: finding one costs no hash, and no lock.
-protocol DenseLabel: MetricLabel {
-    /// The case's place in `allCases`.
+/// Label values whose children are all there from the start and stand in an array: finding one costs no hash, and no
+/// lock.
+protocol DenseKey: LabelKey {
+    /// Every key there is, in the order of the exposition.
+    static var allKeys: [Self] { get }
+    /// The key's place in ``allKeys``.
     var ordinal: Int { get }
+}
+
+/// A label that is a dense key by itself; its ordinal is its place in `allCases`.
+protocol DenseLabel: MetricLabel, DenseKey {}
+
+extension DenseLabel {
+    static var allKeys: [Self] { Array(Self.allCases) }
+
+    var values: [String] { [self.label] }
 }
 
 extension TaskKind: DenseLabel {
@@ -12,6 +24,16 @@ extension TaskKind: DenseLabel {
         case .data: 0
         case .download: 1
         case .upload: 2
+        }
+    }
+}
+
+extension AdmissionResult: DenseLabel {
+    var ordinal: Int {
+        switch self {
+        case .immediate: 0
+        case .delayed: 1
+        case .timeout: 2
         }
     }
 }

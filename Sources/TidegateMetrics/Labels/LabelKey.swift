@@ -35,3 +35,23 @@ struct Word: LabelKey {
 
     var values: [String] { [self.word] }
 }
+
+/// What a task did with bodies, and how it ended.
+struct CompletionKey: DenseKey {
+    let kind: TaskKind
+    let outcome: TaskOutcome
+
+    static var allKeys: [CompletionKey] {
+        TaskKind.allCases.flatMap { kind in TaskOutcome.allCases.map { CompletionKey(kind: kind, outcome: $0) } }
+    }
+
+    var ordinal: Int {
+        switch self.outcome {
+        case .success: 3 * self.kind.ordinal
+        case .failure: 3 * self.kind.ordinal + 1
+        case .cancelled: 3 * self.kind.ordinal + 2
+        }
+    }
+
+    var values: [String] { [self.kind.label, self.outcome.label] }
+}

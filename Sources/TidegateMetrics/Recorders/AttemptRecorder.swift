@@ -2,10 +2,9 @@ internal import TidegateModel
 
 /// What happens on the wire, try by try.
 struct AttemptRecorder: Sendable {
-    private let attempts: TableFamily<AttemptKey, Counter>
-    private let durations: TableFamily<AttemptClassKey, Histogram>
+    private let series: AttemptTable
     private let hosts: HostMetrics
-    private let phases: DenseFamily<PhaseDurations.Phase, Histogram>
+    private let phases: PhaseMetrics
     private let retries: RetryMetrics
     private let bodies: BodyMetrics
     private let connectionsOpened: Counter
@@ -14,9 +13,8 @@ struct AttemptRecorder: Sendable {
 
     init(_ registry: Registry, hosts: HostMetrics) {
         self.hosts = hosts
-        self.attempts = registry.adding(TableFamily(hosts.table.labelled(Catalogue.requestAttempts)))
-        self.durations = registry.adding(TableFamily(hosts.table.labelled(Catalogue.requestDuration)))
-        self.phases = registry.adding(DenseFamily(Catalogue.requestPhaseDuration))
+        self.series = AttemptTable(registry, hosts: hosts.table)
+        self.phases = PhaseMetrics(registry)
         self.retries = RetryMetrics(registry)
         hosts.register(in: registry)
         self.bodies = BodyMetrics(registry)
@@ -30,18 +28,15 @@ struct AttemptRecorder: Sendable {
     }
 
     func ended(_ summary: AttemptSummary, of task: TaskID, at time: WallTime, isSuccess: Bool) {
-        let method = RequestMethod(summary.method)
         let source = Exemplar.Source(task: task, attempt: summary.number, time: time)
-        let host = self.hosts.value(of: summary.host)
-        let codes = CodeClass(status: summary.status)
-        self.attempts[AttemptKey(method: method, status: summary.status, host: host)].add(from: source)
-        self.durations[AttemptClassKey(method: method, codes: codes, host: host)]
-            .observe(summary.duration, from: source)
-        for phase in PhaseDurations.Phase.allCases {
-            if let duration = summary.phases[phase] { self.phases[phase].observe(duration) }
-        }
-        self.connectionsOpened.add(summary.connectionsOpened)
-        if summary.connectionsOpened == 0, summary.usedTheWire { self.connectionReuses.add() }
+        let host = self.hosts.table.isOn ? self.hosts.value(of: summary.host) : nil
+        let series = self.series[
+            AttemptKey(method: RequestMethod(summary.method), status: summary.status, host: host)]
+        series.attempts.add(from: source)
+        series.durations.observe(summary.duration, from: source)
+        self.phases.observe(summary.phases)
+        let opened = summary.connectionsOpened
+        if opened > 0 { self.connectionsOpened.add(opened) } else if summary.usedTheWire { self.connectionReuses.add() }
         if isSuccess, summary.sent > 0 { self.bodies.requestSize.observe(Double(summary.sent)) }
     }
 
@@ -72,6 +67,33 @@ struct AttemptRecorder: Sendable {
         case .epochBegan: self.epochs.add()
         case .invalidated, .circuitOpened, .circuitClosed: break
         }
+    }
+}
+
+/// How long the phases took; each histogram has a name here, because an element of an array is copied for each look.
+struct PhaseMetrics: Sendable {
+    private let resolve: Histogram
+    private let connect: Histogram
+    private let tls: Histogram
+    private let processing: Histogram
+    private let transfer: Histogram
+
+    init(_ registry: Registry) {
+        let family = registry.adding(
+            DenseFamily<PhaseDurations.Phase, Histogram>(Catalogue.requestPhaseDuration))
+        self.resolve = family[.resolve]
+        self.connect = family[.connect]
+        self.tls = family[.tls]
+        self.processing = family[.processing]
+        self.transfer = family[.transfer]
+    }
+
+    func observe(_ phases: PhaseDurations) {
+        if let duration = phases.resolve { self.resolve.observe(duration) }
+        if let duration = phases.connect { self.connect.observe(duration) }
+        if let duration = phases.tls { self.tls.observe(duration) }
+        if let duration = phases.processing { self.processing.observe(duration) }
+        if let duration = phases.transfer { self.transfer.observe(duration) }
     }
 }
 

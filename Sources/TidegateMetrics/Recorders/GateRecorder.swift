@@ -3,7 +3,7 @@ internal import TidegateModel
 /// How tasks fare at the gate.
 struct GateRecorder: Sendable {
     private let waits: TableFamily<One<GateWaitResult>, Histogram>
-    private let admissions: TableFamily<One<AdmissionResult>, Counter>
+    private let admissions: DenseFamily<AdmissionResult, Counter>
 
     init(_ registry: Registry) {
         registry.collect(Catalogue.gateState) { inputs, samples in
@@ -14,19 +14,18 @@ struct GateRecorder: Sendable {
         }
         registry.collect(Catalogue.gateWaitingTasks) { $1.add(value: $0.session.gateWaiting) }
         self.waits = registry.adding(TableFamily(Catalogue.gateWait))
-        self.admissions = registry.adding(
-            TableFamily(Catalogue.gateAdmissions, from: AdmissionResult.allCases.map(One.init)))
+        self.admissions = registry.adding(DenseFamily(Catalogue.gateAdmissions))
     }
 
     func record(_ result: TaskEvent.GateResult, waited: Duration) {
         switch result {
         case .immediate:
-            self.admissions[One(.immediate)].add()
+            self.admissions[.immediate].add()
         case .delayed:
-            self.admissions[One(.delayed)].add()
+            self.admissions[.delayed].add()
             self.waits[One(.admitted)].observe(waited)
         case .timeout:
-            self.admissions[One(.timeout)].add()
+            self.admissions[.timeout].add()
             self.waits[One(.timeout)].observe(waited)
         case .cancelled:
             self.waits[One(.cancelled)].observe(waited)

@@ -7,9 +7,9 @@ struct TaskRecorder: Sendable {
     private let resumes: Counter
     private let suspends: TableFamily<One<TaskEvent.SuspendReason>, Counter>
     private let holds: DenseFamily<HoldReason, Counter>
-    private let completions: TableFamily<Two<TaskKind, TaskOutcome>, Counter>
+    private let completions: DenseFamily<CompletionKey, Counter>
     private let failures: TableFamily<Two<TaskFailure, Party>, Counter>
-    private let durations: TableFamily<Two<TaskKind, TaskOutcome>, Histogram>
+    private let durations: TableFamily<CompletionKey, Histogram>
 
     init(_ registry: Registry) {
         registry.collect(Catalogue.tasks) { inputs, samples in
@@ -26,8 +26,7 @@ struct TaskRecorder: Sendable {
         self.suspends = registry.adding(
             TableFamily(Catalogue.taskSuspends, from: TaskEvent.SuspendReason.allCases.map(One.init)))
         self.holds = registry.adding(DenseFamily(Catalogue.taskHolds))
-        let outcomes = TaskKind.allCases.flatMap { kind in TaskOutcome.allCases.map { Two(kind, $0) } }
-        self.completions = registry.adding(TableFamily(Catalogue.taskCompletions, from: outcomes))
+        self.completions = registry.adding(DenseFamily(Catalogue.taskCompletions))
         self.failures = registry.adding(TableFamily(Catalogue.taskFailures, from: TaskRecorder.likelyFailures))
         self.durations = registry.adding(TableFamily(Catalogue.taskDuration))
         registry.collect(Catalogue.stalledTasks) { inputs, samples in samples.add(value: inputs.session.stalled) }
@@ -61,10 +60,10 @@ struct TaskRecorder: Sendable {
     func released(_ reason: HoldReason, after duration: Duration) { self.heldSeconds[reason].add(duration) }
 
     func completed(_ result: TaskResult, _ source: Exemplar.Source) {
-        let key = Two(result.kind, result.outcome)
+        let key = CompletionKey(kind: result.kind, outcome: result.outcome)
         self.completions[key].add()
         self.durations[key].observe(result.duration, from: source)
-        guard result.outcome == .failure else { return }
+        guard key.outcome == .failure else { return }
         self.failures[Two(result.failure ?? .internal, result.attribution?.party ?? .unknown)].add(from: source)
     }
 }

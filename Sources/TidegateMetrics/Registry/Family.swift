@@ -13,17 +13,17 @@ protocol Family: Sendable {
     func write(to output: inout Output, from inputs: ScrapeInputs)
 }
 
-/// A metric whose label has few values that are all there from the start.
-final class DenseFamily<Label: DenseLabel, Child: MetricChild>: Family {
+/// A metric whose labels have few values that are all there from the start.
+final class DenseFamily<Key: DenseKey, Child: MetricChild>: Family {
     let definition: MetricDefinition
     private let children: [Child]
 
     init(_ definition: MetricDefinition) {
         self.definition = definition
-        self.children = Label.allCases.map { Child(definition, values: [$0.label]) }
+        self.children = Key.allKeys.map { Child(definition, values: $0.values) }
     }
 
-    subscript(label: Label) -> Child { self.children[label.ordinal] }
+    subscript(key: Key) -> Child { self.children[key.ordinal] }
 
     func write(to output: inout Output, from inputs: ScrapeInputs) {
         for child in self.children { child.write(to: &output) }

@@ -21,19 +21,20 @@ final class HistogramLayout: Sendable {
     let classic: [UInt8]
     /// The native bucket of each cell, counted from the lowest; 0 for zero.
     let native: [UInt16]
-    // The first cell of each native bucket.
+    // For each sixteenth of an octave the cell of its lower end, where the search begins.
     private let first: [UInt16]
+    // The sixteenth that `first` begins with, as the upper bits of a Double count them.
+    private let lowestPart: Int
 
     init(bounds: [Double]) {
         let bounds = Array(bounds.filter(\.isFinite).prefix(HistogramLayout.maxBounds))
         let lowest = HistogramLayout.lowestExponent(for: bounds)
         self.bounds = bounds
         self.lowestExponent = lowest
-        var (ends, classic, native, first): ([Double], [UInt8], [UInt16], [UInt16]) = ([], [], [], [])
+        var (ends, classic, native): ([Double], [UInt8], [UInt16]) = ([], [], [])
         var bucket = 0
         let count = 8 * HistogramLayout.octaves
         for index in 0...count {
-            first.append(UInt16(ends.count))
             let end = index == count ? .infinity : HistogramLayout.upperBound(of: index + 8 * lowest)
             while bucket < bounds.count, bounds[bucket] < end {
                 ends.append(bounds[bucket])
@@ -46,13 +47,16 @@ final class HistogramLayout: Sendable {
             native.append(UInt16(index))
             if bucket < bounds.count, bounds[bucket] == end { bucket += 1 }
         }
-        (self.ends, self.classic, self.native, self.first) = (ends, classic, native, first)
+        (self.ends, self.classic, self.native) = (ends, classic, native)
+        self.lowestPart = HistogramLayout.part(of: HistogramLayout.upperBound(of: 8 * lowest))
+        self.first = HistogramLayout.firstCells(ends, from: self.lowestPart)
     }
 
     /// The cell of an observation, which is a number.
     func cell(of value: Double) -> Int {
-        var cell = Int(self.first[self.nativeBucket(of: value)])
-        // Mostly no bound lies inside the native bucket, and never many do.
+        let part = value > 0 ? HistogramLayout.part(of: value) - self.lowestPart : -1
+        var cell = part < 0 ? 0 : Int(self.first[min(part, self.first.count - 1)])
+        // Mostly no end lies inside the part, and never many do.
         while value > self.ends[cell] { cell += 1 }
         return cell
     }
@@ -63,16 +67,16 @@ final class HistogramLayout: Sendable {
     /// Everything up to here is zero for native buckets.
     var zeroThreshold: Double { HistogramLayout.upperBound(of: 8 * self.lowestExponent) }
 
-    private func nativeBucket(of value: Double) -> Int {
-        guard value > 0 else { return 0 }
-        let bits = value.bitPattern
-        let exponent = Int(bits >> 52) - 1023
-        let fraction = bits & 0xF_FFFF_FFFF_FFFF
-        guard exponent >= self.lowestExponent else { return 0 }
-        guard exponent < self.lowestExponent + HistogramLayout.octaves else { return 8 * HistogramLayout.octaves }
-        var step = fraction > 0 ? 1 : 0
-        for position in 0..<7 where fraction > HistogramLayout.fractions[position] { step += 1 }
-        return 8 * (exponent - self.lowestExponent) + step
+    // The exponent and the first four bits behind the point: no logarithm, and no search.
+    private static func part(of value: Double) -> Int { Int(value.bitPattern >> 48) }
+
+    private static func firstCells(_ ends: [Double], from lowestPart: Int) -> [UInt16] {
+        var cell = 0
+        return (lowestPart...lowestPart + 16 * HistogramLayout.octaves).map { part in
+            let start = Double(bitPattern: UInt64(part) << 48)
+            while ends[cell] < start { cell += 1 }
+            return UInt16(cell)
+        }
     }
 
     // The middle of the classic bounds in the middle of the native buckets.
