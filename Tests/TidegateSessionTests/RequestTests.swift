@@ -40,6 +40,12 @@ struct RequestTests {
         #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/", method: "GET /x") }
         #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/", headers: [.init("A", "b\r\nC: d")]) }
         #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/", headers: [.init("A b", "c")]) }
+        for name in ["Content-Length", "content-length", "Transfer-Encoding"] {
+            #expect(throws: TaskError.self) {
+                try TaskRequest(
+                    url: "http://h.test/", method: "POST", headers: [.init(name, "1")], body: .data([1, 2]))
+            }
+        }
     }
 
     @Test("The kind follows from the bodies, idempotence from the method or a key")

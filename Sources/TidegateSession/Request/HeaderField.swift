@@ -14,6 +14,16 @@ public struct HeaderField: Sendable, Hashable {
     /// True where the field has this name; names do not mind case.
     func isNamed(_ name: String) -> Bool { self.name.lowercased() == name.lowercased() }
 
+    /// True where the field says how the body ends (RFC 9112 6).
+    var framesBody: Bool {
+        // By the length first: every header of every request is looked at.
+        switch self.name.utf8.count {
+        case 14: self.isNamed("Content-Length")
+        case 17: self.isNamed("Transfer-Encoding")
+        default: false
+        }
+    }
+
     /// True where `text` is a token (RFC 9110 5.6.2).
     static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(self.isTokenByte)

@@ -162,6 +162,10 @@ public struct TaskRequest: Sendable {
             guard HeaderField.isValue(field.value) else {
                 throw TaskRequest.invalid("the value of the header \(field.name) has a control character in it")
             }
+            // A length that is not the body's would make the next request of what is left of this one.
+            guard !field.framesBody else {
+                throw TaskRequest.invalid("the header \(field.name) follows from the body and cannot be given")
+            }
         }
     }
 
