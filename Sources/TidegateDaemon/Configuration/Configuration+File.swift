@@ -20,6 +20,12 @@ extension Configuration {
         problems.read(ConfigurationSchema.root, from: root, into: &configuration)
         problems.refuseOnlineWithoutChecks(configuration, root)
         guard problems.problems.isEmpty else { throw ConfigurationError(problems.problems) }
+        do {
+            // What is wrong with several values together; a reload has to find it, too.
+            _ = try configuration.monitorConfiguration(version: "")
+        } catch {
+            throw ConfigurationError(file: file, error.description)
+        }
         return configuration
     }
 }
