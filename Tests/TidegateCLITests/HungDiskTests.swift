@@ -27,6 +27,8 @@ struct HungDiskTests {
             Self.tidegate, "tasks", "submit", server.url("/x"), "--control.socket", disk.file("run/control.sock"),
         ])
         defer { submit.signal(SIGKILL) }
+        // The disk may hang for an entry of the daemon's own before anybody has asked for something.
+        #expect(await eventually(within: .seconds(60)) { Self.hasSocket(submit.id) })
         #expect(await eventually(within: .seconds(60)) { disk.isMet(.hungSync) })
         daemon.signal(SIGTERM)
         let end = await daemon.finish(within: .seconds(120))
@@ -37,6 +39,15 @@ struct HungDiskTests {
         let refused = await submit.finish(within: .seconds(60))
         #expect(refused.status == 1 && refused.output.isEmpty, "\(refused)")
         #expect(refused.errors.hasSuffix("hung up before it had answered\n"), "\(refused)")
+    }
+
+    private static func hasSocket(_ process: Int32) -> Bool {
+        let folder = "/proc/\(process)/fd"
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return numbers.contains { number in
+            let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")
+            return link?.hasPrefix("socket:") == true
+        }
     }
 
     @Test("A fetch whose disk does not answer ends at SIGINT all the same, and leaves no file at its place")

@@ -52,6 +52,7 @@ import Testing
         }
         #expect(line("created", ",\"method\":\"GET\",\"url\":\"http://a/\"") == ["T  ID  accepted: GET http://a/"])
         #expect(line("held", ",\"reason\":\"path\",\"detail\":\"no path\"") == ["T  ID  waiting(path): no path"])
+        #expect(line("held", ",\"reason\":\"backoff\"").isEmpty)
         #expect(line("gate", ",\"result\":\"open\"").isEmpty)
         #expect(line("progress", ",\"fraction\":0.41,\"expectedBytes\":2048") == ["T  ID  41 % of 2.0 KiB"])
         #expect(line("progress", ",\"fraction\":0.44,\"expectedBytes\":2048").isEmpty)

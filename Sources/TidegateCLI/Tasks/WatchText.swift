@@ -24,6 +24,8 @@ struct WatchText {
         case "task.created": return "accepted: \(event.method ?? "") \(event.url ?? "")"
         case "task.resumed": return "resumed"
         case "task.suspended": return "suspended by the \(event.reason ?? "user")"
+        // Told by the retry.
+        case "task.held" where event.reason == "backoff": return nil
         case "task.held": return "waiting(\(event.reason ?? ""))\(event.detail.map { ": \($0)" } ?? "")"
         case "task.attemptStarted": return "attempt \(event.attempt ?? 1)"
         case "task.attemptFailed": return "attempt \(event.attempt ?? 1) failed: \(event.reason ?? "")"
