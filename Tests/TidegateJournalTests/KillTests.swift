@@ -54,7 +54,8 @@ struct KillTests {
         // doubt.
         #expect(counts.sent >= 100, "\(counts)")
         #expect(counts.sent + counts.inDoubt + counts.notAccepted == 200, "\(counts)")
-        #expect((1...60).contains(counts.inDoubt), "\(counts)")
+        // How many do depends on how soon a request follows its acceptance, and on the machine.
+        #expect(counts.inDoubt >= 1, "\(counts)")
     }
 
     /// What became of the request that may not be sent twice.

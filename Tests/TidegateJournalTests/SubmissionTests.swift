@@ -115,6 +115,39 @@ struct SubmissionTests {
         await rig.stop()
     }
 
+    @Test("Of many tasks that replace each other at once the last one is left, in the session as in the journal")
+    func replaceAtOnce() async throws {
+        let folder = try Folder()
+        let rig = try JournalRig(folder)
+        let session = rig.session
+        let ids = try await withThrowingTaskGroup(of: TaskID.self, returning: Set<TaskID>.self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    let request = try TaskRequest(url: "http://127.0.0.1:1/\(number)")
+                    return try await session.submit(request, key: "k", onDuplicate: .replace, isSuspended: true).id
+                }
+            }
+            var ids: Set<TaskID> = []
+            for try await id in group { ids.insert(id) }
+            return ids
+        }
+        #expect(ids.count == 200)
+        let left = try await session.find(.unfinished).map(\.id)
+        #expect(left.count == 1)
+        let isAlone = await eventually { Self.open(ids, in: session) == Set(left) }
+        #expect(isAlone, "\(Self.open(ids, in: session).count) tasks are left")
+        await rig.stop()
+    }
+
+    private static func open(_ ids: Set<TaskID>, in session: Session) -> Set<TaskID> {
+        ids.filter { id in
+            switch session.task(id)?.state {
+            case .suspended, .waiting, .running: true
+            case .completed, nil: false
+            }
+        }
+    }
+
     @Test("A task that is appended begins when the one before it is over")
     func append() async throws {
         let folder = try Folder()

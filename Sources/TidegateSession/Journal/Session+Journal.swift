@@ -32,8 +32,18 @@ extension Session {
             suspensions: isSuspended ? 1 : 0,
             life: JournalLife(lived: .zero, wall: wall, monotonic: time.monotonic(), boot: journal.boot))
         let answer = await withCheckedContinuation { continuation in
-            journal.accept(task, onDuplicate: onDuplicate) { continuation.resume(returning: $0) }
+            // On the journal's thread, in the order in which tasks were accepted: one that is replaced, waited for or
+            // found by its key has been taken over by then, whoever is told first.
+            journal.accept(task, onDuplicate: onDuplicate) { answer in
+                continuation.resume(returning: Result { () throws(TaskError) in try self.take(answer, options) })
+            }
         }
+        return try answer.get()
+    }
+
+    private func take(
+        _ answer: Result<Acceptance, JournalError>, _ options: TaskOptions?
+    ) throws(TaskError) -> Submission {
         switch answer {
         case .failure(let error): throw TaskError(error)
         case .success(.kept(let known)): return Submission(id: known.id, isNew: false)
