@@ -17,6 +17,7 @@ public enum SubscriberKind: String, Sendable, MetricLabel {
 /// Publishing never blocks and allocates nothing of its own. Events of one thread arrive in the order published.
 public final class EventBus: Sendable {
     private let time: any TimeSource
+    private let wallClock: WallClock
     private let state = Mutex(State())
 
     private struct State {
@@ -28,17 +29,19 @@ public final class EventBus: Sendable {
     /// A bus that stamps events by `time`.
     public init(time: any TimeSource) {
         self.time = time
+        self.wallClock = WallClock(time)
     }
 
     /// Tells everybody who listens.
     public func publish(_ occurrence: consuming Occurrence) {
+        let moment = self.time.monotonic()
+        let wall = self.wallClock.time(at: moment)
         // One lock for both: it costs more than what is done under it.
         let (sequence, listeners) = self.state.withLock { state in
             state.lastSequence += 1
             return (state.lastSequence, state.listeners)
         }
-        listeners.deliver(
-            Event(sequence: sequence, time: self.time.wall(), moment: self.time.monotonic(), occurrence: occurrence))
+        listeners.deliver(Event(sequence: sequence, time: wall, moment: moment, occurrence: occurrence))
     }
 
     /// Attaches a sink for as long as the bus lives.

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import TidegateBus
 import TidegateModel
@@ -31,6 +32,20 @@ import TidegateTestKit
         #expect(event.time == time.wall())
         #expect(event.moment == time.monotonic())
         #expect(event.occurrence.topic == .session)
+    }
+
+    @Test("A wall clock that is set is noticed within a millisecond, and runs on until then")
+    func setClock() {
+        let time = TwoClocks()
+        let bus = EventBus(time: time)
+        let sink = RecordingSink()
+        bus.attach(sink)
+        for (nanoseconds, wall) in [(0, 5000), (999_999, 9000), (1_000_000, 9001), (1_002_000, 1), (2_000_000, 2)] {
+            time.set(UInt64(nanoseconds), Int64(wall))
+            bus.publish(.netlink(.overrun))
+        }
+        #expect(sink.events.map(\.time.microseconds) == [5000, 5999, 9001, 9003, 2])
+        #expect(sink.events.map(\.moment.nanoseconds) == [0, 999_999, 1_000_000, 1_002_000, 2_000_000])
     }
 
     @Test("A slow subscriber keeps the newest events, and what it lost is counted")
@@ -149,4 +164,19 @@ import TidegateTestKit
         #expect(sinks.allSatisfy { $0.events.map(\.sequence) == [1, 2] })
         #expect(bus.statistics()[.watch]?.capacity == 3 * 256)
     }
+}
+
+/// Clocks that are set one by one.
+private final class TwoClocks: TimeSource {
+    private let now = Mutex((monotonic: MonotonicTime(nanoseconds: 0), wall: WallTime(microseconds: 0)))
+
+    func set(_ nanoseconds: UInt64, _ microseconds: Int64) {
+        self.now.withLock {
+            $0 = (MonotonicTime(nanoseconds: nanoseconds), WallTime(microseconds: microseconds))
+        }
+    }
+
+    func monotonic() -> MonotonicTime { self.now.withLock { $0.monotonic } }
+
+    func wall() -> WallTime { self.now.withLock { $0.wall } }
 }

@@ -2,7 +2,7 @@
 public struct Event: Sendable {
     /// Counts the events of one bus from 1.
     public let sequence: UInt64
-    /// When it was published, on the wall clock.
+    /// When it was published, on the wall clock, which is asked once a millisecond.
     public let time: WallTime
     /// When it was published, on the monotonic clock.
     public let moment: MonotonicTime

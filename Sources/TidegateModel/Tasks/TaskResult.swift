@@ -15,11 +15,9 @@ public struct TaskResult: Sendable {
         get { self.box.parts.method }
         set { self.parts.method = newValue }
     }
+    // Beside the rest: each result is told with two forms of it.
     /// The URL asked for, as it was given.
-    public var url: String {
-        get { self.box.parts.url }
-        set { self.parts.url = newValue }
-    }
+    public var url: String
     /// How it ended.
     public var outcome: TaskOutcome {
         get { self.box.parts.outcome }
@@ -112,9 +110,10 @@ public struct TaskResult: Sendable {
         phases: PhaseDurations = .init(), failure: TaskFailure? = nil, attribution: Attribution? = nil,
         explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil
     ) {
+        self.url = url
         self.box = Box(
             Parts(
-                id: id, kind: kind, method: method, url: url, outcome: outcome, status: status, bytes: bytes,
+                id: id, kind: kind, method: method, outcome: outcome, status: status, bytes: bytes,
                 wireBytes: wireBytes, refetchedBytes: refetchedBytes, attempts: attempts, held: held,
                 duration: duration, phases: phases, name: name, file: file, failure: failure, attribution: attribution,
                 explanation: explanation, requireUnmet: requireUnmet, sha256: sha256))
@@ -124,7 +123,6 @@ public struct TaskResult: Sendable {
         var id: TaskID
         var kind: TaskKind
         var method: String
-        var url: String
         var outcome: TaskOutcome
         var status: Int?
         var bytes: Int64
