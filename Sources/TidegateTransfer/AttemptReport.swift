@@ -13,9 +13,7 @@ package enum AttemptReport: Sendable {
     /// the attempt.
     case progress(AttemptProgress)
     /// The attempt is over.
-    ///
-    /// In a box of its own: as the largest case by far it would make room for itself in all others.
-    indirect case finished(AttemptOutcome)
+    case finished(AttemptOutcome)
 }
 
 /// The connection an attempt uses.

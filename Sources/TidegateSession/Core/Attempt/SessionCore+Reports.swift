@@ -59,7 +59,16 @@ extension SessionCore {
         self.tellProgress(record)
         self.noteContinuation(record)
         self.beginWriteBack(record)
-        self.settle(record)
+        self.showProgress(record)
+    }
+
+    // Bytes only put the task's clocks off: nothing else has changed, and a timer that rings too early looks again.
+    private func showProgress(_ record: TaskRecord) {
+        let (shown, lastByte) = (record.progress, record.attempt?.progress.lastActivity)
+        record.task.board.update { board in
+            board.face.progress = shown
+            board.lastByte = lastByte
+        }
     }
 
     /// Tells how far the bodies are, with what came since the last time.
