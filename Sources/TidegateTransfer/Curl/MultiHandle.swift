@@ -137,6 +137,8 @@ enum CurlLimits {
     ///
     /// libcurl frees it after every transfer, and from 64 KiB on that makes the C library tidy its whole heap.
     static let receiveBuffer = 60 * 1024
+    /// The same for bodies that stay in memory: they are small, and so is the cost of this one.
+    static let smallReceiveBuffer = 16 * 1024
     static let sendBuffer = 64 * 1024
     /// A body larger than this many bytes waits for a go-ahead (Expect: 100-continue).
     static let expectContinue: Int64 = 1024 * 1024

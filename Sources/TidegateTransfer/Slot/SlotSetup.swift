@@ -80,7 +80,8 @@ extension Slot {
         try self.easy.set(CURLOPT_TCP_KEEPIDLE, CurlLimits.keepAliveIdle)
         try self.easy.set(CURLOPT_TCP_KEEPINTVL, CurlLimits.keepAliveInterval)
         try self.easy.set(CURLOPT_MAXAGE_CONN, CurlLimits.connectionAge)
-        try self.easy.set(CURLOPT_BUFFERSIZE, CurlLimits.receiveBuffer)
+        let buffer = request.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer
+        try self.easy.set(CURLOPT_BUFFERSIZE, buffer)
         if request.depth != .http { try self.easy.set(CURLOPT_CONNECT_ONLY, 1) }
         if request.isAlone {
             try self.easy.set(CURLOPT_FRESH_CONNECT, 1)
@@ -159,6 +160,10 @@ extension Slot {
 }
 
 extension AttemptRequest {
+    fileprivate var staysInMemory: Bool {
+        if case .memory = self.sink { true } else { false }
+    }
+
     fileprivate var isUpload: Bool { !self.body.isNone || ["POST", "PUT", "PATCH"].contains(self.method) }
 }
 
@@ -186,6 +191,7 @@ struct SlotProfile {
     private let connectTimeout: Duration
     private let allowsHTTP2: Bool
     private let acceptsCompression: Bool
+    private let staysInMemory: Bool
     private let userAgent: String?
     private let tls: TLSOptions
 
@@ -195,6 +201,7 @@ struct SlotProfile {
         self.connectTimeout = request.connectTimeout
         self.allowsHTTP2 = request.allowsHTTP2
         self.acceptsCompression = request.acceptsCompression
+        self.staysInMemory = request.staysInMemory
         self.userAgent = request.userAgent
         self.tls = request.tls
     }
@@ -203,7 +210,8 @@ struct SlotProfile {
     func fits(_ request: AttemptRequest, _ epoch: Epoch) -> Bool {
         SlotProfile.isPlain(request) && self.epoch == epoch.number && self.connectTimeout == request.connectTimeout
             && self.allowsHTTP2 == request.allowsHTTP2 && self.acceptsCompression == request.acceptsCompression
-            && self.userAgent == request.userAgent && self.tls == request.tls
+            && self.staysInMemory == request.staysInMemory && self.userAgent == request.userAgent
+            && self.tls == request.tls
     }
 
     private static func isPlain(_ request: AttemptRequest) -> Bool {
