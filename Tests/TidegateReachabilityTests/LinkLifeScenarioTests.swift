@@ -31,7 +31,7 @@ struct LinkLifeScenarioTests {
         let watcher = Watcher(world.here)
         _ = await watcher.first()
         try world.here.ip("link set v0 name wan0")
-        _ = await watcher.status { $0.global.path?.interface == "wan0" }
+        _ = await watcher.status { $0.global.path?.interface == "wan0" && !watcher.links.isEmpty }
         #expect(watcher.links.map { [$0.from?.name, $0.to?.name] } == [["v0", "wan0"]])
         #expect(watcher.changes(.family(.ipv4)).isEmpty && watcher.changes(.family(.ipv6)).isEmpty)
     }

@@ -75,11 +75,11 @@ final class Watcher: Sendable {
     deinit { self.monitor.stop() }
 
     /// The first status.
-    func first() async -> ReachabilityStatus { await self.monitor.firstStatus(within: .seconds(5)) }
+    func first() async -> ReachabilityStatus { await self.monitor.firstStatus(within: .seconds(30)) }
 
     /// Waits until the status is as wanted; the last one seen.
     func status(
-        within limit: Duration = .seconds(5), when isWanted: (ReachabilityStatus) -> Bool
+        within limit: Duration = .seconds(30), when isWanted: (ReachabilityStatus) -> Bool
     ) async -> ReachabilityStatus {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
