@@ -25,6 +25,15 @@ struct DestinationCheckTests {
         #expect(DownloadPaths(destination: "/tmp").obstacle() == "/tmp is a directory")
     }
 
+    @Test("What is no regular file cannot be sent, and is called what it is", arguments: ["/dev/zero", "/tmp", nil])
+    func special(given: String?) throws {
+        let path = given ?? self.folder.path("pipe")
+        if given == nil { #expect(mkfifo(path, 0o600) == 0) }
+        let error = #expect(throws: FileError.self) { try FileIdentity.of(path) }
+        let words = path == "/tmp" ? "open: Is a directory" : "is no regular file: Invalid argument"
+        #expect(error?.description == "\(path): \(words)")
+    }
+
     @Test("A name is refused where the files beside it could not be named")
     func longName() throws {
         let longest = String(repeating: "n", count: 236)

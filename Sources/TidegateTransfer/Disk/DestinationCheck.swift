@@ -66,7 +66,11 @@ package struct FileIdentity: Sendable, Hashable {
     package static func of(_ path: String) throws(FileError) -> FileIdentity {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileError(operation: "stat", path: path, code: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw FileError(operation: "open", path: path, code: EISDIR) }
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw FileError(operation: "open", path: path, code: EISDIR) }
+        // What a device or a pipe gives has no length, and cannot be sent once more.
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FileError(operation: "is no regular file", path: path, code: EINVAL)
+        }
         guard access(path, R_OK) == 0 else { throw FileError(operation: "open", path: path, code: errno) }
         return FileIdentity(
             size: Int64(status.st_size), inode: UInt64(status.st_ino), seconds: status.st_mtim.tv_sec,
