@@ -89,7 +89,8 @@ package struct ControlClient: Sendable {
         _ method: HTTPMethod, _ path: String, body: [UInt8]? = nil
     ) async throws(ControlFailure) -> Answer {
         var bytes: [UInt8] = []
-        let status = try await ControlExchange(socket: self.socket, patience: self.patience).run(method, path, body: body) { bytes += $0 }
+        let exchange = ControlExchange(socket: self.socket, patience: self.patience)
+        let status = try await exchange.run(method, path, body: body) { bytes += $0 }
         let answer = Answer(status: status, bytes: bytes)
         guard status < 300 else { throw answer.failure }
         return answer
