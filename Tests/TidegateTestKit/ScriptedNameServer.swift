@@ -18,8 +18,7 @@ public final class ScriptedNameServer: Sendable {
 
     /// Starts listening on a port of its own; an impostor answers from another.
     public init(isImpostor: Bool = false, stream: Stream? = nil, datagrams: @escaping Datagrams) throws {
-        let (datagram, port) = try NameServerSocket.open(SOCK_DGRAM, port: 0)
-        let listener = try stream.map { _ in try NameServerSocket.open(SOCK_STREAM, port: port).descriptor }
+        let (datagram, listener, port) = try NameServerSocket.openBoth(withStream: stream != nil)
         let answering = isImpostor ? try NameServerSocket.open(SOCK_DGRAM, port: 0).descriptor : datagram
         let count = NameServerCount()
         self.port = port
@@ -45,6 +44,20 @@ private final class NameServerCount: Sendable {
 }
 
 private enum NameServerSocket {
+    // A port that is free for datagrams may be somebody else's for streams: then another one is asked for.
+    static func openBoth(withStream: Bool, tries: Int = 20) throws -> (datagram: Int32, listener: Int32?, port: UInt16)
+    {
+        let (datagram, port) = try self.open(SOCK_DGRAM, port: 0)
+        guard withStream else { return (datagram, nil, port) }
+        do {
+            return (datagram, try self.open(SOCK_STREAM, port: port).descriptor, port)
+        } catch {
+            defer { close(datagram) }
+            guard tries > 1 else { throw error }
+            return try self.openBoth(withStream: true, tries: tries - 1)
+        }
+    }
+
     static func open(_ type: __socket_type, port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
