@@ -15,13 +15,7 @@ final class AttemptSeries: Sendable {
 final class AttemptTable: Sendable {
     private let attempts: TableFamily<AttemptKey, Counter>
     private let durations: TableFamily<AttemptClassKey, Histogram>
-    private let state = Mutex(State())
-
-    private struct State {
-        var byKey: [AttemptKey: AttemptSeries] = [:]
-        // Mostly the next attempt is like the last one: that costs no hash.
-        var latest: (key: AttemptKey, series: AttemptSeries)?
-    }
+    private let series = Mutex(RecentTable<AttemptKey, AttemptSeries>())
 
     init(_ registry: Registry, hosts: HostTable) {
         self.attempts = registry.adding(TableFamily(hosts.labelled(Catalogue.requestAttempts)))
@@ -29,20 +23,18 @@ final class AttemptTable: Sendable {
     }
 
     subscript(key: AttemptKey) -> AttemptSeries {
-        self.state.withLock { state in
-            if let latest = state.latest, latest.key == key { return latest.series }
-            let series = state.byKey[key] ?? self.makeSeries(key, &state)
-            state.latest = (key, series)
+        self.series.withLock { table in
+            if let series = table.find(key) { return series }
+            let series = self.makeSeries(key)
+            table.insert(series, for: key)
             return series
         }
     }
 
-    private func makeSeries(_ key: AttemptKey, _ state: inout State) -> AttemptSeries {
+    private func makeSeries(_ key: AttemptKey) -> AttemptSeries {
         let codes = CodeClass(status: key.status)
-        let series = AttemptSeries(
+        return AttemptSeries(
             attempts: self.attempts[key],
             durations: self.durations[AttemptClassKey(method: key.method, codes: codes, host: key.host)])
-        state.byKey[key] = series
-        return series
     }
 }

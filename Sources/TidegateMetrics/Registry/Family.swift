@@ -36,11 +36,9 @@ final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
     private let state = Mutex(State())
 
     private struct State {
-        var byKey: [Key: Child] = [:]
+        var children = RecentTable<Key, Child>()
         // The order of first use: lines keep their places from scrape to scrape.
         var inOrder: [Child] = []
-        // Mostly the next one is like the last one: that costs no hash.
-        var latest: (key: Key, child: Child)?
     }
 
     init(_ definition: MetricDefinition, from keys: [Key] = []) {
@@ -50,18 +48,12 @@ final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
 
     subscript(key: Key) -> Child {
         self.state.withLock { state in
-            if let latest = state.latest, latest.key == key { return latest.child }
-            let child = state.byKey[key] ?? self.makeChild(key, &state)
-            state.latest = (key, child)
+            if let child = state.children.find(key) { return child }
+            let child = Child(self.definition, values: key.values)
+            state.children.insert(child, for: key)
+            state.inOrder.append(child)
             return child
         }
-    }
-
-    private func makeChild(_ key: Key, _ state: inout State) -> Child {
-        let child = Child(self.definition, values: key.values)
-        state.byKey[key] = child
-        state.inOrder.append(child)
-        return child
     }
 
     func write(to output: inout Output, from inputs: ScrapeInputs) {

@@ -2,105 +2,105 @@
 public struct TaskResult: Sendable {
     /// The task.
     public var id: TaskID {
-        get { self.box.parts.id }
-        set { self.parts.id = newValue }
+        get { self.parts.value.id }
+        set { self.parts.value.id = newValue }
     }
     /// What it did with bodies.
     public var kind: TaskKind {
-        get { self.box.parts.kind }
-        set { self.parts.kind = newValue }
+        get { self.parts.value.kind }
+        set { self.parts.value.kind = newValue }
     }
     /// The request method.
     public var method: String {
-        get { self.box.parts.method }
-        set { self.parts.method = newValue }
+        get { self.parts.value.method }
+        set { self.parts.value.method = newValue }
     }
     // Beside the rest: each result is told with two forms of it.
     /// The URL asked for, as it was given.
     public var url: String
     /// How it ended.
     public var outcome: TaskOutcome {
-        get { self.box.parts.outcome }
-        set { self.parts.outcome = newValue }
+        get { self.parts.value.outcome }
+        set { self.parts.value.outcome = newValue }
     }
     /// The last response status; nil where none came.
     public var status: Int? {
-        get { self.box.parts.status }
-        set { self.parts.status = newValue }
+        get { self.parts.value.status }
+        set { self.parts.value.status = newValue }
     }
     /// Body bytes delivered.
     public var bytes: Int64 {
-        get { self.box.parts.bytes }
-        set { self.parts.bytes = newValue }
+        get { self.parts.value.bytes }
+        set { self.parts.value.bytes = newValue }
     }
     /// Body bytes before decoding, over all attempts.
     public var wireBytes: Int64 {
-        get { self.box.parts.wireBytes }
-        set { self.parts.wireBytes = newValue }
+        get { self.parts.value.wireBytes }
+        set { self.parts.value.wireBytes = newValue }
     }
     /// Bytes received again for offsets that were already held.
     public var refetchedBytes: Int64 {
-        get { self.box.parts.refetchedBytes }
-        set { self.parts.refetchedBytes = newValue }
+        get { self.parts.value.refetchedBytes }
+        set { self.parts.value.refetchedBytes = newValue }
     }
     /// How many attempts were charged against the policy; an attempt ended by a lost path is not.
     public var attempts: Int {
-        get { self.box.parts.attempts }
-        set { self.parts.attempts = newValue }
+        get { self.parts.value.attempts }
+        set { self.parts.value.attempts = newValue }
     }
     /// How long each kind of hold lasted in all.
     public var held: [HoldReason: Duration] {
-        get { self.box.parts.held }
-        set { self.parts.held = newValue }
+        get { self.parts.value.held }
+        set { self.parts.value.held = newValue }
     }
     /// From the first resume to the end.
     public var duration: Duration {
-        get { self.box.parts.duration }
-        set { self.parts.duration = newValue }
+        get { self.parts.value.duration }
+        set { self.parts.value.duration = newValue }
     }
     /// The phases of the last attempt.
     public var phases: PhaseDurations {
-        get { self.box.parts.phases }
-        set { self.parts.phases = newValue }
+        get { self.parts.value.phases }
+        set { self.parts.value.phases = newValue }
     }
     /// The name it was given in the configuration; nil for others.
     public var name: String? {
-        get { self.box.parts.name }
-        set { self.parts.name = newValue }
+        get { self.parts.value.name }
+        set { self.parts.value.name = newValue }
     }
     /// The final file of a download that succeeded.
     public var file: String? {
-        get { self.box.parts.file }
-        set { self.parts.file = newValue }
+        get { self.parts.value.file }
+        set { self.parts.value.file = newValue }
     }
     /// Why it failed; nil on success.
     public var failure: TaskFailure? {
-        get { self.box.parts.failure }
-        set { self.parts.failure = newValue }
+        get { self.parts.value.failure }
+        set { self.parts.value.failure = newValue }
     }
     /// Whose failure it was; nil on success.
     public var attribution: Attribution? {
-        get { self.box.parts.attribution }
-        set { self.parts.attribution = newValue }
+        get { self.parts.value.attribution }
+        set { self.parts.value.attribution = newValue }
     }
     /// What went wrong in one sentence, naming the resource; nil on success.
     public var explanation: String? {
-        get { self.box.parts.explanation }
-        set { self.parts.explanation = newValue }
+        get { self.parts.value.explanation }
+        set { self.parts.value.explanation = newValue }
     }
     /// The requirement that never held, where the gate gave up.
     public var requireUnmet: Requirement? {
-        get { self.box.parts.requireUnmet }
-        set { self.parts.requireUnmet = newValue }
+        get { self.parts.value.requireUnmet }
+        set { self.parts.value.requireUnmet = newValue }
     }
     /// The SHA-256 of the file in hexadecimal, where one was asked for.
     public var sha256: String? {
-        get { self.box.parts.sha256 }
-        set { self.parts.sha256 = newValue }
+        get { self.parts.value.sha256 }
+        set { self.parts.value.sha256 = newValue }
     }
 
     // Behind one reference: a result is handed on often, and read in few places.
-    private var box: Box
+    private var parts: Boxed<Parts>
 
     /// A result from its parts.
     public init(
@@ -111,7 +111,7 @@ public struct TaskResult: Sendable {
         explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil
     ) {
         self.url = url
-        self.box = Box(
+        self.parts = Boxed(
             Parts(
                 id: id, kind: kind, method: method, outcome: outcome, status: status, bytes: bytes,
                 wireBytes: wireBytes, refetchedBytes: refetchedBytes, attempts: attempts, held: held,
@@ -139,18 +139,6 @@ public struct TaskResult: Sendable {
         var explanation: String?
         var requireUnmet: Requirement?
         var sha256: String?
-    }
-
-    private final class Box: Sendable {
-        let parts: Parts
-
-        init(_ parts: Parts) { self.parts = parts }
-    }
-
-    // A change is rare, and makes the value a box of its own.
-    private var parts: Parts {
-        get { self.box.parts }
-        set { self.box = Box(newValue) }
     }
 }
 
