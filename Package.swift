@@ -2,14 +2,22 @@
 import PackageDescription
 
 // Every target: the compiler as a reviewer.
-let house: [SwiftSetting] = [
+let base: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
-// Values, walls and rooms: no unsafe expression goes unmarked, and rooms have none.
-let room: [SwiftSetting] = house + [.strictMemorySafety()]
+// Targets without C: no unsafe expression goes unmarked.
+let safe: [SwiftSetting] = base + [.strictMemorySafety()]
+
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
 let package = Package(
     name: "tidegate",
@@ -31,7 +39,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        // Ground: C seams, and values.
+        // C libraries.
         .systemLibrary(name: "CLinux"),
         .systemLibrary(
             name: "CNetlink", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]),
@@ -40,192 +48,130 @@ let package = Package(
         .systemLibrary(name: "CLdns", pkgConfig: "ldns", providers: [.apt(["libldns-dev"])]),
         .systemLibrary(name: "CSnappy", pkgConfig: "snappy", providers: [.apt(["libsnappy-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        .target(name: "TidegateModel", swiftSettings: room),
 
-        // Walls.
-        .target(name: "TidegateLoop", dependencies: ["TidegateModel", "CLinux"], swiftSettings: house),
-        .target(name: "TidegateBus", dependencies: ["TidegateModel"], swiftSettings: room),
+        // Values and the event bus; threads.
+        .target(name: "TidegateCore", swiftSettings: safe),
+        .target(name: "TidegateLoop", dependencies: ["TidegateCore", "CLinux"], swiftSettings: base),
 
-        // Plumbing.
+        // The kernel, the wire, the registry.
         .target(
-            name: "TidegateNetlink", dependencies: ["TidegateModel", "TidegateLoop", "CNetlink"],
-            swiftSettings: house),
+            name: "TidegateNetwork",
+            dependencies: ["TidegateCore", "TidegateLoop", "CNetlink", "CLdns", "CLinux"], swiftSettings: base),
         .target(
-            name: "TidegateSockets", dependencies: ["TidegateModel", "TidegateLoop", "CLinux"], swiftSettings: house),
-        .target(
-            name: "TidegateResolver", dependencies: ["TidegateModel", "TidegateLoop", "CLdns", "CLinux"],
-            swiftSettings: house),
-        .target(
-            name: "TidegateTransfer", dependencies: ["TidegateModel", "TidegateLoop", "CCurl", "CLinux"],
-            swiftSettings: house),
-        .target(
-            name: "TidegateMetrics",
-            dependencies: ["TidegateModel", .product(name: "CoreMetrics", package: "swift-metrics")],
-            swiftSettings: room),
+            name: "TidegateTransfer", dependencies: ["TidegateCore", "TidegateLoop", "CCurl", "CLinux"],
+            swiftSettings: base),
+        .target(name: "TidegateMetrics", dependencies: ["TidegateCore", coreMetrics], swiftSettings: safe),
 
-        // Rooms.
+        // What people use.
         .target(
-            name: "TidegateReachability",
-            dependencies: [
-                "TidegateModel", "TidegateBus", "TidegateNetlink", "TidegateResolver", "TidegateSockets",
-            ], swiftSettings: room),
+            name: "TidegateReachability", dependencies: ["TidegateCore", "TidegateNetwork"], swiftSettings: safe),
         .target(
             name: "TidegateSession",
             dependencies: [
-                "TidegateModel", "TidegateBus", "TidegateTransfer", .product(name: "Crypto", package: "swift-crypto"),
-            ], swiftSettings: room),
-
-        // Front door.
+                "TidegateCore", "TidegateTransfer", .product(name: "Crypto", package: "swift-crypto"),
+            ], swiftSettings: safe),
         .target(
             name: "Tidegate",
             dependencies: [
-                "TidegateModel", "TidegateBus", "TidegateLoop", "TidegateMetrics", "TidegateReachability",
-                "TidegateResolver", "TidegateSession", "TidegateTransfer",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-            ], swiftSettings: room),
+                "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateReachability",
+                "TidegateSession", "TidegateTransfer", coreMetrics,
+            ], swiftSettings: safe),
 
-        // Porch.
+        // Endpoint and storage.
         .target(
-            name: "TidegateEndpoint",
+            name: "TidegateServer",
             dependencies: [
-                "TidegateModel", "TidegateBus", "TidegateMetrics", "CCrypt", "CLinux", "CZlib",
+                "TidegateCore", "TidegateMetrics", "CCrypt", "CLinux", "CZlib",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                logging, nioCore, nioPosix,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
-            ], resources: [.embedInCode("Resources/page.html")], swiftSettings: house),
-
+            ], resources: [.embedInCode("Resources/page.html")], swiftSettings: base),
         .target(
-            name: "TidegateJournal",
+            name: "TidegateStore",
             dependencies: [
-                "TidegateModel", "TidegateLoop", "TidegateSession", .product(name: "GRDB", package: "GRDB.swift"),
-            ], swiftSettings: house),
+                "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy", "CZlib", sqlite,
+            ], swiftSettings: base),
 
-        .target(
-            name: "TidegateRemoteWrite",
-            dependencies: [
-                "TidegateModel", "TidegateBus", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy",
-                "CZlib",
-            ], swiftSettings: house),
-
-        // Roof.
-        .target(
-            name: "TidegateControl",
-            dependencies: [
-                "TidegateModel",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ], swiftSettings: house),
+        // The sidecar and the commands.
         .target(
             name: "TidegateDaemon",
             dependencies: [
-                "TidegateModel", "Tidegate", "TidegateEndpoint", "TidegateJournal", "TidegateRemoteWrite", "Yams",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "TidegateCore", "Tidegate", "TidegateServer", "TidegateStore", "Yams", logging, serviceLifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ], swiftSettings: house),
+            ], swiftSettings: base),
         .executableTarget(
             name: "TidegateCLI",
-            dependencies: [
-                "TidegateModel", "Tidegate", "TidegateControl", "TidegateDaemon",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: house),
+            dependencies: ["TidegateCore", "Tidegate", "TidegateDaemon", "TidegateServer", argumentParser],
+            swiftSettings: base),
 
         // Tests.
         .target(
-            name: "TidegateTestKit", dependencies: ["TidegateModel", "TidegateBus", "TidegateLoop", "CLinux"],
-            path: "Tests/TidegateTestKit", swiftSettings: house),
-        .testTarget(name: "TidegateModelTests", dependencies: ["TidegateModel"], swiftSettings: house),
-        .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: house),
-        .testTarget(name: "TidegateBusTests", dependencies: ["TidegateBus", "TidegateTestKit"], swiftSettings: house),
+            name: "TidegateTestKit", dependencies: ["TidegateCore", "TidegateLoop", "CLinux"],
+            path: "Tests/TidegateTestKit", swiftSettings: base),
         .testTarget(
-            name: "TidegateNetlinkTests", dependencies: ["TidegateNetlink", "TidegateTestKit"], swiftSettings: house),
+            name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit"], swiftSettings: base),
+        .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: base),
+        .testTarget(
+            name: "TidegateNetworkTests", dependencies: ["TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
         .testTarget(
             name: "TidegateReachabilityTests",
-            dependencies: [
-                "TidegateReachability", "TidegateNetlink", "TidegateResolver", "TidegateSockets", "TidegateTestKit",
-            ], swiftSettings: house),
+            dependencies: ["TidegateReachability", "TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
         .testTarget(
-            name: "TidegateSocketsTests", dependencies: ["TidegateSockets", "TidegateTestKit"], swiftSettings: house),
-        .testTarget(
-            name: "TidegateResolverTests", dependencies: ["TidegateResolver", "TidegateTestKit"], swiftSettings: house),
-        .testTarget(
-            name: "TidegateTransferTests", dependencies: ["TidegateTransfer", "TidegateTestKit"], swiftSettings: house),
+            name: "TidegateTransferTests", dependencies: ["TidegateTransfer", "TidegateTestKit"], swiftSettings: base),
         .testTarget(
             name: "TidegateSessionTests", dependencies: ["TidegateSession", "TidegateTransfer", "TidegateTestKit"],
-            swiftSettings: house),
+            swiftSettings: base),
         .testTarget(
             name: "TidegateMetricsTests",
-            dependencies: [
-                "TidegateMetrics", "TidegateBus", "TidegateModel", "TidegateTestKit",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-            ],
-            exclude: ["Golden", "Oracles/openmetrics.py"], swiftSettings: house),
+            dependencies: ["TidegateMetrics", "TidegateCore", "TidegateTestKit", coreMetrics],
+            exclude: ["Golden", "Oracles/openmetrics.py"], swiftSettings: base),
         .testTarget(
-            name: "TidegateEndpointTests",
+            name: "TidegateServerTests",
             dependencies: [
-                "TidegateEndpoint", "TidegateMetrics", "TidegateSession", "TidegateBus", "TidegateModel",
-                "TidegateTestKit",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ], swiftSettings: house),
+                "TidegateServer", "TidegateMetrics", "TidegateSession", "TidegateCore", "TidegateLoop",
+                "TidegateTestKit", logging, serviceLifecycle,
+            ], swiftSettings: base),
         .testTarget(
             name: "TidegateDaemonTests",
             dependencies: [
-                "TidegateDaemon", "Tidegate", "TidegateEndpoint", "TidegateMetrics", "TidegateModel", "TidegateTestKit",
-                .product(name: "Logging", package: "swift-log"),
-            ], swiftSettings: house),
+                "TidegateDaemon", "Tidegate", "TidegateServer", "TidegateMetrics", "TidegateCore", "TidegateTestKit",
+                logging,
+            ], swiftSettings: base),
         .testTarget(
             name: "TidegateCLITests",
             dependencies: [
-                "TidegateCLI", "TidegateControl", "TidegateDaemon", "Tidegate", "TidegateModel", "TidegateTestKit",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: house),
-        // Lives to be killed at each step that it journals.
+                "TidegateCLI", "TidegateDaemon", "TidegateServer", "Tidegate", "TidegateCore", "TidegateTestKit",
+                argumentParser,
+            ], swiftSettings: base),
+        // Programs that a test kills at each step of what they store.
         .executableTarget(
-            name: "TidegateJournalVictim",
-            dependencies: ["TidegateJournal", "TidegateSession", "TidegateBus", "TidegateLoop", "TidegateTestKit"],
-            path: "Tests/TidegateJournalVictim", swiftSettings: house),
-        .testTarget(
-            name: "TidegateJournalTests",
-            dependencies: [
-                "TidegateJournal", "TidegateJournalVictim", "TidegateSession", "TidegateTestKit",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ], swiftSettings: house),
+            name: "JournalCrashHelper",
+            dependencies: ["TidegateStore", "TidegateSession", "TidegateLoop", "TidegateTestKit"],
+            path: "Tests/JournalCrashHelper", swiftSettings: base),
         .executableTarget(
-            name: "TidegateRemoteWriteVictim",
+            name: "RemoteWriteCrashHelper",
             dependencies: [
-                "TidegateRemoteWrite", "TidegateLoop", "TidegateMetrics", "TidegateModel", "TidegateSession",
+                "TidegateStore", "TidegateLoop", "TidegateMetrics", "TidegateCore", "TidegateSession",
                 "TidegateTestKit",
-            ], path: "Tests/TidegateRemoteWriteVictim", swiftSettings: house),
+            ], path: "Tests/RemoteWriteCrashHelper", swiftSettings: base),
         .testTarget(
-            name: "TidegateRemoteWriteTests",
+            name: "TidegateStoreTests",
             dependencies: [
-                "TidegateRemoteWrite", "TidegateRemoteWriteVictim", "TidegateBus", "TidegateLoop", "TidegateMetrics",
-                "TidegateModel", "TidegateSession", "TidegateTestKit",
-            ], swiftSettings: house),
+                "TidegateStore", "JournalCrashHelper", "RemoteWriteCrashHelper", "TidegateSession", "TidegateLoop",
+                "TidegateMetrics", "TidegateCore", "TidegateTestKit", sqlite,
+            ], swiftSettings: base),
+        .testTarget(name: "TidegateTests", dependencies: ["Tidegate", "TidegateTestKit"], swiftSettings: base),
+        .testTarget(name: "HouseRulesTests", swiftSettings: base),
         .testTarget(
-            name: "TidegateControlTests",
-            dependencies: [
-                "TidegateControl", "TidegateEndpoint", "TidegateModel", "TidegateBus", "TidegateLoop",
-                "TidegateTestKit",
-            ], swiftSettings: house),
-        .testTarget(name: "TidegateTests", dependencies: ["Tidegate", "TidegateTestKit"], swiftSettings: house),
-        .testTarget(name: "HouseRulesTests", swiftSettings: house),
-        .testTarget(
-            name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: house),
+            name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: base),
         .executableTarget(
             name: "TidegateBench",
-            dependencies: [
-                "Tidegate", "TidegateJournal", "TidegateMetrics",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-            ],
-            path: "Tests/Benchmarks/TidegateBench", swiftSettings: house),
+            dependencies: ["Tidegate", "TidegateStore", "TidegateMetrics", coreMetrics],
+            path: "Tests/Benchmarks/TidegateBench", swiftSettings: base),
     ],
     swiftLanguageModes: [.v6]
 )

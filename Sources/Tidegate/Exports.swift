@@ -1,5 +1,4 @@
 // What an app imports: the nouns, the bus and the rooms, under one name.
-@_exported public import TidegateBus
-@_exported public import TidegateModel
+@_exported public import TidegateCore
 @_exported public import TidegateReachability
 @_exported public import TidegateSession

@@ -1,8 +1,7 @@
-public import TidegateBus
+public import TidegateCore
 package import TidegateMetrics
-public import TidegateModel
 public import TidegateReachability
-internal import TidegateResolver
+internal import TidegateNetwork
 public import TidegateSession
 
 /// One of each, wired together: what watches the network, what makes requests, and the bus that tells of both.

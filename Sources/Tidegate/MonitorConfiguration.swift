@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 public import TidegateReachability
 public import TidegateSession
 

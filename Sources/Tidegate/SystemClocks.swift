@@ -1,5 +1,5 @@
 internal import TidegateLoop
-public import TidegateModel
+public import TidegateCore
 
 /// The machine's clocks: CLOCK_BOOTTIME and CLOCK_REALTIME (clock_gettime(2)).
 public struct SystemClocks: TimeSource {

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Synchronization
-package import TidegateModel
+package import TidegateCore
 
 /// A thread's descriptors and timers.
 ///

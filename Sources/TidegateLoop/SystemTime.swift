@@ -1,6 +1,6 @@
 internal import CLinux
 internal import Glibc
-package import TidegateModel
+package import TidegateCore
 
 /// The machine's clocks (clock_gettime(2)).
 package struct SystemTime: TimeSource {

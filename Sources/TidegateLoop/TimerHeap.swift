@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// A timer that was scheduled; stays harmless after it fired.
 package struct TimerID: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// Moves the metrics as events say, and writes them down.
 ///

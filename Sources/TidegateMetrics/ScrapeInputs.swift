@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// What the metrics collected at scrape are read from; plain values, taken at one moment.
 package struct ScrapeInputs: Sendable {

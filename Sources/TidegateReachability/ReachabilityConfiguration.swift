@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// What a monitor watches and how it names it; an invalid one cannot be constructed.
 public struct ReachabilityConfiguration: Sendable {

@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// Says in words people understand why there is no path: `eth0 has no carrier`.
 public enum VerdictWords {

@@ -1,6 +1,5 @@
 internal import Synchronization
-public import TidegateBus
-public import TidegateModel
+public import TidegateCore
 internal import TidegateTransfer
 
 /// Makes tasks and carries them out on a thread of its own.

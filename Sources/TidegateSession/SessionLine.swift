@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// What the session's thread is asked for, and told.

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 extension SessionStatistics {
     /// How long a running task may go without a byte before it counts as stalled.

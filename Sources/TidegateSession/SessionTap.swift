@@ -1,6 +1,5 @@
 internal import Synchronization
-internal import TidegateBus
-internal import TidegateModel
+internal import TidegateCore
 
 /// Carries the events of one session's tasks to whoever subscribes to that session; costs nothing until somebody does.
 final class SessionTap: Sendable {

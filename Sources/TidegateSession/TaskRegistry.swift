@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 
 /// The handles of a session's tasks: those under way, and those that ended lately.
 final class TaskRegistry: Sendable {

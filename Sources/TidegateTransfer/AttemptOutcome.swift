@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// How an attempt ended, with all that is needed to classify and to account for it.
 package struct AttemptOutcome: Sendable {

@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// What becomes of an attempt.
 ///

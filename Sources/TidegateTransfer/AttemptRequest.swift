@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// Names one attempt on the transfer thread.
 ///

@@ -2,7 +2,7 @@ import ArgumentParser
 import Testing
 import Tidegate
 import TidegateDaemon
-import TidegateModel
+import TidegateCore
 
 @testable import TidegateCLI
 

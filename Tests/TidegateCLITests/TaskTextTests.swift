@@ -1,7 +1,7 @@
 import Testing
 
 @testable import TidegateCLI
-@testable import TidegateControl
+@testable import TidegateServer
 
 /// The daemon's tasks as people read them.
 @Suite struct TaskTextTests {

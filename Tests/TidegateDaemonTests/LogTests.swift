@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 import Testing
-import TidegateModel
+import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateDaemon

@@ -1,7 +1,7 @@
 import Testing
 import Tidegate
-import TidegateEndpoint
-import TidegateModel
+import TidegateServer
+import TidegateCore
 
 @testable import TidegateDaemon
 

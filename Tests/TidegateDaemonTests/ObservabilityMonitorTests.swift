@@ -1,6 +1,6 @@
 import Testing
 import Tidegate
-import TidegateEndpoint
+import TidegateServer
 import TidegateMetrics
 import TidegateTestKit
 

@@ -2,11 +2,11 @@ import Foundation
 import Logging
 import Testing
 import Tidegate
-import TidegateModel
+import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateDaemon
-@testable import TidegateEndpoint
+@testable import TidegateServer
 
 @Suite struct ReloadLedgerTests {
     private let bus = EventBus(time: SystemClocks())

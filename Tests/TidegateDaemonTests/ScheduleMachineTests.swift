@@ -1,6 +1,6 @@
 import Testing
 import TidegateDaemon
-import TidegateModel
+import TidegateCore
 import TidegateTestKit
 
 @Suite struct ScheduleMachineTests {

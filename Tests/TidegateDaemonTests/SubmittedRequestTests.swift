@@ -1,6 +1,6 @@
 import Testing
 import Tidegate
-import TidegateModel
+import TidegateCore
 
 @testable import TidegateDaemon
 

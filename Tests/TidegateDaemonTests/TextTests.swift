@@ -1,6 +1,6 @@
 import Testing
 import TidegateDaemon
-import TidegateModel
+import TidegateCore
 
 @Suite struct TextTests {
     @Test(

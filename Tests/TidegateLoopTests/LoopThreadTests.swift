@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 import TidegateLoop
-import TidegateModel
+import TidegateCore
 
 @Suite struct LoopThreadTests {
     @Test("Commands of one sender are carried out in order, and all of them before the thread ends")

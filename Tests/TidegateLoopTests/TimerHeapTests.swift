@@ -1,6 +1,6 @@
 import Testing
 import TidegateLoop
-import TidegateModel
+import TidegateCore
 
 @Suite struct TimerHeapTests {
     private func moment(_ nanoseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import Synchronization
-internal import TidegateBus
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTestKit
 
 @testable import TidegateMetrics

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTestKit
 
 @testable import TidegateMetrics

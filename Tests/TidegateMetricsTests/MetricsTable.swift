@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 @testable import TidegateMetrics
 

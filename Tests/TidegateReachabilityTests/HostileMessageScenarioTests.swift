@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Synchronization
 internal import Testing
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 internal import TidegateReachability
 internal import TidegateTestKit
 

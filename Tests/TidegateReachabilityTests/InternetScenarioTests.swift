@@ -1,8 +1,7 @@
 internal import Synchronization
 internal import Testing
-internal import TidegateBus
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 internal import TidegateReachability
 internal import TidegateTestKit
 

@@ -1,7 +1,6 @@
 internal import Synchronization
 internal import Testing
-internal import TidegateBus
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTestKit
 
 @testable internal import TidegateReachability

@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import Testing
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateReachability
-internal import TidegateResolver
+internal import TidegateNetwork
 internal import TidegateTestKit
 
 /// A world with a monitor in it, and a climber whose packets stay inside.

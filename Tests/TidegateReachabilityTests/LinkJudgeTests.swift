@@ -1,6 +1,6 @@
 internal import Testing
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 @testable internal import TidegateReachability
 

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import Testing
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTestKit
 
 /// Monitors as processes of their own: frozen, and side by side.

@@ -1,10 +1,8 @@
 internal import Foundation
 internal import Synchronization
 internal import Testing
-internal import TidegateBus
-internal import TidegateModel
-internal import TidegateNetlink
-internal import TidegateResolver
+internal import TidegateCore
+internal import TidegateNetwork
 internal import TidegateTestKit
 
 @testable internal import TidegateReachability

@@ -1,5 +1,5 @@
 internal import Testing
-internal import TidegateModel
+internal import TidegateCore
 
 @testable internal import TidegateReachability
 

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Synchronization
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// A gate that remembers what it heard.
 final class Gate: Sendable {

@@ -1,5 +1,5 @@
 internal import Testing
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateReachability
 
 /// Conditions in, yes or the first unsatisfied rung out.

@@ -1,8 +1,7 @@
 import Synchronization
 import Testing
-import TidegateBus
+import TidegateCore
 import TidegateLoop
-import TidegateModel
 import TidegateSession
 import TidegateTestKit
 

@@ -1,5 +1,5 @@
 import Testing
-import TidegateModel
+import TidegateCore
 import TidegateTestKit
 
 /// Whose failure it was, on real wires: this host, a gateway, and a far host behind it.

@@ -1,6 +1,6 @@
 import Glibc
 import Testing
-import TidegateModel
+import TidegateCore
 import TidegateSession
 import TidegateTestKit
 

@@ -1,6 +1,6 @@
 import Synchronization
 import Testing
-import TidegateModel
+import TidegateCore
 import TidegateSession
 import TidegateTestKit
 

@@ -1,7 +1,6 @@
 import Synchronization
 import Testing
-import TidegateBus
-import TidegateModel
+import TidegateCore
 import TidegateSession
 import TidegateTestKit
 

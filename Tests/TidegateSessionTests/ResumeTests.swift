@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import TidegateModel
+import TidegateCore
 import TidegateTestKit
 import TidegateTransfer
 

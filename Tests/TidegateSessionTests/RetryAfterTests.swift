@@ -1,5 +1,5 @@
 import Testing
-import TidegateModel
+import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateSession

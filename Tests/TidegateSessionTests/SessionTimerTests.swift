@@ -1,5 +1,5 @@
 import Testing
-import TidegateModel
+import TidegateCore
 
 @testable import TidegateSession
 

@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// One monitor's history in which everything happens that can happen, for exporters of it to be tested.
 public enum EveryEvent {

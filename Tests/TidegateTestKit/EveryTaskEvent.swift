@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 extension EveryEvent {
     /// What can happen to tasks of one kind: one that succeeds at its second try, one that fails, one that is cancelled.

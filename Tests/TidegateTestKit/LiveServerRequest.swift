@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// A request as a ``LiveServer`` received it.
 public struct LiveServerRequest: Sendable {

@@ -1,5 +1,5 @@
 internal import Synchronization
-public import TidegateModel
+public import TidegateCore
 
 /// Clocks that move only when a test says so.
 public final class ManualTime: TimeSource {

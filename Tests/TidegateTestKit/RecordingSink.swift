@@ -1,6 +1,5 @@
 internal import Synchronization
-public import TidegateBus
-public import TidegateModel
+public import TidegateCore
 
 /// Remembers every event of a bus, for tests to read back.
 public final class RecordingSink: EventSink {

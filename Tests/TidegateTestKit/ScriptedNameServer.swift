@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
-internal import TidegateModel
+internal import TidegateCore
 
 /// A name server on 127.0.0.1 that says what a test wants said, right or wrong, until it is released.
 public final class ScriptedNameServer: Sendable {

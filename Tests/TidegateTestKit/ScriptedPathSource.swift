@@ -1,5 +1,5 @@
 internal import Synchronization
-public import TidegateModel
+public import TidegateCore
 
 /// A path source that says what a test tells it to; everything is routed until then.
 public final class ScriptedPathSource: PathSource {

@@ -1,5 +1,5 @@
 internal import Synchronization
-public import TidegateModel
+public import TidegateCore
 
 /// A resolver that answers what a test tells it to, at once or when it is asked to.
 public final class ScriptedResolver: NameResolver {

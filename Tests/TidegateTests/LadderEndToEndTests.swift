@@ -1,10 +1,8 @@
 import Testing
 import Tidegate
-import TidegateBus
-import TidegateModel
-import TidegateNetlink
+import TidegateCore
+import TidegateNetwork
 import TidegateReachability
-import TidegateResolver
 import TidegateTestKit
 
 /// The whole ladder between real hosts: kernel, gateway, name server, portal, web server.

@@ -1,6 +1,6 @@
 import Testing
 import Tidegate
-import TidegateModel
+import TidegateCore
 import TidegateTestKit
 
 /// Looks at a far host between namespaces.

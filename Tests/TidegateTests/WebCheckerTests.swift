@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 import Tidegate
-import TidegateModel
+import TidegateCore
 import TidegateTestKit
 
 /// Looks at servers on this host.

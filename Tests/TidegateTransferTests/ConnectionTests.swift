@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 internal import Testing
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTestKit
 internal import TidegateTransfer
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import Testing
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTestKit
 internal import TidegateTransfer
 

@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 internal import TidegateTransfer
 
 /// Looks at web servers with the machinery that makes requests, on a connection of its own each time.

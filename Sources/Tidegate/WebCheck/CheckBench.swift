@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// The thread that looks, started when there is something to look at.

@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// Looks under way, on their thread.

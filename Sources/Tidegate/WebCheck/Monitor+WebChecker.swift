@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 extension Monitor {
     /// The checker of tcp, tls and http rungs that monitors use, for looks without a monitor.

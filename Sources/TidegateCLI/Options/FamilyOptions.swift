@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import TidegateModel
+internal import TidegateCore
 
 /// `-4` and `-6`.
 struct FamilyOptions: ParsableArguments {

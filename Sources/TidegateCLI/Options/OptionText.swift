@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
-internal import TidegateModel
+internal import TidegateCore
 
 /// Turns options' texts into values; the error names the option and quotes the text.
 enum OptionText {

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import TidegateModel
+internal import TidegateCore
 
 /// `--target`, as often as wanted.
 struct TargetOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
-internal import TidegateModel
+internal import TidegateCore
 
 /// Reads targets as people write them: an IPv6 zone may be the name of an interface.
 enum TargetText {

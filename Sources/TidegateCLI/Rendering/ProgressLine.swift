@@ -1,5 +1,5 @@
 internal import TidegateDaemon
-internal import TidegateModel
+internal import TidegateCore
 
 /// Draws one transfer's line: its name, how far it is, and its rate or what it waits for.
 struct ProgressLine: Sendable {

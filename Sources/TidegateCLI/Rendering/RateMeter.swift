@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Measures how fast a count grows, over the last few seconds.
 struct RateMeter: Sendable {

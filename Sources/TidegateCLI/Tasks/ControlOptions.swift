@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import TidegateControl
+internal import TidegateServer
 internal import TidegateDaemon
 
 /// Which daemon is meant, and how its answers are printed.

@@ -1,5 +1,5 @@
-internal import TidegateControl
-internal import TidegateModel
+internal import TidegateServer
+internal import TidegateCore
 
 /// Tasks of a daemon as people read them.
 enum TaskText {

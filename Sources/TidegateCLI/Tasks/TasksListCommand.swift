@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import TidegateControl
-internal import TidegateModel
+internal import TidegateServer
+internal import TidegateCore
 
 /// `tidegate tasks list`.
 struct TasksListCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import TidegateControl
-internal import TidegateModel
+internal import TidegateServer
+internal import TidegateCore
 
 /// What `suspend`, `resume` and `cancel` have in common.
 struct OrderOptions: ParsableArguments {

@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import Glibc
 internal import Tidegate
-internal import TidegateControl
+internal import TidegateServer
 internal import TidegateDaemon
-internal import TidegateModel
+internal import TidegateCore
 
 /// `tidegate tasks submit`.
 struct TasksSubmitCommand: AsyncParsableCommand {

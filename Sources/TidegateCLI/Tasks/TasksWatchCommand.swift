@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Synchronization
-internal import TidegateControl
+internal import TidegateServer
 
 /// `tidegate tasks watch`.
 struct TasksWatchCommand: AsyncParsableCommand {

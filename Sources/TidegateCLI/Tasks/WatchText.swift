@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import TidegateControl
+internal import TidegateServer
 internal import TidegateDaemon
 
 /// Words the stream of `tasks watch` for people.

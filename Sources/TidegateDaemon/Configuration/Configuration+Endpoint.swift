@@ -1,4 +1,4 @@
-internal import TidegateEndpoint
+internal import TidegateServer
 
 extension Configuration {
     /// What the endpoint is told besides what the command line says.

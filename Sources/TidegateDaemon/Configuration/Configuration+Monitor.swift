@@ -1,5 +1,5 @@
 internal import Tidegate
-internal import TidegateModel
+internal import TidegateCore
 
 extension Configuration {
     /// What the monitor is told; the built-in defaults where the file says nothing.

@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// What the configuration file says; nil and empty mean that the built-in default stands.
 package struct Configuration: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 extension Configuration {
     /// The `events` section: what is kept of events, and what is left out of the URLs in them.

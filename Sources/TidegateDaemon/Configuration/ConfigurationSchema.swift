@@ -1,5 +1,5 @@
 internal import Tidegate
-internal import TidegateModel
+internal import TidegateCore
 
 /// The keys of the configuration file, section by section.
 enum ConfigurationSchema {

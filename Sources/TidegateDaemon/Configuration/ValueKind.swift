@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// How a value is read from a node.
 struct ValueKind<Value: Sendable>: Sendable {

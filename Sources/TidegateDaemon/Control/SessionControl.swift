@@ -1,5 +1,5 @@
 internal import Tidegate
-internal import TidegateModel
+internal import TidegateCore
 
 /// The control socket's commands, carried out by a session with a journal.
 struct SessionControl: TaskControl {

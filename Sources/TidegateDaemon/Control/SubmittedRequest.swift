@@ -1,5 +1,5 @@
 internal import Tidegate
-internal import TidegateModel
+internal import TidegateCore
 
 extension TaskSubmission {
     /// The request that is submitted.

@@ -1,5 +1,5 @@
 internal import Logging
-internal import TidegateModel
+internal import TidegateCore
 
 extension EventRecord {
     /// What the log says about a task's event.

@@ -1,5 +1,5 @@
 internal import Logging
-internal import TidegateModel
+internal import TidegateCore
 
 /// What the log says about an event; nil for events that belong only in counters.
 struct EventRecord {

@@ -1,6 +1,6 @@
 internal import Glibc
 package import Logging
-package import TidegateModel
+package import TidegateCore
 
 /// Writes log records as lines of logfmt or JSON.
 package struct LineLogHandler: LogHandler {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// How log lines are written.
 package enum LogFormat: String, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// Decides when scheduled tasks have their turns; a task whose last run is not over loses its turn.
 ///

@@ -1,5 +1,5 @@
 internal import Tidegate
-internal import TidegateModel
+internal import TidegateCore
 
 extension ScheduledTask {
     /// The request of one turn; files named by the task are read now, so that a rotated secret is sent.

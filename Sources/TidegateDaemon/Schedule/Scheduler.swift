@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// Gives scheduled tasks their turns: the shell around ``ScheduleMachine``.
 package actor Scheduler {

@@ -1,7 +1,7 @@
 internal import Logging
 internal import Synchronization
 internal import Tidegate
-internal import TidegateModel
+internal import TidegateCore
 
 /// Carries out turns of scheduled tasks with a session.
 final class TurnRunner: Sendable {

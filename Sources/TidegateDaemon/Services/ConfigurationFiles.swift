@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// The files that a daemon is started with, and everything that is wrong with them.
 struct ConfigurationFiles: Sendable {

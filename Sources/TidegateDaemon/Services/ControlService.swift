@@ -1,6 +1,6 @@
 internal import Logging
 internal import ServiceLifecycle
-internal import TidegateEndpoint
+internal import TidegateServer
 
 /// Answers commands; a socket that cannot be had ends the daemon.
 struct ControlService: Service {

@@ -1,9 +1,9 @@
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
-internal import TidegateEndpoint
-internal import TidegateJournal
-internal import TidegateModel
+internal import TidegateServer
+internal import TidegateStore
+internal import TidegateCore
 internal import UnixSignals
 
 /// The sidecar: a monitor, its endpoint, its scheduled tasks and its log, until a signal ends them.

@@ -1,4 +1,4 @@
-internal import TidegateEndpoint
+internal import TidegateServer
 
 /// What the command line tells the daemon.
 package struct DaemonSettings: Sendable {

@@ -1,6 +1,6 @@
 internal import Logging
 internal import ServiceLifecycle
-internal import TidegateEndpoint
+internal import TidegateServer
 
 /// Runs the endpoint; an address that cannot be bound ends the daemon.
 struct EndpointService: Service {

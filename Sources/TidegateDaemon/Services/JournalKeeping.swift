@@ -1,6 +1,6 @@
 internal import Tidegate
-internal import TidegateJournal
-internal import TidegateModel
+internal import TidegateStore
+internal import TidegateCore
 
 /// Opens the journal of a daemon.
 struct JournalKeeping: Sendable {

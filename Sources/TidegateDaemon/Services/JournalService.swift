@@ -1,7 +1,7 @@
 internal import ServiceLifecycle
 internal import Tidegate
-internal import TidegateJournal
-internal import TidegateModel
+internal import TidegateStore
+internal import TidegateCore
 
 /// Keeps the journal for as long as anything may be written into it, and writes changes of verdicts down.
 struct JournalService: Service {

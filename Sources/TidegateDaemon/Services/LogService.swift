@@ -1,7 +1,7 @@
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
-internal import TidegateModel
+internal import TidegateCore
 
 /// Writes the bus's events to the log.
 struct LogService: Service {

@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import Tidegate
-internal import TidegateModel
+internal import TidegateCore
 
 /// Knows which of the daemon's files are bad, and tells the bus what became of each.
 final class ReloadLedger: Sendable {

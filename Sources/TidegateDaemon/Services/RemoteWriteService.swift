@@ -1,9 +1,9 @@
 internal import Glibc
 internal import ServiceLifecycle
 internal import Tidegate
-internal import TidegateEndpoint
-internal import TidegateModel
-internal import TidegateRemoteWrite
+internal import TidegateServer
+internal import TidegateCore
+internal import TidegateStore
 
 /// Sends samples to a receiver for as long as the daemon runs; what is left waits on the disk for the next start.
 struct RemoteWriteService: Service {

@@ -1,6 +1,6 @@
 internal import ServiceLifecycle
 internal import Tidegate
-internal import TidegateModel
+internal import TidegateCore
 
 /// Tells the bus that the daemon is stopping, before anything has stopped.
 struct StopService: Service {

@@ -1,6 +1,6 @@
 internal import Logging
-internal import TidegateEndpoint
-internal import TidegateModel
+internal import TidegateServer
+internal import TidegateCore
 
 /// The web configuration file of a daemon, which is read again whenever it changes.
 struct WebService: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// A length of time as people write it: `500ms`, `10s`, `1m30s`, `2h`, `7d`, `inf`, or a bare `0`.
 package struct DurationText: Sendable, Hashable {

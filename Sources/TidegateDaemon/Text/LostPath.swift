@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 extension TaskFailure {
     /// True where a path that was lost may have been the cause; others are not anybody's way but the answer, a file or

@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// What a gate asks for, as people write it on the command line and in the file.
 package enum RequirementText {

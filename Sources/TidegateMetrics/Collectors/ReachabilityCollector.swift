@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What the monitor knows at the moment of a scrape.
 enum ReachabilityCollector {

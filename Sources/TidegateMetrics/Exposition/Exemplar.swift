@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Which task an observation was about: the way from a figure to the one request behind it.
 struct Exemplar: Sendable, Hashable {

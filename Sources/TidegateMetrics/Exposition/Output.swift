@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// The exposition while it is being written, in any format.
 struct Output {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Label values whose children are all there from the start and stand in an array: finding one costs no hash, and no
 /// lock.

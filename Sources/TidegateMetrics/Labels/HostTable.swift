@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 
 /// Gives hosts their label values: a host that gets one keeps it, and what is kept is bounded whatever is asked.
 final class HostTable: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// The label values of one child, in the order of its family's label names.
 protocol LabelKey: Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// The `method` label: what is not a method of RFC 9110 or PATCH is `_OTHER`.
 ///

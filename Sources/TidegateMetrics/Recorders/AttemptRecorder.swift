@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What happens on the wire, try by try.
 struct AttemptRecorder: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What the bus carries, and what its subscribers lose.
 struct BusRecorder: Sendable {

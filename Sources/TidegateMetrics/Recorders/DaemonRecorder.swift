@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What the daemon does besides.
 struct DaemonRecorder: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// How tasks fare at the gate.
 struct GateRecorder: Sendable {

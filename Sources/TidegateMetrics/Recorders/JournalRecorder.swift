@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// How the journal of accepted tasks fares.
 struct JournalRecorder: Sendable {

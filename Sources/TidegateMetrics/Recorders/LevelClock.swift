@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Adds up how long each level lasted, the present one included.
 struct LevelClock {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What is heard from the kernel, and missed.
 struct NetlinkRecorder: Sendable {

@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 
 /// How the verdicts move.
 struct ReachabilityRecorder: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// How sending samples to a receiver fares.
 struct RemoteWriteRecorder: Sendable {

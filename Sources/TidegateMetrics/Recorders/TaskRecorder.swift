@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What becomes of tasks.
 struct TaskRecorder: Sendable {

@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 
 /// One series, or the series set of one histogram.
 protocol MetricChild: AnyObject, Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// A histogram's counts at one moment.
 struct HistogramReading {

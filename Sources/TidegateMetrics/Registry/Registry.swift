@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 
 /// The families in the order of the exposition; who makes a family keeps it and its children.
 final class Registry: Sendable {

@@ -1,6 +1,6 @@
 internal import Synchronization
-public import TidegateModel
-internal import TidegateSockets
+public import TidegateCore
+internal import TidegateNetwork
 
 /// Checks that a port accepts connections: it connects, and hangs up at once.
 public final class ConnectCheck: Sendable {

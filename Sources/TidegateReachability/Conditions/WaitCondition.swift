@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// Something to wait for, as `tidegate wait --for` takes it.
 public enum WaitCondition: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// Whether a condition holds and, if not, what is missing.
 public enum WaitOutcome: Sendable, Hashable {

@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// Judges whether addresses can be the source of traffic to other hosts.
 enum AddressJudge {

@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// On whose behalf lookups are made: rules may lead each mark and each user another way.
 struct Asker: Hashable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What one lookup comes to.
 enum Judgement: Hashable {

@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// Guesses whether traffic over links costs money.
 struct MeteredJudge {

@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// Links and addresses, judged: what lookups are held against.
 struct Surroundings {

@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// Reduces lookups to verdicts: values in, values out.
 struct VerdictReducer {

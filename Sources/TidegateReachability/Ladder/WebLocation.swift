@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Where something is on the web: the parts of an http or https URL that a rung needs (RFC 3986).
 struct WebLocation: Sendable, Hashable {

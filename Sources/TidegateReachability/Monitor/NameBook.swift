@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What the names of targets resolve to, who needs them, and when to ask again.
 struct NameBook {

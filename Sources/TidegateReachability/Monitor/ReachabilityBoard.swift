@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 
 /// What the netlink thread has written up for everybody else to read.
 final class ReachabilityBoard: Sendable {

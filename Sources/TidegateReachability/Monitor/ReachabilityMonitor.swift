@@ -1,8 +1,6 @@
 internal import Synchronization
-public import TidegateBus
-public import TidegateModel
-package import TidegateNetlink
-package import TidegateResolver
+public import TidegateCore
+package import TidegateNetwork
 
 /// Watches links, addresses, routes and rules of this network namespace, and says where packets would go.
 ///

@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// What the kernel says at one moment about some addresses, for whoever explains.
 struct Survey: Sendable {

@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// The targets in force, what their names resolve to, and which questions they ask of the kernel.
 struct TargetBook {

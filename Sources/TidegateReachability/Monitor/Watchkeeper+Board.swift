@@ -1,6 +1,5 @@
-internal import TidegateBus
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 // What is written up for other threads, and told about links.
 extension Watchkeeper {

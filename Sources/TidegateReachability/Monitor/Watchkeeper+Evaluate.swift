@@ -1,6 +1,5 @@
-internal import TidegateBus
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 // How a look is taken: tables, lookups, verdicts, gates, people; in this order.
 extension Watchkeeper {

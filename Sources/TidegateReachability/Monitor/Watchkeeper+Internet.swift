@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 // How the internet beyond the routes raises verdicts; only where checks are configured.
 extension Watchkeeper {

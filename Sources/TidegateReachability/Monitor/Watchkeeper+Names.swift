@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 // How long names are good for, and what happens when other servers tell.
 extension Watchkeeper {

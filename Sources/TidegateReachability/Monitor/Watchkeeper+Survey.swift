@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 // What the netlink thread answers to whoever climbs the ladder.
 extension Watchkeeper {

@@ -1,6 +1,5 @@
-internal import TidegateBus
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 // What is done for targets and their names.
 extension Watchkeeper {

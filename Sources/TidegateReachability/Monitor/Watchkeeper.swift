@@ -1,6 +1,5 @@
-internal import TidegateBus
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// What a watchkeeper is given for its whole life.
 struct WatchkeeperParts: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Decides when to look again after news: the first at once, a burst together, a loss never later.
 struct EvaluationPacer {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Counts carrier losses; a link that lost it three times in half a minute has to prove itself.
 struct FlapCounter {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Settles one scope's verdicts: what is lost is told at once, what is gained once it is stable.
 struct HoldMachine {

@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 
 /// The one source of chance of a session.
 final class Dice: Sendable {

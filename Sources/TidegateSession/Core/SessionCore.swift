@@ -1,5 +1,4 @@
-internal import TidegateBus
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// The session on its thread: every task, every desk, the queue and the budgets.

@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// What somebody wants to hear of tasks, each as a closure; nobody's closure replaces another one's.
 ///

@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 internal import TidegateTransfer
 
 /// The head of a task's answer: its status and fields.

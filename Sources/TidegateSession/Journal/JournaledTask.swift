@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// An accepted task as the journal has it: what was asked for, and how far it has come.
 public struct JournaledTask: Sendable, Hashable {

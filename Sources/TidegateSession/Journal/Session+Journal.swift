@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// Tasks that survive their process, in sessions that have a journal.
 extension Session {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// Accepted tasks: nothing that must not be forgotten happens before the journal has it.

@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 internal import TidegateTransfer
 
 extension TaskDescription {

@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// Keeps what a session must not forget when its process dies or its machine loses power.
 ///

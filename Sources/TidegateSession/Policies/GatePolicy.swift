@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// What an attempt waits for, and how long.
 public struct GatePolicy: Sendable, Hashable {

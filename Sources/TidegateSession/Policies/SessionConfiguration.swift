@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// Everything a session is told once.
 public struct SessionConfiguration: Sendable, Hashable {

@@ -1,5 +1,5 @@
 internal import Synchronization
-public import TidegateModel
+public import TidegateCore
 
 /// The header fields that every new task of a session gets where its request has none of that name.
 ///

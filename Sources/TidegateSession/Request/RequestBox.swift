@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Everything about a request, and what follows from it: written once and read by all who have the request.
 ///

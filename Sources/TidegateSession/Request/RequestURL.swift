@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// An http or https URL in the parts that a request needs (RFC 3986).
 ///

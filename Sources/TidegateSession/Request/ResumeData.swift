@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 internal import TidegateTransfer
 
 /// What a cancelled or failed download leaves: enough to go on where it ended, in this process or another one.

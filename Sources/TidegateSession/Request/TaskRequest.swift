@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// One request with everything that a task needs to know about it.
 public struct TaskRequest: Sendable {

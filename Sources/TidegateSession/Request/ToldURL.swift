@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 extension TaskRequest {
     /// The URL as others are told of it: the one place where it loses what must not be shown.

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Who may use a connection: so many per origin and in all; the others wait, by priority and then in order.
 struct AdmissionQueue: Sendable {

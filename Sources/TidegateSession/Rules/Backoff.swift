@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// How long to wait before trying again.
 enum Backoff {

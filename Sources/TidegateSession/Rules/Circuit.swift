@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Whether an origin is asked: not for a while after too many failures in a row, and then by one task first.
 struct Circuit: Sendable {

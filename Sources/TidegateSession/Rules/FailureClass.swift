@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What kind of failure an attempt's was, as far as trying again goes.
 enum FailureClass: Sendable, Hashable, CaseIterable {

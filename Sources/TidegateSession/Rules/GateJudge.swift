@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Whether a gate is open, and in words why not.
 enum GateJudge {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Who could be reached on which path lately: the evidence that others give about a failure.
 ///

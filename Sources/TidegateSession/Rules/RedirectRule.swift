@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Where a redirect leads, and with what (RFC 9110 15.4).
 enum RedirectRule {

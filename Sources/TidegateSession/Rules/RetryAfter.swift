@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What a server says about when to come again (RFC 9110 10.2.3).
 enum RetryAfter: Sendable, Hashable {

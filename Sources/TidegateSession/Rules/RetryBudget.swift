@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// The tokens that one origin's retries are paid with.
 struct RetryBudget: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// A task's tries so far, and what the next failure leads to.
 struct RetryCounter: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Whether a failed attempt may be tried again at all, and what that costs.
 ///

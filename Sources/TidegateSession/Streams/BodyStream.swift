@@ -1,5 +1,5 @@
 internal import Synchronization
-public import TidegateModel
+public import TidegateCore
 internal import TidegateTransfer
 
 /// A response's body as it comes, read by one reader: `for try await chunk in stream`.

@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// What may change of a task as lists show it; the rest follows from its request.

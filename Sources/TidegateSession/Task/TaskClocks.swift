@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Time that runs only now and then.
 struct Stopwatch: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// Who hears that a task is over, and where.
 ///

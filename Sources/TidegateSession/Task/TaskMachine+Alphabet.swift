@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What a machine can be in, what it is told, and what it answers.
 extension TaskMachine {

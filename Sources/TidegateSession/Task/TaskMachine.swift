@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What a task is doing, and what follows from what happens to it: the suspend count, the holds and the phase.
 ///

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// How far one body of a task has come, bound to the task both ways.
 ///

@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import TidegateModel
+internal import TidegateCore
 
 /// What only few tasks were given beside their request.
 final class TaskTraits: Sendable {

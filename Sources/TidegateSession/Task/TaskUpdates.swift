@@ -1,5 +1,5 @@
 internal import Synchronization
-public import TidegateModel
+public import TidegateCore
 
 /// A task's state and progress as they change, read by one reader; ends after the entry that says completed.
 ///

@@ -1,5 +1,4 @@
-public import TidegateBus
-public import TidegateModel
+public import TidegateCore
 
 /// A task as its user holds it.
 ///

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// The response head being received.
 struct HeadRecord {

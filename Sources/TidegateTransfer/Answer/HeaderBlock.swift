@@ -1,5 +1,5 @@
 internal import Glibc
-package import TidegateModel
+package import TidegateCore
 
 /// Field lines as they stand on the wire, searched on demand: most heads are asked for two or three fields.
 package struct HeaderBlock: Sendable {

@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// What an answer's body is, in the light of what was asked for and of what is held.
 package enum RangeAnswer: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 /// The head of a final answer: kept as it came and read only when somebody asks.
 package struct ResponseHead: Sendable {

@@ -1,5 +1,5 @@
 internal import CCurl
-internal import TidegateModel
+internal import TidegateCore
 
 /// Reads what libcurl keeps about a server's certificate (CURLINFO_CERTINFO).
 enum CertificateReader {

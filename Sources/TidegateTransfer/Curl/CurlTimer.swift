@@ -1,5 +1,5 @@
 internal import TidegateLoop
-internal import TidegateModel
+internal import TidegateCore
 
 /// The one timer of the loop's that serves libcurl; moved only when it would fire too late.
 ///

@@ -1,5 +1,5 @@
 internal import Glibc
-package import TidegateModel
+package import TidegateCore
 
 /// How a try to connect ended that did not become a connection.
 package struct DialEnd: Sendable, Hashable {

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import CLinux
 internal import Glibc
-internal import TidegateModel
+internal import TidegateCore
 
 /// One epoch's sockets that are on their way to a connection, and what is known of each.
 ///

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import TidegateModel
+internal import TidegateCore
 
 /// The port on our side of a socket.
 enum LocalPort {

@@ -1,5 +1,5 @@
 internal import Glibc
-package import TidegateModel
+package import TidegateCore
 
 /// A system call on a file failed.
 package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {

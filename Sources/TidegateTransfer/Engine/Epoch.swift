@@ -1,5 +1,5 @@
 internal import CCurl
-internal import TidegateModel
+internal import TidegateCore
 
 /// One network epoch's connections and addresses.
 final class Epoch {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// The host and the port of a URL.
 struct Origin: Hashable {

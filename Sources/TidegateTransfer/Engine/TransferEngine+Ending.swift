@@ -1,4 +1,4 @@
-package import TidegateModel
+package import TidegateCore
 
 extension TransferEngine {
     /// Ends an attempt where it is: it will be reported as finished, with what has come so far.

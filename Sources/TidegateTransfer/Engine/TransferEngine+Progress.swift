@@ -1,5 +1,5 @@
 internal import TidegateLoop
-internal import TidegateModel
+internal import TidegateCore
 
 // Progress is told when bytes move, and no more than ten times a second. What could not be told for that reason is told
 // when it may be, so that nobody else needs a timer to see the end of a burst.

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Glibc
 internal import TidegateLoop
-internal import TidegateModel
+internal import TidegateCore
 
 // The loop's side: libcurl is told what is ready, and afterwards the client is told what came of it.
 extension TransferEngine {

@@ -1,6 +1,6 @@
 internal import CCurl
 package import TidegateLoop
-package import TidegateModel
+package import TidegateCore
 
 /// Runs attempts over libcurl.
 ///

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import TidegateModel
+internal import TidegateCore
 
 /// Where a body goes, and how much of it went there.
 struct SinkRecord {

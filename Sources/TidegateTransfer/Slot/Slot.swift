@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Glibc
 internal import TidegateLoop
-internal import TidegateModel
+internal import TidegateCore
 
 /// A place for one running attempt: libcurl's handle and what its callbacks append to.
 ///

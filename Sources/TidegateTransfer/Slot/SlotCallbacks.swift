@@ -2,7 +2,7 @@ internal import CCurl
 internal import CLinux
 internal import Glibc
 internal import TidegateLoop
-internal import TidegateModel
+internal import TidegateCore
 
 // Everything here is called by libcurl while the engine is inside one of its functions: it appends to the slot, and
 // nothing else. The slot is unretained; the engine's table keeps it alive for longer than libcurl knows of it.

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Glibc
 internal import TidegateLoop
-internal import TidegateModel
+internal import TidegateCore
 
 extension Slot {
     /// The counters now.

@@ -1,5 +1,5 @@
 internal import CCurl
-internal import TidegateModel
+internal import TidegateCore
 
 extension Slot {
     /// Brings libcurl's pause in line with ours; may deliver bytes to the sink at once.

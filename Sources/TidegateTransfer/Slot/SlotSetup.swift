@@ -1,6 +1,6 @@
 internal import CCurl
 internal import Glibc
-internal import TidegateModel
+internal import TidegateCore
 
 extension Slot {
     /// Tells libcurl about an attempt: everything, or only what differs from the last one in this slot.

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import TidegateModel
+internal import TidegateCore
 
 /// The request body while it is sent.
 struct UploadRecord {

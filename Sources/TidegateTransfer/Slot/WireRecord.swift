@@ -1,5 +1,5 @@
 internal import Glibc
-internal import TidegateModel
+internal import TidegateCore
 
 /// The connection an attempt got, as libcurl's prerequest callback gives it.
 struct WireRecord {

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 import Tidegate
-import TidegateJournal
+import TidegateStore
 
 /// How fast accepted tasks become durable: one after the other, and many at a time.
 struct JournalCommits {

@@ -4,7 +4,7 @@ import Testing
 import TidegateTestKit
 
 @testable import TidegateDaemon
-@testable import TidegateEndpoint
+@testable import TidegateServer
 
 /// Files that somebody's editor, disk or ill will has spoiled.
 @Suite(.enabled(if: TestAuthority.isAvailable, "openssl is not installed")) struct FuzzedWebFileTests {

@@ -5,7 +5,7 @@ import Tidegate
 import TidegateTestKit
 
 @testable import TidegateDaemon
-@testable import TidegateEndpoint
+@testable import TidegateServer
 
 @Suite(.enabled(if: TestAuthority.isAvailable, "openssl is not installed")) struct WebFileSourceTests {
     private static let ann = "basic_auth_users: {ann: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}\n"

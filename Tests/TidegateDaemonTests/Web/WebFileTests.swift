@@ -3,7 +3,7 @@ import Testing
 import TidegateTestKit
 
 @testable import TidegateDaemon
-@testable import TidegateEndpoint
+@testable import TidegateServer
 
 @Suite(.enabled(if: TestAuthority.isAvailable, "openssl is not installed")) struct WebFileTests {
     private static let hash = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"

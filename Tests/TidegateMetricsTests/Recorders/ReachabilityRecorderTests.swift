@@ -1,6 +1,5 @@
 import Testing
-import TidegateBus
-import TidegateModel
+import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateMetrics

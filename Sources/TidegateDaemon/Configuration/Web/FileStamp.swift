@@ -1,5 +1,5 @@
 internal import Glibc
-internal import TidegateModel
+internal import TidegateCore
 
 /// What tells that a file is not the one any more that was read (stat(2)).
 struct FileStamp: Sendable, Hashable {

@@ -1,4 +1,4 @@
-internal import TidegateEndpoint
+internal import TidegateServer
 
 /// Puts together what TLS is served with, from the file itself and from those that it names.
 struct PEMPieces {

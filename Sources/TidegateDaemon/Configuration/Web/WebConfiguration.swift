@@ -1,4 +1,4 @@
-internal import TidegateEndpoint
+internal import TidegateServer
 
 /// What the file of `--web.config.file` says; nil and empty mean that the built-in default stands.
 struct WebConfiguration: Sendable, Hashable {

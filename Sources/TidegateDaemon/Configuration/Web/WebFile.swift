@@ -1,5 +1,5 @@
-internal import TidegateEndpoint
-internal import TidegateModel
+internal import TidegateServer
+internal import TidegateCore
 
 /// One look at a web configuration file and at the files that it names.
 struct WebFile: Sendable {

@@ -1,6 +1,6 @@
 internal import Synchronization
-internal import TidegateEndpoint
-internal import TidegateModel
+internal import TidegateServer
+internal import TidegateCore
 
 /// Follows a web configuration file while it is served: what is good counts from the next request on.
 final class WebFileSource: AccessSource {

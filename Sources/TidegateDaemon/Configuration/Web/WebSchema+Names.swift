@@ -1,4 +1,4 @@
-internal import TidegateEndpoint
+internal import TidegateServer
 
 extension Field {
     /// A key with header fields of answers, each under its name.

@@ -1,4 +1,4 @@
-internal import TidegateEndpoint
+internal import TidegateServer
 
 /// The keys of the web configuration file, which all exporters of Prometheus share.
 enum WebSchema {

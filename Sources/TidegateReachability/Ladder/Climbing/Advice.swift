@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What to do about a failed rung: one plain sentence for every reason.
 enum Advice {

@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateResolver
+internal import TidegateCore
+internal import TidegateNetwork
 
 // What a climb finds out about names and those who resolve them.
 extension Climb {

@@ -1,7 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
-internal import TidegateResolver
-internal import TidegateSockets
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// One climb: it collects what there is to find out before its deadline, and judges nothing.
 struct Climb: Sendable {

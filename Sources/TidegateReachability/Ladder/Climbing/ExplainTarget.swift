@@ -1,4 +1,4 @@
-public import TidegateModel
+public import TidegateCore
 
 /// What an explanation is about: a host, a port of it, or a URL.
 public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {

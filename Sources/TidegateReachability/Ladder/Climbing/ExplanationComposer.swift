@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateResolver
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// Composes an explanation from what a climb found out; asks nobody, and forgets nothing.
 enum ExplanationComposer {

@@ -1,6 +1,5 @@
-public import TidegateModel
-internal import TidegateNetlink
-internal import TidegateResolver
+public import TidegateCore
+internal import TidegateNetwork
 
 /// Climbs the ladder on demand: to explain a target, or to test one rung.
 ///

@@ -1,7 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
-internal import TidegateResolver
-internal import TidegateSockets
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// All that a climb found out: what an explanation is composed from, without asking anybody else.
 struct LadderFindings: Sendable {

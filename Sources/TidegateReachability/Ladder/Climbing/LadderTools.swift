@@ -1,7 +1,6 @@
 internal import Synchronization
-package import TidegateModel
-package import TidegateResolver
-internal import TidegateSockets
+package import TidegateCore
+package import TidegateNetwork
 
 /// What a climb asks the network with; a test puts it into its namespace.
 package struct LadderTools: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Says whose failure a rung's is.
 enum PartyJudge {

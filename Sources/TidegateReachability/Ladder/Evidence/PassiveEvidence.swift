@@ -1,6 +1,5 @@
 internal import Synchronization
-internal import TidegateBus
-internal import TidegateModel
+internal import TidegateCore
 
 /// What requests that succeeded lately say about the ways they took.
 ///

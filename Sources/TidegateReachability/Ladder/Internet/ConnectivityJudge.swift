@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What one check URL's answer says.
 struct InternetObservation: Sendable, Hashable {

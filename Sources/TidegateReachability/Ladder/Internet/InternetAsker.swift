@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Asks the check URLs over one family, all at once.
 struct InternetAsker: Sendable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Whether, how and how often the internet beyond the first router is looked for.
 public struct InternetCheckPolicy: Sendable, Hashable {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Decides when the internet is looked for, and what the answers come to, for each family by itself.
 ///

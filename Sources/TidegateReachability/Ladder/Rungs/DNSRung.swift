@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateResolver
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// Judges names and those who resolve them.
 enum DNSRung {

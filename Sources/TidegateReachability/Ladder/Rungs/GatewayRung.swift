@@ -1,6 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
-internal import TidegateSockets
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// Judges whether the gateway, or a target on the link itself, is found there.
 enum GatewayRung {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// Judges the internet as a whole, over one family.
 enum InternetRung {

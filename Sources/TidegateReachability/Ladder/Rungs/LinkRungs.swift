@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// The rungs that links and addresses make: interface, carrier, address.
 enum LinkRungs {

@@ -1,5 +1,5 @@
-internal import TidegateModel
-internal import TidegateNetlink
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// Judges the way that the kernel would send a packet, and says what else competed for it.
 enum RouteRung {

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// The rungs that a web server makes: tcp, tls, http.
 enum WebRungs {

@@ -1,5 +1,4 @@
-internal import TidegateBus
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// Hooks: asked on threads of their own, while their transfer stands still.

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// What is known about a failed attempt: for the retry, for people, for attribution.

@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// From the gate to the wire: files, names, the request itself.

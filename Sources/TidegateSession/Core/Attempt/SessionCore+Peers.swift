@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// What attempts tell about the paths they share.

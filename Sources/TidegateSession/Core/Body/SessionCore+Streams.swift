@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// Bodies that come from streams and go to readers, and what is summed up on their way.

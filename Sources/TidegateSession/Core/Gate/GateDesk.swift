@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// Who asks for one target: its watch, its addresses, and the tasks that wait for either.

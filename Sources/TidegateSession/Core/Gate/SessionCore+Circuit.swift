@@ -1,5 +1,4 @@
-internal import TidegateBus
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// Origins that fail are left alone for a while, and then asked by one task first.

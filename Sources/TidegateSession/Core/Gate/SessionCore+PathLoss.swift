@@ -1,5 +1,4 @@
-internal import TidegateBus
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// Losing the path under running attempts, and network epochs.

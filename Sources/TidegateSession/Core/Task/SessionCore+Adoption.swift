@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// New tasks, and those that nobody has let go yet: their handles are all there is of them.

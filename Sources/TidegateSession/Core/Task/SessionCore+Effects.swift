@@ -1,5 +1,4 @@
-internal import TidegateBus
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// Carries out what the tasks' machines decide.

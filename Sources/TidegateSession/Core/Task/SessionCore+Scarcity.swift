@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// Full disks and empty budgets: failures for whoever is in a hurry, waits for tasks that must not be lost.

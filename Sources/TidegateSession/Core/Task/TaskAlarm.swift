@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// The one timer that serves all clocks of a task.

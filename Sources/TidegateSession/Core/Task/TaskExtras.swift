@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 internal import TidegateTransfer
 
 /// What only few tasks have; made when the first of it is needed.

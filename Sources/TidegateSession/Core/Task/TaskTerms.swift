@@ -1,4 +1,4 @@
-internal import TidegateModel
+internal import TidegateCore
 
 /// What a request and its session say together: written once, and read by every task of that request.
 ///

@@ -1,0 +1,170 @@
+internal import Synchronization
+
+/// Keeps the newest events of a bus, for those who come later or come back.
+///
+/// What is only counted is left out, because it would push everything else out within minutes: progress, messages and
+/// lookups by their number, the receive buffer's size, answered requests and written journal entries.
+public final class EventHistory: EventSink {
+    /// Names the process's life in ids: one of an earlier life is never taken for one of this.
+    public let boot: String
+    /// How many events are kept.
+    public let capacity: Int
+    private let state: Mutex<State>
+
+    fileprivate struct State {
+        var ring: HistoryRing
+        var lastFollower: UInt64 = 0
+        var followers: [UInt64: HistoryCursor] = [:]
+        var readers: [UInt64: CheckedContinuation<FollowedEvents?, Never>] = [:]
+        var droppedByEnded: UInt64 = 0
+    }
+
+    /// An empty history; `boot` must differ between lives of the process and contain neither spaces nor line ends.
+    public init(boot: String, capacity: Int = 4096) {
+        self.boot = boot
+        self.capacity = max(1, capacity)
+        self.state = Mutex(State(ring: HistoryRing(capacity: self.capacity)))
+    }
+
+    /// Keeps an event; followers who wait for one get it.
+    public func receive(_ event: Event) {
+        guard event.fact.isWorthKeeping else { return }
+        let due = self.state.withLock { state -> [Due]? in
+            state.ring.append(event)
+            // Nobody waits nearly always, and then nothing is allocated.
+            return state.readers.isEmpty ? nil : state.takeReaders()
+        }
+        if let due { Due.resume(due) }
+    }
+
+    /// The newest events that `isWanted` picks, oldest first.
+    public func newest(_ count: Int, where isWanted: (Event) -> Bool = { _ in true }) -> [Event] {
+        var (events, end): ([Event], UInt64?) = ([], nil)
+        // In pieces: a copy of the whole ring would make the next publisher copy it, too.
+        while events.count < count {
+            let (piece, start) = self.state.withLock { $0.ring.piece(before: end) }
+            guard !piece.isEmpty else { break }
+            events += piece.reversed().filter(isWanted)
+            end = start
+        }
+        return events.prefix(count).reversed()
+    }
+
+    /// The id of an event, `BOOT-SEQ`.
+    public func id(of event: Event) -> String { "\(self.boot)-\(event.sequence)" }
+
+    // MARK: Following
+
+    /// Follows the events from the one behind `id` on, without gap or repeat; from now on where the id is nil, of an
+    /// earlier life, or too old.
+    ///
+    /// - Parameter bound: How many events may wait for their reader, those of the resumed past not counted.
+    public func follow(after id: String? = nil, keepingNewest bound: Int = 256) -> HistoryFollower {
+        let sequence = id.flatMap(self.sequence(of:))
+        return self.state.withLock { state in
+            let resumed = sequence.flatMap { state.ring.position(after: $0) }
+            state.lastFollower += 1
+            state.followers[state.lastFollower] = HistoryCursor(
+                at: resumed ?? state.ring.end, pastUntil: state.ring.end, bound: bound)
+            return HistoryFollower(
+                history: self, number: state.lastFollower, isResumed: resumed != nil,
+                lastID: "\(self.boot)-\(state.ring.newest?.sequence ?? 0)")
+        }
+    }
+
+    /// What the followers have waiting and what they missed.
+    public var statistics: SubscriberStatistics {
+        self.state.withLock { state in
+            var sum = SubscriberStatistics(dropped: state.droppedByEnded)
+            for cursor in state.followers.values { sum.add(cursor.statistics(in: state.ring)) }
+            return sum
+        }
+    }
+
+    /// The next events of a follower; waits for one, and gives nil once the follower has ended.
+    func next(_ follower: UInt64) async -> FollowedEvents? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { reader in
+                let answer = self.state.withLock { state -> FollowedEvents?? in
+                    guard var cursor = state.followers[follower] else { return .some(nil) }
+                    let events = cursor.take(from: state.ring)
+                    state.followers[follower] = cursor
+                    if !events.isEmpty { return events }
+                    // A second reader of one follower would take the first one's events.
+                    guard state.readers[follower] == nil else { return .some(nil) }
+                    state.readers[follower] = reader
+                    return nil
+                }
+                if let answer { reader.resume(returning: answer) }
+            }
+        } onCancel: {
+            self.end(follower)
+        }
+    }
+
+    /// Lets a waiting reader go on without an event.
+    func wake(_ follower: UInt64) {
+        let reader = self.state.withLock { $0.readers.removeValue(forKey: follower) }
+        reader?.resume(returning: FollowedEvents())
+    }
+
+    func end(_ follower: UInt64) {
+        let reader = self.state.withLock { state in
+            state.droppedByEnded += state.followers.removeValue(forKey: follower)?.dropped ?? 0
+            return state.readers.removeValue(forKey: follower)
+        }
+        reader?.resume(returning: nil)
+    }
+
+    private func sequence(of id: String) -> UInt64? {
+        guard id.hasPrefix(self.boot + "-") else { return nil }
+        let digits = id.utf8.dropFirst(self.boot.utf8.count + 1)
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return UInt64(String(decoding: digits, as: UTF8.self))
+    }
+}
+
+private struct Due {
+    let continuation: CheckedContinuation<FollowedEvents?, Never>
+    let events: FollowedEvents
+
+    // A call of its own: few events have somebody wait for them, and a continuation makes all around it slow.
+    @inline(never)
+    static func resume(_ due: [Due]) {
+        for reader in due { reader.continuation.resume(returning: reader.events) }
+    }
+}
+
+extension EventHistory.State {
+    fileprivate mutating func takeReaders() -> [Due] {
+        defer { self.readers.removeAll(keepingCapacity: true) }
+        return self.readers.compactMap { follower, continuation in
+            guard var cursor = self.followers[follower] else { return nil }
+            defer { self.followers[follower] = cursor }
+            return Due(continuation: continuation, events: cursor.take(from: self.ring))
+        }
+    }
+}
+
+extension HistoryRing {
+    fileprivate func piece(before end: UInt64?) -> (events: [Event], start: UInt64) {
+        let end = min(end ?? self.end, self.end)
+        let start = max(self.start, end - min(end, 256))
+        return ((start..<max(start, end)).compactMap { self[$0] }, start)
+    }
+
+    fileprivate var newest: Event? { self.end > 0 ? self[self.end - 1] : nil }
+}
+
+extension Event.Fact {
+    /// False for what only counters care about.
+    fileprivate var isWorthKeeping: Bool {
+        switch self {
+        case .task(.progress, _): return false
+        case .netlink(.received), .netlink(.lookedUp), .netlink(.receiveBuffer): return false
+        case .daemon(.requestAnswered), .daemon(.journal(.committed)): return false
+        case .daemon(.remoteWrite(let event)): return event.isNews
+        case .path, .link, .netlink, .task, .session, .daemon: return true
+        }
+    }
+}

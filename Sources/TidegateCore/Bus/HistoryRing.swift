@@ -1,0 +1,49 @@
+/// The newest events at positions that count on from 0: what a place holds is found by arithmetic.
+struct HistoryRing {
+    /// Grows to its size as events come: a quiet process has few.
+    private var slots: [Event] = []
+    private let capacity: Int
+    // Where the next event goes once the ring is full; counted on, because a division costs more than the rest.
+    private var next = 0
+    /// The position that the next event gets.
+    private(set) var end: UInt64 = 0
+
+    init(capacity: Int) { self.capacity = max(1, capacity) }
+
+    /// The oldest position that is still there; ``end`` in an empty ring.
+    var start: UInt64 { self.end - UInt64(self.count) }
+
+    /// How many events are kept.
+    var count: Int { self.slots.count }
+
+    mutating func append(_ event: Event) {
+        if self.slots.count < self.capacity {
+            self.slots.append(event)
+        } else {
+            self.slots[self.next] = event
+            self.next = self.next + 1 < self.capacity ? self.next + 1 : 0
+        }
+        self.end += 1
+    }
+
+    /// The event at a position; nil where it is overwritten or not yet there.
+    subscript(position: UInt64) -> Event? {
+        position >= self.start && position < self.end ? self.slots[self.slot(of: position)] : nil
+    }
+
+    /// The position behind the event with this number; nil where it is not kept.
+    ///
+    /// Events of several threads may arrive in another order than they were numbered in, so it is looked for, from the
+    /// newest on; only a client that comes back pays for it. 0 is the beginning, as long as that is still there.
+    func position(after sequence: UInt64) -> UInt64? {
+        if sequence == 0 { return self.start == 0 ? 0 : nil }
+        var position = self.end
+        while position > self.start {
+            if self[position - 1]?.sequence == sequence { return position }
+            position -= 1
+        }
+        return nil
+    }
+
+    private func slot(of position: UInt64) -> Int { Int(position % UInt64(self.capacity)) }
+}

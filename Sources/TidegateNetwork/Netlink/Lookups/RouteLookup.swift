@@ -1,0 +1,137 @@
+package import TidegateCore
+
+/// A question to the kernel about where a packet to an address would go.
+package struct RouteQuestion: Sendable, Hashable {
+    package var destination: IPAddress
+    /// The destination port of the connection to be made; rules may look at it.
+    package var port: UInt16?
+    /// The protocol that the port belongs to (IPPROTO_*, protocols(5)); goes unsaid without a port.
+    package var ipProtocol: UInt8
+    /// Ask about this interface only.
+    package var link: UInt32?
+    /// The mark of the socket that would be used (SO_MARK in socket(7)); rules may look at it.
+    package var mark: UInt32?
+    /// The user whose socket would be used; nil for this process's own.
+    package var uid: UInt32?
+
+    package init(
+        _ destination: IPAddress, port: UInt16? = nil, link: UInt32? = nil, mark: UInt32? = nil, uid: UInt32? = nil,
+        ipProtocol: UInt8 = RouteQuestion.tcp
+    ) {
+        self.destination = destination
+        self.port = port
+        self.ipProtocol = ipProtocol
+        self.link = link
+        self.mark = mark
+        self.uid = uid
+    }
+
+    package static let tcp: UInt8 = 6
+    package static let udp: UInt8 = 17
+}
+
+/// The kernel's two answers to one question.
+package struct RouteLookup: Sendable, Hashable {
+    /// The route that matches, with every nexthop (RTM_F_FIB_MATCH).
+    package var matched: Answer
+    /// The way that a packet would take now.
+    package var chosen: Answer
+
+    package init(matched: Answer, chosen: Answer) {
+        self.matched = matched
+        self.chosen = chosen
+    }
+
+    package enum Answer: Sendable, Hashable {
+        case route(KernelRoute)
+        /// A raw error number; `hasText` where the kernel explained it (NLMSGERR_ATTR_MSG), which it does only for bad requests.
+        case refused(errno: Int32, hasText: Bool)
+        /// No answer in time.
+        case none
+    }
+}
+
+/// A route as a lookup returns it.
+package struct KernelRoute: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        case unicast, local, broadcast, multicast, anycast
+        case other(UInt8)
+
+        /// RTN_* (rtnetlink(7)).
+        package var number: UInt8 {
+            switch self {
+            case .unicast: 1
+            case .local: 2
+            case .broadcast: 3
+            case .anycast: 4
+            case .multicast: 5
+            case .other(let number): number
+            }
+        }
+    }
+
+    package var kind: Kind
+    package var table: UInt32
+    /// The network bits of the route's destination.
+    package var prefixLength: UInt8
+    /// The lower, the sooner it is taken (RTA_PRIORITY).
+    package var metric: UInt32
+    /// Who made it (RTPROT_*).
+    package var routeProtocol: UInt8
+    /// RTNH_F_* of the single nexthop.
+    package var flags: UInt32
+    package var link: UInt32?
+    package var gateway: IPAddress?
+    package var source: IPAddress?
+    /// The nexthop object that the route goes by (ip-nexthop(8)); with one, the kernel may leave out the legs.
+    package var nexthopObject: UInt32?
+    /// The legs of a multipath route; empty for a single nexthop.
+    package var nexthops: [Nexthop]
+    /// Time left before the route expires; nil where it does not.
+    package var expiresIn: Duration?
+
+    package init(
+        kind: Kind = .unicast, table: UInt32 = 254, prefixLength: UInt8 = 0, metric: UInt32 = 0,
+        routeProtocol: UInt8 = 3, flags: UInt32 = 0, link: UInt32? = nil, gateway: IPAddress? = nil,
+        source: IPAddress? = nil, nexthopObject: UInt32? = nil, nexthops: [Nexthop] = [], expiresIn: Duration? = nil
+    ) {
+        self.kind = kind
+        self.table = table
+        self.prefixLength = prefixLength
+        self.metric = metric
+        self.routeProtocol = routeProtocol
+        self.flags = flags
+        self.link = link
+        self.gateway = gateway
+        self.source = source
+        self.nexthopObject = nexthopObject
+        self.nexthops = nexthops
+        self.expiresIn = expiresIn
+    }
+
+    /// One leg of a route.
+    package struct Nexthop: Sendable, Hashable {
+        package var link: UInt32
+        package var gateway: IPAddress?
+        /// RTNH_F_*.
+        package var flags: UInt32
+
+        package init(link: UInt32, gateway: IPAddress? = nil, flags: UInt32 = 0) {
+            self.link = link
+            self.gateway = gateway
+            self.flags = flags
+        }
+
+        /// RTNH_F_DEAD and RTNH_F_LINKDOWN.
+        package static let deadFlags: UInt32 = 0x01 | 0x10
+
+        package var isDead: Bool { self.flags & Nexthop.deadFlags != 0 }
+    }
+
+    /// Every leg, also of a route with a single nexthop.
+    package var legs: [Nexthop] {
+        if !self.nexthops.isEmpty { return self.nexthops }
+        guard let link = self.link else { return [] }
+        return [Nexthop(link: link, gateway: self.gateway, flags: self.flags)]
+    }
+}

@@ -1,0 +1,78 @@
+internal import CNetlink
+internal import Glibc
+internal import TidegateCore
+
+/// Decodes RTM_NEWRULE as a dump brings it.
+enum RuleDecoder {
+    static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, in family: AddressFamily) -> KernelRule? {
+        guard Int(message.pointee.nlmsg_type) == RTM_NEWRULE,
+            let header = MessageDecoder.body(message, as: fib_rule_hdr.self)
+        else { return nil }
+        return Attributes.of(message, fixedBytes: MemoryLayout<fib_rule_hdr>.size, highest: Int(FRA_DPORT_RANGE)) {
+            self.rule(header, $0, family)
+        }
+    }
+
+    private static func rule(_ header: fib_rule_hdr, _ attributes: Attributes, _ family: AddressFamily) -> KernelRule {
+        let table = attributes.word(Int(FRA_TABLE)) ?? UInt32(header.table)
+        var rule = KernelRule(
+            family, priority: attributes.word(Int(FRA_PRIORITY)) ?? 0,
+            self.action(header.action, table: table, target: attributes.word(Int(FRA_GOTO))))
+        rule.source = self.prefix(attributes, FRA_SRC, header.src_len, family)
+        rule.destination = self.prefix(attributes, FRA_DST, header.dst_len, family)
+        rule.mark = self.mark(attributes)
+        rule.uidRange = self.uids(attributes)
+        rule.ipProtocol = attributes.byte(Int(FRA_IP_PROTO))
+        rule.sourcePorts = self.ports(attributes, FRA_SPORT_RANGE)
+        rule.destinationPorts = self.ports(attributes, FRA_DPORT_RANGE)
+        rule.inputName = attributes.text(Int(FRA_IIFNAME))
+        rule.outputName = attributes.text(Int(FRA_OIFNAME))
+        rule.typeOfService = header.tos
+        rule.isInverted = header.flags & UInt32(FIB_RULE_INVERT) != 0
+        // All ones where nothing is suppressed.
+        rule.suppressPrefixLength = attributes.word(Int(FRA_SUPPRESS_PREFIXLEN)).flatMap { $0 == .max ? nil : $0 }
+        rule.isL3Master = attributes.byte(Int(FRA_L3MDEV)).map { $0 != 0 } ?? false
+        return rule
+    }
+
+    // FR_ACT_* of linux/fib_rules.h.
+    private static func action(_ number: UInt8, table: UInt32, target: UInt32?) -> KernelRule.Action {
+        switch number {
+        case 1: .lookup(table)
+        case 2: target.map { .goTo($0) } ?? .other(number)
+        case 6: .blackhole
+        case 7: .unreachable
+        case 8: .prohibit
+        default: .other(number)
+        }
+    }
+
+    private static func prefix(
+        _ attributes: Attributes, _ type: some BinaryInteger, _ length: UInt8, _ family: AddressFamily
+    ) -> IPPrefix? {
+        guard length > 0, let address = attributes.address(Int(type)), address.family == family else { return nil }
+        return IPPrefix(address, length: Int(length))
+    }
+
+    // Without a mask the kernel compares all bits, and without both nothing.
+    private static func mark(_ attributes: Attributes) -> KernelRule.Mark? {
+        let (value, mask) = (attributes.word(Int(FRA_FWMARK)), attributes.word(Int(FRA_FWMASK)))
+        guard value != nil || mask != nil, mask != 0 else { return nil }
+        return KernelRule.Mark(value ?? 0, mask: mask ?? .max)
+    }
+
+    private static func uids(_ attributes: Attributes) -> ClosedRange<UInt32>? {
+        guard let bytes = attributes.bytes(Int(FRA_UID_RANGE)), bytes.count >= 8 else { return nil }
+        let first = bytes.loadUnaligned(as: UInt32.self)
+        let last = bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)
+        return first <= last ? first...last : nil
+    }
+
+    // struct fib_rule_port_range, in the machine's byte order.
+    private static func ports(_ attributes: Attributes, _ type: some BinaryInteger) -> ClosedRange<UInt16>? {
+        guard let bytes = attributes.bytes(Int(type)), bytes.count >= 4 else { return nil }
+        let first = bytes.loadUnaligned(as: UInt16.self)
+        let last = bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
+        return first <= last && last > 0 ? first...last : nil
+    }
+}

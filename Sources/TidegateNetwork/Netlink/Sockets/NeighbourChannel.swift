@@ -1,0 +1,79 @@
+internal import CNetlink
+internal import Glibc
+internal import TidegateCore
+
+/// The socket that listens to neighbour tables; a socket of its own, so that a flood of ARP can cost nothing else.
+final class NeighbourChannel {
+    // One socket filter holds them; beyond that many, everything is read and most of it thrown away.
+    private static let filterLimit = 100
+    private static let bufferBytes = 1 << 20
+
+    private let socket: NetlinkSocket
+
+    init(_ options: KernelOptions) throws(NetlinkError) {
+        self.socket = try NetlinkSocket.connected(
+            .neighbours, options, bufferBytes: min(NeighbourChannel.bufferBytes, options.receiveBufferBytes))
+        try self.socket.setNonblocking()
+    }
+
+    var descriptor: Int32 { self.socket.descriptor }
+
+    /// Begins to listen; before, nothing of the flood is let in.
+    func join(_ keys: Set<NeighbourKey>) throws(NetlinkError) {
+        self.filter(keys)
+        try self.socket.join(RTNLGRP_NEIGH.rawValue)
+    }
+
+    /// Has the kernel drop what is about none of the keys, before it wakes anybody.
+    func filter(_ keys: Set<NeighbourKey>) {
+        let program = keys.count <= NeighbourChannel.filterLimit ? NeighbourChannel.program(keys.map(\.address)) : []
+        self.socket.setFilter(program)
+    }
+
+    func receive(
+        malformed: inout Int, _ body: (UnsafeMutablePointer<nlmsghdr>) -> Void
+    ) -> NetlinkSocket.Received {
+        self.socket.receive { if !MessageDecoder.each($0, body) { malformed += 1 } }
+    }
+
+    // MARK: The filter
+
+    // A message is nlmsghdr (16 bytes), ndmsg (12), and NDA_DST first (4, then the address); multicast brings one
+    // message at a time. Of an IPv6 address the last word has to do: what passes by chance is thrown away later.
+    private static let familyOffset: UInt32 = 16
+    private static let ipv4Offset: UInt32 = 32
+    private static let ipv6Offset: UInt32 = 44
+
+    /// A classic BPF program (Documentation/networking/filter.rst) that keeps messages about these addresses.
+    ///
+    /// What bridges learn and forget (AF_BRIDGE) comes by the same group, and is dropped.
+    static func program(_ addresses: [IPAddress]) -> [sock_filter] {
+        func words(_ family: AddressFamily) -> [UInt32] {
+            Set(addresses.filter { $0.family == family }.map { UInt32(truncatingIfNeeded: $0.words.low) }).sorted()
+        }
+        let ipv4 = self.section(offset: self.ipv4Offset, words(.ipv4))
+        let ipv6 = self.section(offset: self.ipv6Offset, words(.ipv6))
+        let load = UInt16(BPF_LD | BPF_B | BPF_ABS)
+        let equal = UInt16(BPF_JMP | BPF_JEQ | BPF_K)
+        return [
+            sock_filter(code: load, jt: 0, jf: 0, k: self.familyOffset),
+            sock_filter(code: equal, jt: 1, jf: 0, k: UInt32(AF_INET)),
+            sock_filter(
+                code: equal, jt: UInt8(ipv4.count), jf: UInt8(ipv4.count + ipv6.count - 2), k: UInt32(AF_INET6)),
+        ] + ipv4 + ipv6
+    }
+
+    // Loads a word, compares it with each, and ends with "drop" and "keep".
+    private static func section(offset: UInt32, _ words: [UInt32]) -> [sock_filter] {
+        let load = sock_filter(code: UInt16(BPF_LD | BPF_W | BPF_ABS), jt: 0, jf: 0, k: offset)
+        let equal = UInt16(BPF_JMP | BPF_JEQ | BPF_K)
+        let tests = words.enumerated().map { place, word in
+            sock_filter(code: equal, jt: UInt8(words.count - place), jf: 0, k: word)
+        }
+        let end = UInt16(BPF_RET | BPF_K)
+        return [load] + tests
+            + [
+                sock_filter(code: end, jt: 0, jf: 0, k: .max), sock_filter(code: end, jt: 0, jf: 0, k: 0),
+            ].reversed()
+    }
+}

@@ -1,0 +1,91 @@
+package import TidegateCore
+
+/// A link as the kernel describes it.
+package struct KernelLink: Sendable, Hashable {
+    package var index: UInt32
+    /// Counts the lives of the index in this process.
+    package var generation: UInt32 = 0
+    package var name: String
+    /// IFF_* (netdevice(7)).
+    package var flags: UInt32
+    package var operState: Link.OperState
+    /// ARPHRD_*.
+    package var hardwareType: UInt16
+    /// IFLA_INFO_KIND: `bridge`, `veth`, `tun`…; nil for hardware.
+    package var infoKind: String?
+    package var kind: Link.Kind = .other
+    package var master: UInt32?
+    package var carrierLosses: UInt32?
+    /// Other names that administrators gave it (IFLA_ALT_IFNAME).
+    package var alternativeNames: [String] = []
+    /// The link that this one runs on, in the same namespace: a VLAN's parent, a tunnel's `dev` (IFLA_LINK).
+    package var lower: UInt32?
+    /// True where a phone pays: a network by Bluetooth.
+    package var isTether = false
+    /// The table of a VRF's routes (IFLA_VRF_TABLE).
+    package var vrfTable: UInt32?
+
+    package init(
+        index: UInt32, name: String, flags: UInt32, operState: Link.OperState = .unknown, hardwareType: UInt16 = 1,
+        infoKind: String? = nil, kind: Link.Kind = .other, master: UInt32? = nil, carrierLosses: UInt32? = nil
+    ) {
+        self.index = index
+        self.name = name
+        self.flags = flags
+        self.operState = operState
+        self.hardwareType = hardwareType
+        self.infoKind = infoKind
+        self.kind = kind
+        self.master = master
+        self.carrierLosses = carrierLosses
+    }
+
+    package static let flagUp: UInt32 = 1 << 0
+    package static let flagLoopback: UInt32 = 1 << 3
+    package static let flagPointToPoint: UInt32 = 1 << 4
+    package static let flagNoNeighbours: UInt32 = 1 << 7
+    package static let flagRunning: UInt32 = 1 << 6
+    package static let flagLowerUp: UInt32 = 1 << 16
+
+    package var isAdminUp: Bool { self.flags & KernelLink.flagUp != 0 }
+    package var hasCarrier: Bool { self.flags & KernelLink.flagLowerUp != 0 }
+    /// True where hosts on the link have to be found by their addresses (ARP, neighbour discovery).
+    package var hasNeighbours: Bool {
+        self.flags & (KernelLink.flagNoNeighbours | KernelLink.flagPointToPoint | KernelLink.flagLoopback) == 0
+    }
+    package var isLoopback: Bool { self.flags & KernelLink.flagLoopback != 0 }
+}
+
+/// An address on a link as the kernel describes it.
+package struct KernelAddress: Sendable, Hashable {
+    /// The link's index.
+    package var link: UInt32
+    /// The local address; never the peer's.
+    package var prefix: IPPrefix
+    /// The other end of a point-to-point link, where it differs.
+    package var peer: IPAddress?
+    /// IFA_F_* (rtnetlink(7)).
+    package var flags: UInt32
+    /// RT_SCOPE_*: 0 global, 200 site, 253 link, 254 host.
+    package var scope: UInt8
+
+    package init(link: UInt32, prefix: IPPrefix, peer: IPAddress? = nil, flags: UInt32 = 0, scope: UInt8 = 0) {
+        self.link = link
+        self.prefix = prefix
+        self.peer = peer
+        self.flags = flags
+        self.scope = scope
+    }
+
+    package static let flagOptimistic: UInt32 = 0x04
+    package static let flagDadFailed: UInt32 = 0x08
+    package static let flagDeprecated: UInt32 = 0x20
+    package static let flagTentative: UInt32 = 0x40
+
+    package var address: IPAddress { self.prefix.address }
+
+    /// True when both are about the same address; only flags and scope may differ.
+    func isSameAddress(as other: KernelAddress) -> Bool {
+        self.link == other.link && self.prefix == other.prefix && self.peer == other.peer
+    }
+}

@@ -1,0 +1,122 @@
+package import TidegateCore
+
+/// Links and addresses as the kernel last told them.
+///
+/// Routes are never kept: they would go stale silently.
+package struct KernelTables: Sendable {
+    /// What a message changed.
+    package enum Change: Sendable, Hashable {
+        /// Nothing at all.
+        case none
+        /// Something, and no link lost anything by it.
+        case some
+        /// A link or an address that could carry traffic cannot any more.
+        case loss
+    }
+
+    package private(set) var links: [UInt32: KernelLink] = [:]
+    private var addressesByLink: [UInt32: [KernelAddress]] = [:]
+    // One count for all indexes: a record of every index that ever was would grow with every container.
+    private var endedLives: UInt32 = 0
+
+    package init() {}
+
+    package init(links: [KernelLink], addresses: [KernelAddress] = []) {
+        for link in links { _ = self.upsert(link) }
+        for address in addresses { _ = self.upsert(address) }
+    }
+
+    /// The addresses on a link, in the kernel's order.
+    package func addresses(on link: UInt32) -> [KernelAddress] { self.addressesByLink[link] ?? [] }
+
+    /// Every address.
+    package var addresses: some Sequence<KernelAddress> { self.addressesByLink.values.joined() }
+
+    package func link(_ index: UInt32) -> KernelLink? { self.links[index] }
+
+    /// Applies news; messages may come twice or late, so each is a whole replacement of its row.
+    package mutating func apply(_ message: KernelMessage) -> Change {
+        switch message {
+        case .link(let link): self.upsert(link)
+        case .linkGone(let index): self.remove(link: index)
+        case .address(let address): self.upsert(address)
+        case .addressGone(let address): self.remove(address)
+        case .route, .routeGone, .news, .overrun: .some
+        case .refused, .done, .ignored: .none
+        }
+    }
+
+    /// Replaces everything by a fresh dump; a link that kept its index keeps its generation.
+    package mutating func replace(links: [KernelLink], addresses: [KernelAddress]) {
+        let known = Set(links.map(\.index))
+        for index in self.links.keys where !known.contains(index) { _ = self.remove(link: index) }
+        for link in links { _ = self.upsert(link) }
+        self.addressesByLink = [:]
+        for address in addresses { _ = self.upsert(address) }
+    }
+
+    /// Takes in a dump that the kernel interrupted: what it does not name may only have been skipped.
+    package mutating func merge(links: [KernelLink], addresses: [KernelAddress]) {
+        for link in links { _ = self.upsert(link) }
+        for address in addresses { _ = self.upsert(address) }
+    }
+
+    /// Says what kind a link is, and whether a phone pays for it.
+    package mutating func classify(_ index: UInt32, as kind: Link.Kind, isTether: Bool = false) {
+        self.links[index]?.kind = kind
+        self.links[index]?.isTether = isTether
+    }
+
+    private mutating func upsert(_ link: KernelLink) -> Change {
+        var link = link
+        if let known = self.links[link.index], known.isOtherDevice(than: link) { _ = self.remove(link: link.index) }
+        let old = self.links[link.index]
+        link.generation = old?.generation ?? self.endedLives
+        link.kind = old?.kind ?? link.kind
+        link.isTether = old?.isTether ?? link.isTether
+        self.links[link.index] = link
+        guard let old, old != link else { return old == nil ? .some : .none }
+        let isLoss = old.canCarry && !link.canCarry || old.master != link.master
+        return isLoss ? .loss : .some
+    }
+
+    private mutating func remove(link index: UInt32) -> Change {
+        guard let gone = self.links.removeValue(forKey: index) else { return .none }
+        self.addressesByLink[index] = nil
+        self.endedLives &+= 1
+        return gone.canCarry ? .loss : .some
+    }
+
+    private mutating func upsert(_ address: KernelAddress) -> Change {
+        var list = self.addressesByLink[address.link] ?? []
+        if let position = list.firstIndex(where: { $0.isSameAddress(as: address) }) {
+            guard list[position] != address else { return .none }
+            list[position] = address
+        } else {
+            list.append(address)
+        }
+        self.addressesByLink[address.link] = list
+        return .some
+    }
+
+    private mutating func remove(_ address: KernelAddress) -> Change {
+        guard let position = self.addressesByLink[address.link]?.firstIndex(where: { $0.isSameAddress(as: address) })
+        else { return .none }
+        self.addressesByLink[address.link]?.remove(at: position)
+        if self.addressesByLink[address.link]?.isEmpty ?? true { self.addressesByLink[address.link] = nil }
+        return .loss
+    }
+}
+
+extension KernelLink {
+    fileprivate var canCarry: Bool {
+        self.isAdminUp && self.hasCarrier && (self.operState == .up || self.operState == .unknown)
+    }
+
+    // The messages between two lives of an index may have been lost; counters never run backwards.
+    fileprivate func isOtherDevice(than later: KernelLink) -> Bool {
+        if self.infoKind != later.infoKind || self.hardwareType != later.hardwareType { return true }
+        guard let before = self.carrierLosses, let now = later.carrierLosses else { return false }
+        return now < before
+    }
+}

@@ -1,0 +1,54 @@
+package import TidegateCore
+
+/// What sysfs says about a link.
+package struct LinkFacts: Sendable, Hashable {
+    /// DEVTYPE of the uevent file, such as `wlan` or `wwan`.
+    package var deviceType: String?
+    package var isWireless: Bool
+    package var hasDevice: Bool
+
+    package init(deviceType: String? = nil, isWireless: Bool = false, hasDevice: Bool = false) {
+        self.deviceType = deviceType
+        self.isWireless = isWireless
+        self.hasDevice = hasDevice
+    }
+}
+
+/// Names the kind of a link: what the driver says comes first, the name last.
+package enum LinkClassifier {
+    private static let kinds: [String: Link.Kind] = [
+        "bridge": .bridge, "bond": .bond, "team": .bond, "tun": .tunnel, "wireguard": .tunnel, "gre": .tunnel,
+        "gretap": .tunnel, "ip6gre": .tunnel, "ipip": .tunnel, "ip6tnl": .tunnel, "sit": .tunnel, "vti": .tunnel,
+        "vti6": .tunnel, "xfrm": .tunnel, "ppp": .tunnel, "vxlan": .tunnel, "geneve": .tunnel, "ip6gretap": .tunnel,
+        "erspan": .tunnel, "ip6erspan": .tunnel, "ovpn": .tunnel, "gtp": .tunnel, "bareudp": .tunnel, "amt": .tunnel,
+        "wwan": .cellular, "rmnet": .cellular, "virt_wifi": .wifi,
+        // The usual ways out of a container, and the ports of a switch chip.
+        "veth": .ethernet, "netkit": .ethernet, "dsa": .ethernet,
+    ]
+    private static let hardware: [UInt16: Link.Kind] = [
+        772: .loopback, 512: .tunnel, 768: .tunnel, 769: .tunnel, 776: .tunnel, 778: .tunnel, 65534: .tunnel,
+        519: .cellular, 530: .cellular, 801: .wifi, 802: .wifi, 803: .wifi, 823: .tunnel,
+    ]
+    private static let deviceTypes: [String: Link.Kind] = [
+        "wlan": .wifi, "wwan": .cellular, "bridge": .bridge, "bond": .bond, "vlan": .virtual, "vxlan": .tunnel,
+        "gadget": .ethernet,
+    ]
+    private static let ethernet: UInt16 = 1
+
+    /// True for networks over a phone by Bluetooth, which the phone pays for.
+    package static func isTether(_ facts: LinkFacts?) -> Bool { facts?.deviceType == "bluetooth" }
+
+    /// The kind; `facts` is asked only where the kernel's own words do not decide, and may know nothing.
+    package static func kind(of link: KernelLink, facts: () -> LinkFacts?) -> Link.Kind {
+        if let word = link.infoKind { return self.kinds[word] ?? .virtual }
+        if let kind = self.hardware[link.hardwareType] { return kind }
+        let known = facts()
+        let facts = known ?? LinkFacts()
+        if let kind = facts.deviceType.flatMap({ self.deviceTypes[$0] }) { return kind }
+        if facts.isWireless { return .wifi }
+        if ["rmnet", "rev_rmnet", "ccmni", "wwan"].contains(where: link.name.hasPrefix) { return .cellular }
+        guard link.hardwareType == self.ethernet else { return .other }
+        // Drivers without hardware name their kind, so what sysfs cannot tell of is hardware.
+        return facts.hasDevice || known == nil ? .ethernet : .virtual
+    }
+}

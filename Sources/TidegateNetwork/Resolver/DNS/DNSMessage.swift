@@ -1,0 +1,99 @@
+internal import CLdns
+internal import Glibc
+internal import TidegateCore
+
+/// A question in the form in which it travels.
+struct DNSQuery: Sendable, Hashable {
+    /// Tells this question's answer from others'.
+    let id: UInt16
+    let type: DNSQuestion.RecordType
+    /// The name as in the packet, in lower case.
+    let name: [UInt8]
+    /// The whole packet.
+    let bytes: [UInt8]
+}
+
+/// A DNS packet in ldns' hands (RFC 1035 4.1).
+struct DNSMessage: ~Copyable {
+    private let raw: UnsafeMutablePointer<ldns_pkt>
+
+    private init(raw: UnsafeMutablePointer<ldns_pkt>) { self.raw = raw }
+
+    deinit { ldns_pkt_free(self.raw) }
+
+    /// A packet that was received; nil where ldns cannot read it.
+    static func reading(_ bytes: [UInt8]) -> DNSMessage? {
+        var raw: UnsafeMutablePointer<ldns_pkt>?
+        let status = ldns_wire2pkt(&raw, bytes, bytes.count)
+        guard let raw else { return nil }
+        guard status == LDNS_STATUS_OK else {
+            ldns_pkt_free(raw)
+            return nil
+        }
+        return DNSMessage(raw: raw)
+    }
+
+    /// A question that wants recursion; nil where the name is none (RFC 1035 2.3.4).
+    static func query(_ name: String, _ type: DNSQuestion.RecordType, id: UInt16) -> DNSQuery? {
+        var raw: UnsafeMutablePointer<ldns_pkt>?
+        let recursion = UInt16(LDNS_RD)
+        guard !name.isEmpty, !name.utf8.contains(0),
+            ldns_pkt_query_new_frm_str(&raw, name, type.code, LDNS_RR_CLASS_IN, recursion) == LDNS_STATUS_OK,
+            let raw
+        else { return nil }
+        let message = DNSMessage(raw: raw)
+        ldns_pkt_set_id(raw, id)
+        var wire: UnsafeMutablePointer<UInt8>?
+        var size = 0
+        guard ldns_pkt2wire(&wire, raw, &size) == LDNS_STATUS_OK, let wire else { return nil }
+        defer { free(wire) }
+        let bytes = Array(UnsafeBufferPointer(start: wire, count: size))
+        return message.questions.first.map { DNSQuery(id: id, type: type, name: $0.owner, bytes: bytes) }
+    }
+
+    var id: UInt16 { ldns_pkt_id(self.raw) }
+    var isResponse: Bool { ldns_pkt_qr(self.raw) != 0 }
+    var isTruncated: Bool { ldns_pkt_tc(self.raw) != 0 }
+    var isQuery: Bool { ldns_pkt_get_opcode(self.raw) == LDNS_PACKET_QUERY }
+    var code: DNSResponseCode {
+        DNSResponseCode(number: UInt8(truncatingIfNeeded: ldns_pkt_get_rcode(self.raw).rawValue))
+    }
+    var questionCount: Int { Int(ldns_pkt_qdcount(self.raw)) }
+    var questions: [DNSRecord] { DNSMessage.records(ldns_pkt_question(self.raw)) }
+    var answers: [DNSRecord] { DNSMessage.records(ldns_pkt_answer(self.raw)) }
+
+    private static func records(_ list: UnsafeMutablePointer<ldns_rr_list>?) -> [DNSRecord] {
+        guard let list else { return [] }
+        return (0..<ldns_rr_list_rr_count(list)).compactMap { ldns_rr_list_rr(list, $0).flatMap(self.record) }
+    }
+
+    private static func record(_ record: UnsafeMutablePointer<ldns_rr>) -> DNSRecord? {
+        guard let owner = self.bytes(ldns_rr_owner(record)), ldns_rr_get_class(record) == LDNS_RR_CLASS_IN else {
+            return nil
+        }
+        let data = ldns_rr_rd_count(record) > 0 ? self.bytes(ldns_rr_rdf(record, 0)) : nil
+        let kind: DNSRecord.Kind =
+            switch ldns_rr_get_type(record) {
+            case LDNS_RR_TYPE_A: .address(.a)
+            case LDNS_RR_TYPE_AAAA: .address(.aaaa)
+            case LDNS_RR_TYPE_CNAME: .alias
+            default: .other
+            }
+        return DNSRecord(
+            owner: DNSRecord.lowercased(owner), kind: kind, timeToLive: ldns_rr_ttl(record), data: data ?? [])
+    }
+
+    private static func bytes(_ field: UnsafeMutablePointer<ldns_rdf>?) -> [UInt8]? {
+        guard let field, let data = ldns_rdf_data(field) else { return nil }
+        return Array(UnsafeBufferPointer(start: data, count: ldns_rdf_size(field)))
+    }
+}
+
+extension DNSQuestion.RecordType {
+    fileprivate var code: ldns_rr_type {
+        switch self {
+        case .a: LDNS_RR_TYPE_A
+        case .aaaa: LDNS_RR_TYPE_AAAA
+        }
+    }
+}

@@ -1,0 +1,128 @@
+internal import Glibc
+package import TidegateCore
+
+/// What resolv.conf(5) tells the system's resolver, read by glibc's rules.
+package struct ResolverSettings: Sendable, Hashable {
+    /// The servers to ask, in order: at most three; 127.0.0.1 where none is named.
+    package var nameservers: [IPAddress] = [IPAddress(ipv4: 0x7F00_0001)]
+    /// The servers that systemd-resolved asks, where ``nameservers`` has its stub; empty otherwise.
+    package var upstreams: [IPAddress] = []
+    /// The domains to try a short name in, in order.
+    package var search: [String] = []
+    /// A name with as many dots is tried as it stands first, 0 to 15.
+    package var ndots = 1
+    /// How long to wait for a server the first time, 1 s to 30 s.
+    package var timeout = Duration.seconds(5)
+    /// How often to ask each server, 1 to 5.
+    package var attempts = 2
+    /// Whether the servers take turns in being first.
+    package var rotates = false
+
+    /// What holds where there is no file.
+    package init() {}
+
+    /// Reads a resolv.conf; what it does not understand it passes over, as glibc does.
+    ///
+    /// `zone` gives the index of a link by its name, for `nameserver fe80::1%eth0`; a name that it does not know
+    /// leaves the address without a zone.
+    package init(parsing text: String, zone: (String) -> UInt32? = { _ in nil }) {
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) { self.read(Substring(line)) }
+        let found = ResolverSettings.nameservers(in: text, zone: zone).prefix(3)
+        if !found.isEmpty { self.nameservers = Array(found) }
+    }
+
+    /// The settings in force on this host, from ``ResolverFiles``.
+    package static func system() -> ResolverSettings { ResolverFiles().read() }
+
+    /// The servers on which names depend in the end: behind systemd-resolved's stub, those that it asks.
+    package var finalServers: [IPAddress] {
+        guard !self.upstreams.isEmpty else { return self.nameservers }
+        return self.upstreams + self.nameservers.filter { !ResolverSettings.stubs.contains($0) }
+    }
+
+    /// True where the servers include systemd-resolved's stub: 127.0.0.53 or 127.0.0.54 (systemd-resolved.service(8)).
+    package var hasStub: Bool { self.nameservers.contains(where: ResolverSettings.stubs.contains) }
+
+    private static let stubs: Set = [IPAddress(ipv4: 0x7F00_0035), IPAddress(ipv4: 0x7F00_0036)]
+
+    /// The full names to try for `name`, in order: as it stands, and in each domain of the search list.
+    package func candidates(for name: String) -> [String] {
+        guard !name.hasSuffix("."), !self.search.isEmpty else { return [name] }
+        let dots = name.utf8.count { $0 == UInt8(ascii: ".") }
+        let longer = self.search.map { $0 == "." ? name : "\(name).\($0)" }
+        return dots >= self.ndots ? [name] + longer : longer + [name]
+    }
+}
+
+// MARK: - One line
+
+extension ResolverSettings {
+    /// Every address of a `nameserver` line, however many there are.
+    static func nameservers(in text: String, zone: (String) -> UInt32?) -> [IPAddress] {
+        text.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            guard let rest = self.rest(of: Substring(line), after: "nameserver") else { return nil }
+            return self.words(rest).first.flatMap { self.address($0, zone: zone) }
+        }
+    }
+
+    // A keyword counts only at the very start of a line and with a blank behind it; so a comment needs no rule.
+    private static func rest(of line: Substring, after keyword: String) -> Substring? {
+        guard line.utf8.starts(with: keyword.utf8) else { return nil }
+        let rest = line.utf8.dropFirst(keyword.utf8.count)
+        guard let first = rest.first, self.isBlank(first) else { return nil }
+        return Substring(rest)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    private static func words(_ text: Substring) -> [String] {
+        text.utf8.split(whereSeparator: self.isBlank).map { String(Substring($0)) }
+    }
+
+    private mutating func read(_ line: Substring) {
+        if let rest = ResolverSettings.rest(of: line, after: "domain") {
+            if let domain = ResolverSettings.words(rest).first { self.search = [domain] }
+        } else if let rest = ResolverSettings.rest(of: line, after: "search") {
+            let domains = ResolverSettings.words(rest)
+            if !domains.isEmpty { self.search = domains }
+        } else if let rest = ResolverSettings.rest(of: line, after: "options") {
+            for word in ResolverSettings.words(rest) { self.readOption(word) }
+        }
+    }
+
+    private mutating func readOption(_ word: String) {
+        let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        switch (String(parts[0]), parts.count == 2 ? ResolverSettings.number(parts[1]) : nil) {
+        case ("ndots", let value?): self.ndots = min(max(value, 0), 15)
+        case ("timeout", let value?): self.timeout = .seconds(min(max(value, 1), 30))
+        case ("attempts", let value?): self.attempts = min(max(value, 1), 5)
+        case ("rotate", nil): self.rotates = true
+        case (_, _): break
+        }
+    }
+
+    // As atoi(3): the digits it starts with, and 0 without any.
+    private static func number(_ text: Substring) -> Int {
+        let isNegative = text.first == "-"
+        let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
+            .prefix { (48...57).contains($0) }.prefix(9)
+        let value = Int(String(Substring(digits))) ?? 0
+        return isNegative ? -value : value
+    }
+
+    private static func address(_ word: String, zone: (String) -> UInt32?) -> IPAddress? {
+        if let bits = self.ipv4Bits(word) { return IPAddress(ipv4: bits) }
+        let parts = word.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = IPAddress(String(parts[0])), address.family == .ipv6 else { return nil }
+        guard parts.count == 2 else { return address }
+        let name = String(parts[1])
+        return IPAddress(octets: address.octets, zone: (address.isLinkLocal ? zone(name) : nil) ?? UInt32(name) ?? 0)
+    }
+
+    // Short forms count here (`127.1`, `0x7f000001`), because they do for glibc (inet_aton(3)).
+    private static func ipv4Bits(_ word: String) -> UInt32? {
+        var bits = in_addr()
+        guard word.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), inet_aton(word, &bits) != 0 else { return nil }
+        return UInt32(bigEndian: bits.s_addr)
+    }
+}

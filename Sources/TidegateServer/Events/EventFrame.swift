@@ -1,0 +1,62 @@
+internal import TidegateCore
+
+/// Server-Sent Events as text (HTML Living Standard 9.2): JSON on one line never contains a line end.
+enum EventFrame {
+    /// A comment: clients ignore it, and whoever sits between notices that the connection lives.
+    static let heartbeat = ": heartbeat\n\n"
+
+    /// An event; without an id, clients that come back do not refer to it.
+    static func text(_ event: Event, id: String?, redaction: URLRedaction) -> String {
+        guard let json = event.json(redaction: redaction) else { return "" }
+        return self.text(id: id, name: event.occurrence.name, data: json)
+    }
+
+    static func text(id: String?, name: String, data: JSONValue) -> String {
+        (id.map { "id: \($0)\n" } ?? "") + "event: \(name)\ndata: \(data)\n\n"
+    }
+
+    /// The newest progress of each task, and nothing else of it.
+    static func progress(_ events: [Event], redaction: URLRedaction) -> String {
+        var newest: [TaskID: Event] = [:]
+        for event in events {
+            if case .task(let task) = event.occurrence { newest[task.id] = event }
+        }
+        return newest.values.sorted { $0.sequence < $1.sequence }
+            .map { self.text($0, id: nil, redaction: redaction) }.joined()
+    }
+}
+
+/// Everything that a client needs to begin with, or to begin again.
+struct EventSnapshot {
+    /// Why it is sent.
+    enum Reason: String {
+        /// The client named no event.
+        case snapshot
+        /// The client named an event that is not known, or missed some.
+        case reset
+    }
+
+    let reason: Reason
+    let view: any MonitorView
+    let time: WallTime
+    var dropped: UInt64 = 0
+
+    /// More tasks than this are counted only.
+    static let taskLimit = 256
+
+    func text(id: String?) -> String { EventFrame.text(id: id, name: self.reason.rawValue, data: self.json) }
+
+    private var json: JSONValue {
+        let tasks = self.view.tasks()
+        let shown = tasks.suffix(EventSnapshot.taskLimit)
+        return .object(
+            [
+                .init("schema", 1), .init("event", .string(self.reason.rawValue)),
+                .init("time", .string(self.time.description)),
+                .init("dropped", .integer(Int64(clamping: self.dropped))),
+            ] + self.view.status().documentMembers + [
+                .init("tasks", .array(shown.map(\.json))),
+                .init("tasksLeftOut", .integer(Int64(tasks.count - shown.count))),
+            ])
+    }
+}

@@ -1,0 +1,46 @@
+internal import TidegateCore
+
+/// One cell of a table, not yet escaped.
+enum Cell {
+    case text(String?)
+    case good(String)
+    case bad(String)
+    case wait(String)
+    case level(Level)
+
+    var html: String {
+        switch self {
+        case .text(let text): text.flatMap { $0.isEmpty ? nil : HTML.escaped($0) } ?? "<span class=\"empty\">–</span>"
+        case .good(let text): "<span class=\"good\">\(HTML.escaped(text))</span>"
+        case .wait(let text): "<span class=\"wait\">\(HTML.escaped(text))</span>"
+        case .bad(let text): "<span class=\"bad\">\(HTML.escaped(text))</span>"
+        case .level(let level): "<span class=\"chip \(level.rawValue)\">\(level.rawValue)</span>"
+        }
+    }
+}
+
+/// HTML as text.
+enum HTML {
+    /// Text between tags or inside a quoted attribute.
+    static func escaped(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { html, scalar in
+            switch scalar {
+            case "&": html += "&amp;"
+            case "<": html += "&lt;"
+            case ">": html += "&gt;"
+            case "\"": html += "&quot;"
+            case "'": html += "&#39;"
+            default: html.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    /// `template` with each `{{name}}` replaced; what is put in is not looked at again.
+    static func filled(_ template: String, with values: [String: String]) -> String {
+        let pieces = template.split(separator: "{{", omittingEmptySubsequences: false)
+        return pieces.dropFirst().reduce(into: String(pieces.first ?? "")) { html, piece in
+            let halves = piece.split(separator: "}}", maxSplits: 1, omittingEmptySubsequences: false)
+            html += (halves.first.flatMap { values[String($0)] } ?? "") + (halves.dropFirst().first ?? "")
+        }
+    }
+}

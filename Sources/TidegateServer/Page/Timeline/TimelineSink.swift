@@ -1,0 +1,20 @@
+internal import Synchronization
+internal import TidegateCore
+
+/// Keeps the page's timeline up to date.
+final class TimelineSink: EventSink {
+    private let timeline: Mutex<Timeline>
+
+    init(from start: MonotonicTime) { self.timeline = Mutex(Timeline(from: start)) }
+
+    func receive(_ event: Event) {
+        switch event.occurrence {
+        case .path, .task: self.timeline.withLock { $0.handle(event) }
+        case .link, .netlink, .session, .daemon: break
+        }
+    }
+
+    func picture(at time: any TimeSource) -> TimelinePicture {
+        TimelinePicture(timeline: self.timeline.withLock { $0 }, now: time.monotonic(), wall: time.wall())
+    }
+}

@@ -1,0 +1,75 @@
+internal import Glibc
+internal import TidegateMetrics
+internal import TidegateCore
+
+/// Reads the process's own figures (proc(5)); what the system hides stays nil.
+struct ProcessReader {
+    let time: any TimeSource
+
+    func sample() -> ProcessSample {
+        var sample = ProcessSample(openDescriptors: ProcessReader.openDescriptors())
+        if let text = ProcessReader.contents("/proc/self/stat") { self.parse(stat: text, into: &sample) }
+        if let text = ProcessReader.contents("/proc/self/limits") {
+            sample.maxDescriptors = ProcessReader.limit("Max open files", in: text)
+            sample.maxVirtualBytes = ProcessReader.limit("Max address space", in: text)
+        }
+        return sample
+    }
+
+    /// Reads the line of `/proc/self/stat` into `sample`.
+    func parse(stat: String, into sample: inout ProcessSample) {
+        // The second field is a name in parentheses that may contain anything, so counting starts behind the last one.
+        guard let parenthesis = stat.lastIndex(of: ")") else { return }
+        let fields = stat[stat.index(after: parenthesis)...].split(whereSeparator: \.isWhitespace)
+        guard fields.count > 21 else { return }
+        let ticks = Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
+        if let user = Double(fields[11]), let system = Double(fields[12]) {
+            sample.cpuSeconds = (user + system) / ticks
+        }
+        sample.threads = Int(fields[17])
+        sample.virtualBytes = UInt64(fields[20])
+        let pageSize = UInt64(max(1, sysconf(Int32(_SC_PAGESIZE))))
+        sample.residentBytes = UInt64(fields[21]).map { $0 * pageSize }
+        // Counted from boot; /proc/stat, which knows when that was, may be hidden (ProcSubset=pid).
+        if let start = Double(fields[19]) {
+            let boot = self.time.wall().seconds - Double(self.time.monotonic().nanoseconds) / 1e9
+            sample.startSeconds = ((boot + start / ticks) * 100).rounded() / 100
+        }
+    }
+
+    /// The soft limit of a line of `/proc/self/limits`; no limit is the largest number, as Go's client has it.
+    static func limit(_ name: String, in text: String) -> Double? {
+        for line in text.split(separator: "\n") where line.hasPrefix(name) {
+            guard let soft = line.dropFirst(name.count).split(separator: " ").first else { return nil }
+            return soft == "unlimited" ? Double(UInt64.max) : Double(soft)
+        }
+        return nil
+    }
+
+    private static func openDescriptors() -> Int? {
+        guard let directory = opendir("/proc/self/fd") else { return nil }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        // Without `.`, `..` and the descriptor of this listing.
+        return max(0, count - 3)
+    }
+
+    private static func contents(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        var length = 0
+        while length < bytes.count {
+            let room = bytes.count - length
+            let count = bytes.withUnsafeMutableBytes {
+                Glibc.read(descriptor, $0.baseAddress?.advanced(by: length), room)
+            }
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            length += count
+        }
+        return String(decoding: bytes.prefix(length), as: UTF8.self)
+    }
+}

@@ -1,0 +1,99 @@
+internal import FoundationEssentials
+internal import GRDB
+internal import TidegateCore
+internal import TidegateSession
+
+/// Accepted tasks as rows of the table `task`.
+enum TaskRow {
+    /// A row that makes no sense.
+    struct Unreadable: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    // By name: a column that is missing is an error of the statement's, and not found out row by row.
+    private static let columns = """
+        id, accepted, description, suspensions, predecessor, in_doubt, hold, placing, life, outcome, failure, explanation,
+        status, bytes, attempts, ended
+        """
+
+    static func insert(_ task: JournaledTask, into database: Database) throws {
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO task (id, accepted, key, description, suspensions, predecessor, life)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """)
+        try statement.execute(arguments: [
+            task.id.description, task.accepted.microseconds, task.description.key, try self.text(task.description),
+            task.suspensions, task.predecessor?.description, try self.text(task.life),
+        ])
+    }
+
+    static func apply(_ entry: JournalEntry, to database: Database) throws {
+        let id = entry.id.description
+        switch entry {
+        case .suspensions(_, let count, let life):
+            try self.update("suspensions = ?, life = ?", [count, try self.text(life), id], database)
+        case .sending: try self.update("in_doubt = 1", [id], database)
+        case .notSent: try self.update("in_doubt = 0", [id], database)
+        case .tried(_, let life): try self.update("life = ?", [try self.text(life), id], database)
+        case .held(_, let hold, let life):
+            try self.update("hold = ?, life = ?", [try self.text(hold), try self.text(life), id], database)
+        case .placing(_, let file): try self.update("placing = ?", [try self.text(file), id], database)
+        case .ended(_, let end): try self.finish(id, end, database)
+        }
+    }
+
+    static func finish(_ id: String, _ end: JournaledEnd, _ database: Database) throws {
+        try self.update(
+            "outcome = ?, failure = ?, explanation = ?, status = ?, bytes = ?, attempts = ?, ended = ?",
+            [
+                end.outcome.rawValue, end.failure?.rawValue, end.explanation, end.status, end.bytes, end.attempts,
+                end.at.microseconds, id,
+            ], database)
+    }
+
+    // The first end is the end: a task that was replaced stays cancelled.
+    private static func update(_ changes: String, _ arguments: StatementArguments, _ database: Database) throws {
+        let statement = try database.cachedStatement(
+            sql: "UPDATE task SET \(changes) WHERE id = ? AND outcome IS NULL")
+        try statement.execute(arguments: arguments)
+    }
+
+    static func all(
+        where condition: String, arguments: StatementArguments = [], in database: Database
+    ) throws -> [JournaledTask] {
+        let statement = try database.cachedStatement(sql: "SELECT \(self.columns) FROM task WHERE \(condition)")
+        return try Row.fetchAll(statement, arguments: arguments).map(self.task)
+    }
+
+    private static func task(_ row: Row) throws -> JournaledTask {
+        guard let id = TaskID(row["id"] as String) else { throw Unreadable(description: "its id is none") }
+        var task = JournaledTask(
+            id: id, accepted: WallTime(microseconds: row["accepted"]),
+            description: try self.value(row["description"] as String), suspensions: row["suspensions"],
+            life: try self.value(row["life"] as String))
+        task.predecessor = (row["predecessor"] as String?).flatMap { TaskID($0) }
+        task.isInDoubt = row["in_doubt"]
+        task.hold = try (row["hold"] as String?).map(self.value)
+        task.placing = try (row["placing"] as String?).map(self.value)
+        task.end = try self.end(row)
+        return task
+    }
+
+    private static func end(_ row: Row) throws -> JournaledEnd? {
+        guard let word = row["outcome"] as String? else { return nil }
+        guard let outcome = TaskOutcome(rawValue: word) else { throw Unreadable(description: "outcome \"\(word)\"") }
+        return JournaledEnd(
+            outcome: outcome, failure: (row["failure"] as String?).flatMap { TaskFailure(rawValue: $0) },
+            explanation: row["explanation"], status: row["status"], bytes: row["bytes"] ?? 0,
+            attempts: row["attempts"] ?? 0, at: WallTime(microseconds: row["ended"] ?? 0))
+    }
+
+    private static func text(_ value: some Encodable) throws -> String {
+        String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+    }
+
+    private static func value<Value: Decodable>(_ text: String) throws -> Value {
+        try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+    }
+}

@@ -1,0 +1,189 @@
+import Testing
+import TidegateCore
+
+/// The table of measured socket evidence, one row each, in both versions of IP.
+@Suite struct AttributionTableTests {
+    /// Who sent an ICMP error in a row.
+    enum Offender: Sendable {
+        case own, gateway, router, destination
+    }
+
+    /// What an error says in a row.
+    enum Says: Sendable {
+        case noRoute, hostUnreachable, portUnreachable, prohibited
+
+        func number(_ family: AddressFamily) -> (type: UInt8, code: UInt8) {
+            switch (self, family) {
+            case (.noRoute, .ipv4): (3, 0)
+            case (.noRoute, .ipv6): (1, 0)
+            case (.hostUnreachable, .ipv4): (3, 1)
+            case (.hostUnreachable, .ipv6): (1, 3)
+            case (.portUnreachable, .ipv4): (3, 3)
+            case (.portUnreachable, .ipv6): (1, 4)
+            case (.prohibited, .ipv4): (3, 13)
+            case (.prohibited, .ipv6): (1, 1)
+            }
+        }
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let situation: String
+        var error: FailureEvidence.SocketError?
+        var icmp: (Offender, Says)?
+        var isImmediate = false
+        var isOnLink = false
+        var failure = TaskFailure.connectFailed
+        var phase = FailureEvidence.Phase.connect
+        var peers = PeerEvidence()
+        let party: Party
+        let rung: Rung
+        let isCertain: Bool
+        /// The last piece of evidence; `T`, `G`, `R` and `X` stand for this host, the gateway, a router and the target.
+        let words: String
+
+        var testDescription: String { self.situation }
+    }
+
+    static let rows: [Row] = [
+        Row(
+            situation: "no route of our own", error: .networkUnreachable, isImmediate: true, party: .mine, rung: .route,
+            isCertain: true, words: "this host has no route to X"),
+        Row(
+            situation: "an unreachable route of our own", error: .hostUnreachable, isImmediate: true, party: .mine,
+            rung: .route, isCertain: true, words: "a route of this host's makes X unreachable"),
+        Row(
+            situation: "a prohibit route of our own, or a dropping filter", error: .prohibited, isImmediate: true,
+            party: .mine, rung: .route, isCertain: true, words: "a rule or a filter of this host's forbids X"),
+        Row(
+            situation: "a blackhole route of our own", error: .blackholed, isImmediate: true, party: .mine,
+            rung: .route,
+            isCertain: true, words: "a blackhole route of this host's swallows X"),
+        Row(
+            situation: "the source address is gone", error: .addressNotAvailable, party: .mine, rung: .address,
+            isCertain: true, words: "the source address is gone"),
+        Row(
+            situation: "a rejecting filter of our own", error: .hostUnreachable, icmp: (.own, .prohibited),
+            party: .mine,
+            rung: .route, isCertain: true, words: "T (this host) says: administratively prohibited at X (N)"),
+        Row(
+            situation: "a rejecting filter of our own, as if nobody listened", error: .refused,
+            icmp: (.own, .portUnreachable), party: .mine, rung: .route, isCertain: true,
+            words: "T (this host) says: port unreachable at X (N)"),
+        Row(
+            situation: "a dead gateway", error: .hostUnreachable, icmp: (.own, .hostUnreachable), party: .gateway,
+            rung: .gateway, isCertain: true, words: "T (this host) says: host unreachable at X (N)"),
+        Row(
+            situation: "a dead host on the link", error: .hostUnreachable, icmp: (.own, .hostUnreachable),
+            isOnLink: true, party: .theirs, rung: .tcp, isCertain: false,
+            words: "T (this host) says: host unreachable at X (N)"),
+        Row(
+            situation: "the gateway has no route", error: .networkUnreachable, icmp: (.gateway, .noRoute),
+            party: .upstream, rung: .tcp, isCertain: true, words: "G (the gateway) says: no route to X (N)"),
+        Row(
+            situation: "a router beyond has no route", error: .networkUnreachable, icmp: (.router, .noRoute),
+            party: .upstream, rung: .tcp, isCertain: true, words: "R (a router on the way) says: no route to X (N)"),
+        Row(
+            situation: "a router beyond has no route, and others answer", error: .networkUnreachable,
+            icmp: (.router, .noRoute), peers: PeerEvidence(reached: 2), party: .path, rung: .tcp, isCertain: true,
+            words: "R (a router on the way) says: no route to X (N)"),
+        Row(
+            situation: "a dead host behind the gateway", error: .hostUnreachable, icmp: (.gateway, .hostUnreachable),
+            party: .theirs, rung: .tcp, isCertain: false, words: "G (the gateway) says: host unreachable at X (N)"),
+        Row(
+            situation: "a dead host far away", error: .hostUnreachable, icmp: (.router, .hostUnreachable),
+            party: .theirs, rung: .tcp, isCertain: false,
+            words: "R (a router on the way) says: host unreachable at X (N)"),
+        Row(
+            situation: "a filter of the gateway's", error: .hostUnreachable, icmp: (.gateway, .prohibited),
+            party: .gateway, rung: .tcp, isCertain: true,
+            words: "G (the gateway) says: administratively prohibited at X (N)"),
+        Row(
+            situation: "a filter on the way", error: .hostUnreachable, icmp: (.router, .prohibited), party: .path,
+            rung: .tcp, isCertain: true, words: "R (a router on the way) says: administratively prohibited at X (N)"),
+        Row(
+            situation: "a filter of the host's own", error: .refused, icmp: (.destination, .portUnreachable),
+            party: .theirs, rung: .tcp, isCertain: true,
+            words: "X (the host itself) says: port unreachable at X (N)"),
+        Row(
+            situation: "a closed port", error: .refused, party: .theirs, rung: .tcp, isCertain: true,
+            words: "X refused the connection"),
+        Row(
+            situation: "silence", failure: .timedOut, party: .unknown, rung: .tcp, isCertain: false,
+            words: "4 SYNs to X went unanswered"),
+        Row(
+            situation: "silence, while others answer", failure: .timedOut, peers: PeerEvidence(reached: 1, missed: 3),
+            party: .path, rung: .tcp, isCertain: false,
+            words: "1 other host on eth0 by G answered in the last 30 s"),
+        Row(
+            situation: "silence all around", failure: .timedOut, peers: PeerEvidence(missed: 3), party: .upstream,
+            rung: .tcp, isCertain: false, words: "nor did 3 other hosts on eth0 by G in the last 30 s"),
+        Row(
+            situation: "a connection, and no handshake", failure: .timedOut, phase: .tls, party: .theirs, rung: .tls,
+            isCertain: false, words: "X accepted the connection and shook no hands"),
+        Row(
+            situation: "a reset in the handshake", error: .reset, failure: .reset, phase: .tls, party: .theirs,
+            rung: .tls, isCertain: false, words: "X broke the connection during the handshake"),
+        Row(
+            situation: "a request, and no answer", failure: .timedOut, phase: .waiting, party: .theirs, rung: .http,
+            isCertain: false, words: "X took the request and did not answer"),
+        Row(
+            situation: "an answer that stops", failure: .stalled, phase: .receiving, party: .unknown, rung: .http,
+            isCertain: false, words: "X sent no more of its answer"),
+        Row(
+            situation: "an answer that stops, while others go on", failure: .stalled, phase: .receiving,
+            peers: PeerEvidence(reached: 2), party: .theirs, rung: .http, isCertain: false,
+            words: "2 other hosts on eth0 by G answered in the last 30 s"),
+    ]
+
+    @Test("Every row of the table, in both versions of IP", arguments: Self.rows, AddressFamily.allCases)
+    func row(_ row: Row, _ family: AddressFamily) throws {
+        let isIPv4 = family == .ipv4
+        let own = try #require(IPAddress(isIPv4 ? "10.0.0.2" : "2001:db8::2"))
+        let gateway = try #require(IPAddress(isIPv4 ? "10.0.0.1" : "2001:db8::1"))
+        let router = try #require(IPAddress(isIPv4 ? "192.0.2.77" : "2001:db8:77::1"))
+        let target = try #require(IPAddress(isIPv4 ? "198.51.100.2" : "2001:db8:2::2"))
+        let path = NetworkPath(interface: "eth0", index: 2, gateway: row.isOnLink ? nil : gateway, source: own)
+        let verdict = Verdict(level: .routed, path: path)
+        var number = ""
+        let refusal = row.icmp.map { offender, says in
+            let address = [Offender.own: own, .gateway: gateway, .router: router, .destination: target][offender]
+            let (type, code) = says.number(family)
+            number = "\(isIPv4 ? "ICMP" : "ICMPv6") \(type)/\(code)"
+            return NetworkRefusal(offender: address, type: type, code: code)
+        }
+        let judged = Attribution.judge(
+            FailureEvidence(
+                failure: row.failure, phase: row.phase, socketError: row.error, refusal: refusal, peer: target,
+                local: own, isImmediate: row.isImmediate, unanswered: 4, before: verdict, after: verdict,
+                peers: row.peers))
+        let blame = try #require(judged)
+        #expect(blame.party == row.party)
+        #expect(blame.rung == row.rung)
+        #expect(blame.isCertain == row.isCertain)
+        let names = ["X": "\(target)", "G": "\(gateway)", "R": "\(router)", "T": "\(own)", "N": number]
+        #expect(blame.evidence.last == self.filled(row.words, names))
+    }
+
+    @Test("Who sent an error is known without our own address, too: by the path")
+    func ownByPath() throws {
+        let path = NetworkPath(
+            interface: "eth0", index: 2, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"))
+        let verdict = Verdict(level: .routed, path: path)
+        let refusal = NetworkRefusal(offender: IPAddress("10.0.0.2"), type: 3, code: 1)
+        let judged = Attribution.judge(
+            FailureEvidence(failure: .connectFailed, refusal: refusal, before: verdict, after: .unknown))
+        #expect(judged?.party == .gateway)
+        #expect(judged?.evidence.first == "the gateway 10.0.0.1 does not answer on eth0")
+    }
+
+    // Single capital letters that stand alone are names.
+    private func filled(_ words: String, _ names: [String: String]) -> String {
+        var text = ""
+        for (place, word) in words.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+            let core = word.filter { $0 != "(" && $0 != ")" }
+            let name = names[String(core)].map { word.hasPrefix("(") ? "(\($0))" : $0 }
+            text += (place == 0 ? "" : " ") + (name ?? String(word))
+        }
+        return text
+    }
+}

@@ -1,0 +1,87 @@
+import Testing
+import TidegateCore
+
+@Suite struct AttributionTests {
+    private static let routed = Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 2))
+    private static let cut = Verdict(level: .none, reason: .noCarrier)
+
+    @Test("A lost path explains every symptom on it", arguments: [TaskFailure.timedOut, .reset, .resolveFailed])
+    func lostPath(_ failure: TaskFailure) throws {
+        let judged = Attribution.judge(
+            FailureEvidence(
+                failure: failure, socketError: .reset,
+                refusal: NetworkRefusal(offender: IPAddress("192.0.2.9"), type: 3, code: 0), before: Self.routed,
+                after: Self.cut))
+        let attribution = try #require(judged)
+        #expect(attribution.party == .mine)
+        #expect(attribution.rung == .carrier)
+        #expect(attribution.isCertain)
+    }
+
+    @Test("A path that moved under the attempt is ours")
+    func movedPath() {
+        let moved = Verdict(
+            level: .routed, path: NetworkPath(interface: "wlan0", index: 3, gateway: IPAddress("10.1.0.1")))
+        let judged = Attribution.judge(FailureEvidence(failure: .timedOut, before: Self.routed, after: moved))
+        #expect(judged?.party == .mine)
+        #expect(judged?.rung == .route)
+        #expect(judged?.evidence == ["the path moved from eth0 to wlan0 by 10.1.0.1 under the attempt"])
+    }
+
+    @Test(
+        "On a steady path the symptom decides",
+        arguments: [
+            (TaskFailure.connectFailed, nil, .refused, nil, Party.theirs, Rung.tcp),
+            (.connectFailed, nil, .networkUnreachable, nil, .upstream, .tcp),
+            (.timedOut, nil, nil, nil, .unknown, .tcp), (.tlsFailed, nil, nil, nil, .theirs, .tls),
+            (.httpStatus, 503, nil, nil, .theirs, .http), (.httpStatus, 429, nil, nil, .theirs, .http),
+            (.httpStatus, 404, nil, nil, .mine, .http), (.resolveFailed, nil, nil, .timedOut, .resolver, .dns),
+            (.resolveFailed, nil, nil, .nameNotFound, .theirs, .dns), (.truncated, nil, nil, nil, .theirs, .http),
+            (.diskFull, nil, nil, nil, .mine, nil),
+        ] as [(TaskFailure, Int?, FailureEvidence.SocketError?, ResolveFailure?, Party, Rung?)])
+    func steadyPath(
+        _ failure: TaskFailure, _ status: Int?, _ error: FailureEvidence.SocketError?, _ name: ResolveFailure?,
+        _ party: Party, _ rung: Rung?
+    ) {
+        let judged = Attribution.judge(
+            FailureEvidence(
+                failure: failure, status: status, socketError: error, resolveFailure: name, before: Self.routed,
+                after: Self.routed))
+        #expect(judged?.party == party)
+        #expect(judged?.rung == rung)
+    }
+
+    @Test("Nobody is to blame for a cancelled task")
+    func cancelled() {
+        #expect(
+            Attribution.judge(FailureEvidence(failure: .cancelled, before: Self.cut, after: Self.cut)) == nil)
+    }
+
+    @Test("A rung that is known to fail explains those above it, unless the other side has answered")
+    func rungs() {
+        let gateway = RungReport(rung: .gateway, status: .bad, reason: .gatewaySilent, evidence: ["10.0.0.1 is silent"])
+        var evidence = FailureEvidence(
+            failure: .timedOut, phase: .connect, before: Self.routed, after: Self.routed, rungs: [gateway])
+        #expect(
+            Attribution.judge(evidence)
+                == Attribution(party: .gateway, rung: .gateway, isCertain: true, evidence: ["10.0.0.1 is silent"]))
+        evidence.phase = .waiting
+        #expect(Attribution.judge(evidence)?.party == .theirs)
+        evidence.phase = .connect
+        evidence.rungs = [RungReport(rung: .internet, status: .bad, reason: .limited)]
+        #expect(Attribution.judge(evidence)?.party == .upstream)
+        evidence.rungs = [RungReport(rung: .dns, status: .bad, reason: .resolverTimeout)]
+        #expect(Attribution.judge(evidence)?.party == .unknown, "the name was no matter here")
+        evidence.failure = .resolveFailed
+        evidence.phase = .resolve
+        #expect(Attribution.judge(evidence)?.party == .resolver)
+    }
+
+    @Test("Behind a captive portal a bad certificate is the portal's")
+    func portal() {
+        let portal = Verdict(level: .portal, reason: .portal, path: NetworkPath(interface: "eth0", index: 2))
+        let judged = Attribution.judge(FailureEvidence(failure: .tlsFailed, before: Self.routed, after: portal))
+        #expect(judged?.party == .upstream)
+        #expect(judged?.rung == .internet)
+    }
+}

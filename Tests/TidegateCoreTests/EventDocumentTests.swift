@@ -1,0 +1,98 @@
+import Testing
+import TidegateCore
+
+@Suite struct EventDocumentTests {
+    private func json(_ occurrence: Occurrence, redaction: URLRedaction = URLRedaction()) -> String {
+        let event = Event(
+            sequence: 7, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0), occurrence: occurrence)
+        return event.json(redaction: redaction)?.description ?? ""
+    }
+
+    private static let start = #"{"schema":1,"event":"#
+    private static let middle = #","seq":7,"time":"1970-01-01T00:00:00.000Z""#
+
+    @Test(
+        "Every object begins alike and tells its own members",
+        arguments: [
+            (.netlink(.overrun), #""netlink.overrun""#, "}"),
+            (.netlink(.received(.newlink, count: 3)), #""netlink.received""#, #","type":"newlink","count":3}"#),
+            (
+                .netlink(.resynced(.overrun, duration: .milliseconds(2))), #""netlink.resynced""#,
+                #","reason":"overrun","durationSeconds":0.002}"#
+            ),
+            (.netlink(.dumpInterrupted), #""netlink.dumpInterrupted""#, "}"),
+            (.netlink(.malformed(count: 2)), #""netlink.malformed""#, #","count":2}"#),
+            (.netlink(.lookedUp(count: 2)), #""netlink.lookedUp""#, #","count":2}"#),
+            (.netlink(.modeChanged(.storm)), #""netlink.modeChanged""#, #","mode":"storm"}"#),
+            (.netlink(.receiveBuffer(bytes: 9)), #""netlink.receiveBuffer""#, #","bytes":9}"#),
+            (.netlink(.lost("no \"buffer\"")), #""netlink.lost""#, #","error":"no \"buffer\""}"#),
+            (.session(.epochBegan(number: 4)), #""session.epochBegan""#, #","epoch":4}"#),
+            (
+                .session(.circuitOpened(origin: "http://a:80", pause: .seconds(3))), #""session.circuitOpened""#,
+                #","origin":"http://a:80","pauseSeconds":3}"#
+            ),
+            (
+                .session(.circuitClosed(origin: "http://a:80")), #""session.circuitClosed""#,
+                #","origin":"http://a:80"}"#
+            ),
+            (.session(.invalidated), #""session.invalidated""#, "}"),
+            (.daemon(.configurationLoaded(isGood: false)), #""daemon.configurationLoaded""#, #","good":false}"#),
+            (
+                .daemon(.requestAnswered(handler: "page", status: 200)), #""daemon.requestAnswered""#,
+                #","handler":"page","status":200}"#
+            ),
+            (.daemon(.turnSkipped(task: "sync")), #""daemon.turnSkipped""#, #","name":"sync"}"#),
+            (.daemon(.journal(.opened(unfinished: 2))), #""daemon.journalOpened""#, #","unfinished":2}"#),
+            (
+                .daemon(.journal(.failed(.diskFull, entries: 1))), #""daemon.journalFailed""#,
+                #","reason":"diskFull","entries":1}"#
+            ),
+            (.daemon(.stopping), #""daemon.stopping""#, "}"),
+        ] as [(Occurrence, String, String)])
+    func members(_ occurrence: Occurrence, _ name: String, _ rest: String) {
+        #expect(self.json(occurrence) == Self.start + name + Self.middle + rest)
+    }
+
+    @Test("The end of a task tells its request, without what its URL hides")
+    func completed() throws {
+        let id = try #require(TaskID("018bcfe5-6800-7000-8000-000000000001"))
+        let result = TaskResult(
+            id: id, name: "sync", kind: .data, method: "GET", url: "https://me:secret@a.example/x?token=1#y",
+            outcome: .success, status: 200, bytes: 5, duration: .milliseconds(1500))
+        let occurrence = Occurrence.task(TaskEvent(id: id, kind: .data, change: .completed(result)))
+        let text = self.json(occurrence)
+        #expect(text.hasPrefix(Self.start + #""task.completed""# + Self.middle))
+        #expect(
+            text.hasSuffix(
+                #","name":"sync","method":"GET","url":"https://a.example/x","durationSeconds":1.5}"#))
+        #expect(!text.contains("secret") && !text.contains("token"))
+        let open = self.json(occurrence, redaction: URLRedaction(query: false, userinfo: false))
+        #expect(open.contains("https://me:secret@a.example/x?token=1#y"))
+    }
+
+    @Test("A task's creation passes the redaction, too")
+    func created() throws {
+        let id = try #require(TaskID("018bcfe5-6800-7000-8000-000000000001"))
+        let event = TaskEvent(id: id, kind: .data, change: .created(method: "GET", url: "http://u@h/p?q"))
+        #expect(self.json(.task(event)).hasSuffix(#""method":"GET","url":"http://h/p"}"#))
+        let query = URLRedaction(query: false)
+        #expect(self.json(.task(event), redaction: query).hasSuffix(#""method":"GET","url":"http://h/p?q"}"#))
+    }
+
+    @Test(
+        "What must not be shown is left out of a URL, and nothing else",
+        arguments: [
+            ("http://h/p", "http://h/p", "http://h/p"),
+            ("http://u:p@h:8/p?q=1#f", "http://h:8/p", "http://h:8/p?q=1#f"),
+            ("http://u@p@h/", "http://h/", "http://h/"),
+            ("http://h/@p?a=b@c", "http://h/@p", "http://h/@p?a=b@c"),
+            ("http://h?x@y", "http://h", "http://h?x@y"),
+            ("http://u:p@h#f", "http://h", "http://h#f"),
+            ("nonsense?x", "nonsense", "nonsense?x"), ("", "", ""), ("//u@h", "//h", "//h"),
+        ])
+    func redaction(_ url: String, _ both: String, _ withQuery: String) {
+        #expect(URLRedaction().text(of: url) == both)
+        #expect(URLRedaction(query: false).text(of: url) == withQuery)
+        #expect(URLRedaction(query: false, userinfo: false).text(of: url) == url)
+    }
+}

@@ -1,0 +1,58 @@
+import Testing
+import TidegateCore
+
+@Suite struct VerdictTests {
+    @Test(
+        "The global level is the better family, and unknown where one is blind and the other not routed",
+        arguments: [
+            (Level.routed, Level.none, Level.routed), (.none, .local, .local), (.unknown, .none, .unknown),
+            (.unknown, .local, .unknown), (.unknown, .routed, .routed), (.online, .routed, .online),
+            (.none, .none, .none), (.unknown, .unknown, .unknown),
+        ])
+    func global(_ four: Level, _ six: Level, _ expected: Level) {
+        let families = [(AddressFamily.ipv4, four), (.ipv6, six)].map {
+            ReachabilityStatus.Family(family: $0, verdict: Verdict(level: $1))
+        }
+        #expect(ReachabilityStatus.global(over: families).level == expected)
+    }
+
+    @Test("A renamed interface is the same way; another source is another")
+    func sameWay() {
+        let path = NetworkPath(interface: "eth0", index: 2, source: IPAddress("10.0.0.2"))
+        var renamed = path
+        renamed.interface = "wan0"
+        var moved = path
+        moved.source = IPAddress("10.0.0.3")
+        let verdict = Verdict(level: .routed, path: path)
+        #expect(verdict.isEquivalent(to: Verdict(level: .routed, path: renamed, notes: [.tunnel])))
+        #expect(!verdict.isEquivalent(to: Verdict(level: .routed, path: moved)))
+        #expect(!verdict.isEquivalent(to: Verdict(level: .routed)))
+    }
+
+    @Test("Labels are snake case, JSON words camel case")
+    func labels() {
+        #expect(Unreachable.dadFailed.label == "dad_failed")
+        #expect(TaskFailure.tlsPinMismatch.label == "tls_pin_mismatch")
+        #expect(Level.none.label == "none")
+        #expect(PathNote.degradedMultipath(live: 1, total: 2).description == "degradedMultipath(1/2)")
+        #expect(TaskEvent.RetryReason.status(502).label == "http_5xx")
+        #expect(TaskEvent.RetryReason.status(429).label == "http_429")
+    }
+
+    @Test("Requirements read back; other words are refused")
+    func requirements() {
+        for text in ["none", "routed", "online", "unmetered", "interface:wwan0"] {
+            #expect(Requirement(text)?.description == text)
+        }
+        #expect(Requirement("interface:") == nil)
+        #expect(Requirement("reachable") == nil)
+    }
+
+    @Test("A fraction never exceeds one, and is nil without a length")
+    func fractions() {
+        #expect(TransferProgress(offset: 50, receivedWire: 25, expected: 100).fraction == 0.75)
+        #expect(TransferProgress(receivedWire: 200, expected: 100).fraction == 1)
+        #expect(TransferProgress(receivedWire: 200).fraction == nil)
+        #expect(TransferProgress(expected: 0).fraction == 1)
+    }
+}

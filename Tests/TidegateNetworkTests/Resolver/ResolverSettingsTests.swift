@@ -1,0 +1,95 @@
+import Glibc
+import Testing
+import TidegateCore
+import TidegateNetwork
+
+/// resolv.conf(5) as glibc reads it.
+@Suite struct ResolverSettingsTests {
+    private func read(_ text: String) -> ResolverSettings {
+        ResolverSettings(parsing: text) { $0 == "eth0" ? 7 : nil }
+    }
+
+    @Test(
+        "Servers are taken as glibc takes them",
+        arguments: [
+            ("nameserver 10.0.0.1\n", ["10.0.0.1"]),
+            ("nameserver\t10.0.0.1   # trailing\nnameserver 2001:db8::1\n", ["10.0.0.1", "2001:db8::1"]),
+            (
+                "nameserver 1.1.1.1\nnameserver 2.2.2.2\nnameserver 3.3.3.3\nnameserver 4.4.4.4",
+                ["1.1.1.1", "2.2.2.2", "3.3.3.3"]
+            ),
+            (
+                "nameserver fe80::1%eth0\nnameserver fe80::2%3\nnameserver fe80::3%gone",
+                ["fe80::1%7", "fe80::2%3", "fe80::3"]
+            ),
+            ("nameserver 2001:db8::1%eth0", ["2001:db8::1"]),
+            ("nameserver 127.1\nnameserver 0x0a000001", ["127.0.0.1", "10.0.0.1"]),
+            ("#nameserver 1.1.1.1\n;nameserver 2.2.2.2\n nameserver 3.3.3.3\nNAMESERVER 4.4.4.4", ["127.0.0.1"]),
+            ("nameserver\nnameserver \nnameserver10.0.0.1\nnameserver one.example", ["127.0.0.1"]),
+            ("nameserver 10.0.0.256\nnameserver 10.0.0.1,10.0.0.2\nnameserver [::1]", ["127.0.0.1"]),
+            ("nameserver 10.0.0.1\r\nnameserver 10.0.0.2\r\n", ["127.0.0.1"]),
+            ("", ["127.0.0.1"]),
+            ("\0\0\u{FFFD}\n\u{7F}ELF\nsearch\noptions", ["127.0.0.1"]),
+        ] as [(String, [String])])
+    func nameservers(_ text: String, _ expected: [String]) {
+        #expect(self.read(text).nameservers.map(\.description) == expected)
+    }
+
+    @Test("The last of search and domain wins")
+    func search() {
+        #expect(self.read("search a.test b.test\ndomain c.test d.test").search == ["c.test"])
+        #expect(self.read("domain c.test\nsearch\ta.test\tb.test").search == ["a.test", "b.test"])
+        #expect(self.read("search a.test\nsearch").search == ["a.test"])
+        #expect(self.read("").search.isEmpty)
+    }
+
+    @Test("Options are clamped to what glibc accepts, and the others passed over")
+    func options() {
+        let settings = self.read("options ndots:3 timeout:2 attempts:4 rotate edns0 trust-ad\n")
+        #expect(settings.ndots == 3 && settings.timeout == .seconds(2) && settings.attempts == 4 && settings.rotates)
+        let high = self.read("options ndots:99 timeout:999999999999 attempts:77")
+        #expect(high.ndots == 15 && high.timeout == .seconds(30) && high.attempts == 5 && !high.rotates)
+        let low = self.read("options ndots:-4 timeout:0 attempts:x")
+        #expect(low.ndots == 0 && low.timeout == .seconds(1) && low.attempts == 1)
+        let usual = self.read("options ndots rotated timeout")
+        #expect(usual.ndots == 1 && usual.timeout == .seconds(5) && usual.attempts == 2 && !usual.rotates)
+        #expect(self.read("options timeout:3\noptions attempts:1").timeout == .seconds(3))
+    }
+
+    @Test("A name is tried as it stands and in the search list, in the order of its dots")
+    func candidates() {
+        let settings = self.read("search a.test b.test\noptions ndots:2")
+        #expect(settings.candidates(for: "api") == ["api.a.test", "api.b.test", "api"])
+        #expect(settings.candidates(for: "api.x.y") == ["api.x.y", "api.x.y.a.test", "api.x.y.b.test"])
+        #expect(settings.candidates(for: "api.") == ["api."])
+        #expect(self.read("search .").candidates(for: "api") == ["api", "api"])
+        #expect(self.read("").candidates(for: "api") == ["api"])
+    }
+
+    @Test("Behind systemd-resolved's stub, the servers that it asks are known too")
+    func stub() throws {
+        let folder = try Folder()
+        let files = ResolverFiles(configuration: folder.path("resolv.conf"), upstreams: folder.path("upstreams"))
+        #expect(files.read().nameservers == [IPAddress(ipv4: 0x7F00_0001)], "there is no file yet")
+        try folder.write("nameserver 127.0.0.53\noptions edns0 trust-ad\nsearch .\n", to: "resolv.conf")
+        #expect(files.read().finalServers == [IPAddress(ipv4: 0x7F00_0035)], "the stub alone, while no more is known")
+        let four = ["10.0.0.1", "10.0.0.2", "2001:db8::1", "10.0.0.4"]
+        try folder.write(four.map { "nameserver \($0)\n" }.joined(), to: "upstreams")
+        let settings = files.read()
+        #expect(settings.nameservers == [IPAddress(ipv4: 0x7F00_0035)] && settings.hasStub)
+        #expect(settings.finalServers.map(\.description) == four)
+        try folder.write("nameserver 127.0.0.53\nnameserver 9.9.9.9\n", to: "resolv.conf")
+        #expect(files.read().finalServers.map(\.description) == four + ["9.9.9.9"])
+        try folder.write("nameserver 9.9.9.9\n", to: "resolv.conf")
+        #expect(files.read().upstreams.isEmpty, "without the stub its servers are nobody's")
+    }
+
+    @Test("A pipe or a folder in the place of resolv.conf holds nobody up")
+    func oddFiles() throws {
+        let folder = try Folder()
+        #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
+        let usual = [IPAddress(ipv4: 0x7F00_0001)]
+        #expect(ResolverFiles(configuration: folder.path("pipe")).read().nameservers == usual)
+        #expect(ResolverFiles(configuration: folder.path("")).read().nameservers == usual)
+    }
+}

@@ -1,0 +1,153 @@
+import Synchronization
+import Testing
+import TidegateCore
+import TidegateNetwork
+import TidegateTestKit
+
+@Suite struct ResolverTests {
+    private static let answer = IPAddress(ipv4: 0xC000_0201)
+
+    private func ask(_ resolver: Resolver, _ name: String) async -> Result<[IPAddress], ResolveFailure> {
+        await withCheckedContinuation { waiter in resolver.resolve(name) { waiter.resume(returning: $0) } }
+    }
+
+    @Test("An address resolves to itself without any question")
+    func literal() async {
+        let resolver = Resolver(time: ManualTime()) { _ in .failure(.failed) }
+        #expect(await self.ask(resolver, "192.0.2.1") == .success([Self.answer]))
+        #expect(resolver.cached("192.0.2.1") == [Self.answer])
+    }
+
+    @Test("Everybody who asks meanwhile shares one answer")
+    func singleFlight() async {
+        let questions = Counter()
+        let gate = Latch()
+        let resolver = Resolver(time: ManualTime()) { _ in
+            questions.add()
+            gate.wait()
+            return .success([Self.answer])
+        }
+        await withTaskGroup(of: Result<[IPAddress], ResolveFailure>.self) { group in
+            for _ in 0..<100 { group.addTask { await self.ask(resolver, "api.example.com") } }
+            // Every question is on the desk before the first answer may come.
+            while questions.value == 0 { await Task.yield() }
+            gate.open()
+            for await result in group { #expect(result == .success([Self.answer])) }
+        }
+        #expect(questions.value == 1)
+    }
+
+    @Test("At most eight names are asked for at a time")
+    func limit() async {
+        let atOnce = Counter()
+        let resolver = Resolver(time: ManualTime()) { _ in
+            atOnce.enter()
+            defer { atOnce.leave() }
+            // Long enough for the other threads to come in as well.
+            for _ in 0..<200 { Latch.yieldThread() }
+            return .success([Self.answer])
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<64 {
+                group.addTask { _ = await self.ask(resolver, "host\(number).example.com") }
+            }
+        }
+        #expect(atOnce.highest <= 8)
+        #expect(atOnce.highest > 1)
+    }
+
+    @Test("A good answer stays fresh for its time, then the network is asked again")
+    func freshness() async {
+        let questions = Counter()
+        let time = ManualTime()
+        let resolver = Resolver(time: time) { _ in
+            questions.add()
+            return .success([Self.answer])
+        }
+        _ = await self.ask(resolver, "a.example")
+        time.advance(by: .seconds(59))
+        _ = await self.ask(resolver, "a.example")
+        #expect(questions.value == 1)
+        time.advance(by: .seconds(2))
+        _ = await self.ask(resolver, "a.example")
+        #expect(questions.value == 2)
+        resolver.invalidate()
+        #expect(resolver.cached("a.example") == [Self.answer])
+        _ = await self.ask(resolver, "a.example")
+        #expect(questions.value == 3)
+    }
+
+    @Test("A lookup from before a path change is not waited for by those who ask after it")
+    func staleLookup() async {
+        let questions = Mutex(0)
+        let gate = Latch()
+        let resolver = Resolver(time: ManualTime()) { _ in
+            let isFirst = questions.withLock { number in
+                number += 1
+                return number == 1
+            }
+            guard isFirst else { return .success([Self.answer]) }
+            gate.wait()
+            return .success([IPAddress(ipv4: 0xC000_0299)])
+        }
+        let answers = Mutex<[Result<[IPAddress], ResolveFailure>]>([])
+        resolver.resolve("a.example") { answer in answers.withLock { $0.append(answer) } }
+        while questions.withLock({ $0 }) == 0 { await Task.yield() }
+        resolver.invalidate()
+        #expect(await self.ask(resolver, "a.example") == .success([Self.answer]))
+        #expect(answers.withLock { $0 } == [.success([Self.answer])])
+        gate.open()
+        #expect(await self.ask(resolver, "b.example") == .success([Self.answer]))
+        #expect(await self.ask(resolver, "a.example") == .success([Self.answer]))
+        #expect(resolver.cached("a.example") == [Self.answer])
+        #expect(questions.withLock { $0 } == 3)
+    }
+
+    @Test("The oldest answer makes room where too many names were asked for")
+    func capacity() async {
+        let time = ManualTime()
+        let resolver = Resolver(time: time, capacity: 3) { _ in .success([Self.answer]) }
+        for name in ["a.example", "b.example", "c.example", "d.example"] {
+            _ = await self.ask(resolver, name)
+            time.advance(by: .seconds(1))
+        }
+        #expect(resolver.cached("a.example") == nil)
+        #expect(resolver.cached("b.example") == [Self.answer])
+        #expect(resolver.cached("d.example") == [Self.answer])
+    }
+
+    @Test("A failure reaches everybody and is not remembered")
+    func failures() async {
+        let questions = Counter()
+        let resolver = Resolver(time: ManualTime()) { _ in
+            questions.add()
+            return .failure(.nameNotFound)
+        }
+        #expect(await self.ask(resolver, "a.example") == .failure(.nameNotFound))
+        #expect(await self.ask(resolver, "a.example") == .failure(.nameNotFound))
+        #expect(questions.value == 2)
+        #expect(resolver.cached("a.example") == nil)
+    }
+
+    @Test("The system's own lookup knows the hosts file")
+    func system() async throws {
+        let answer = try await self.ask(Resolver(time: ManualTime()), "localhost").get()
+        #expect(answer.allSatisfy { $0.isLoopback })
+    }
+}
+
+private final class Counter: Sendable {
+    private let state = Mutex<(value: Int, now: Int, highest: Int)>((0, 0, 0))
+
+    var value: Int { self.state.withLock { $0.value } }
+    var highest: Int { self.state.withLock { $0.highest } }
+    func add() { self.state.withLock { $0.value += 1 } }
+    func leave() { self.state.withLock { $0.now -= 1 } }
+
+    func enter() {
+        self.state.withLock {
+            $0.now += 1
+            $0.highest = max($0.highest, $0.now)
+        }
+    }
+}

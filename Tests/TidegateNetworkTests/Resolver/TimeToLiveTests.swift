@@ -1,0 +1,165 @@
+import Synchronization
+import Testing
+import TidegateLoop
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateNetwork
+
+/// How long a name is good for, as its servers say.
+@Suite struct TimeToLiveTests {
+    private static let (four, other) = (IPAddress(ipv4: 0x0A00_0007), IPAddress(ipv4: 0x0A00_0008))
+    private static let servers = [IPAddress(ipv4: 0x0A00_0001), IPAddress(ipv4: 0x0A00_0002)]
+
+    private func settings(_ text: String = "") -> ResolverSettings {
+        ResolverSettings(parsing: "nameserver 10.0.0.1\nnameserver 10.0.0.2\n" + text)
+    }
+
+    private func answer(_ seconds: Int, _ addresses: IPAddress...) -> DNSOutcome {
+        .answered(addresses, timeToLive: .seconds(seconds))
+    }
+
+    @Test("The shorter time of both families counts, and only for the very same addresses")
+    func families() throws {
+        let six = try #require(IPAddress("2001:db8::1"))
+        var machine = TimeToLiveMachine("a.example", [six, Self.four, Self.other], self.settings())
+        #expect(machine.step() == .ask(name: "a.example", .a, server: Self.servers[0]))
+        machine.heard(self.answer(300, Self.other, Self.four))
+        #expect(machine.step() == .ask(name: "a.example", .aaaa, server: Self.servers[0]))
+        machine.heard(self.answer(30, six))
+        #expect(machine.step() == .finish(.seconds(30)))
+    }
+
+    @Test("Other addresses than those known mean that the name came from elsewhere")
+    func elsewhere() {
+        for addresses in [[Self.other], [Self.four, Self.other]] {
+            var machine = TimeToLiveMachine("a.example", [Self.four], self.settings())
+            machine.heard(.answered(addresses, timeToLive: .seconds(30)))
+            #expect(machine.step() == .finish(nil))
+        }
+    }
+
+    @Test("A server that fails hands over to the next, and the last one's failure leaves the time unknown")
+    func failures() {
+        for outcome: DNSOutcome in [.failed(code: "SERVFAIL"), .refused, .unreachable(nil), .timedOut] {
+            var machine = TimeToLiveMachine("a.example", [Self.four], self.settings())
+            machine.heard(outcome)
+            #expect(machine.step() == .ask(name: "a.example", .a, server: Self.servers[1]))
+            machine.heard(outcome)
+            #expect(machine.step() == .finish(nil))
+        }
+    }
+
+    @Test("A short name is looked for in the search list")
+    func search() {
+        var machine = TimeToLiveMachine("api", [Self.four], self.settings("search x.test y.test"))
+        for name in ["api.x.test", "api.y.test"] {
+            #expect(machine.step() == .ask(name: name, .a, server: Self.servers[0]))
+            machine.heard(.nameNotFound)
+        }
+        #expect(machine.step() == .ask(name: "api", .a, server: Self.servers[0]))
+        machine.heard(self.answer(40, Self.four))
+        #expect(machine.step() == .finish(.seconds(40)))
+    }
+
+    @Test(
+        "Names of the host or of the link are asked of no server",
+        arguments: ["localhost", "printer.local", "a.localhost", "printer.local."])
+    func local(_ name: String) {
+        let machine = TimeToLiveMachine(name, [Self.four], self.settings())
+        #expect(machine.step() == .finish(nil))
+    }
+
+    @Test("Times are kept between five seconds and an hour", arguments: [(0, 5), (5, 5), (90, 90), (86_400, 3600)])
+    func clamping(_ told: Int, _ taken: Int) {
+        var machine = TimeToLiveMachine("a.example", [Self.four], self.settings())
+        machine.heard(self.answer(told, Self.four))
+        #expect(machine.step() == .finish(.seconds(taken)))
+    }
+
+    // MARK: Together with the resolver
+
+    private func resolver(_ time: ManualTime, _ server: ScriptedNameServer) -> Resolver {
+        let lives = TimeToLiveDesk(
+            client: DNSClient(time: SystemTime()), time: time, settings: { ResolverSettings() }, port: server.port)
+        return Resolver(time: time, lives: lives) { _ in .success([Self.four]) }
+    }
+
+    private func server(_ seconds: UInt32) throws -> ScriptedNameServer {
+        try ScriptedNameServer { [Packet(to: $0, [Packet.record([0xC0, 12], 1, seconds, [10, 0, 0, 7])]).bytes] }
+    }
+
+    private func life(_ resolver: Resolver, _ name: String) async -> Duration? {
+        await withCheckedContinuation { waiter in resolver.timeToLive(of: name) { waiter.resume(returning: $0) } }
+    }
+
+    private func resolve(_ resolver: Resolver, _ name: String) async {
+        await withCheckedContinuation { waiter in resolver.resolve(name) { _ in waiter.resume() } }
+    }
+
+    @Test("An answer is kept as long as its server says, longer and shorter than a minute", arguments: [20, 300])
+    func kept(_ seconds: UInt32) async throws {
+        let time = ManualTime()
+        let server = try self.server(seconds)
+        let lookups = Mutex(0)
+        let lives = TimeToLiveDesk(
+            client: DNSClient(time: SystemTime()), time: time, settings: { ResolverSettings() }, port: server.port)
+        let resolver = Resolver(time: time, lives: lives) { _ in
+            lookups.withLock { $0 += 1 }
+            return .success([Self.four])
+        }
+        #expect(await self.life(resolver, "a.example") == nil, "nothing is known before the first answer")
+        await self.resolve(resolver, "a.example")
+        #expect(await self.life(resolver, "a.example") == .seconds(Int(seconds)))
+        time.advance(by: .seconds(Int(seconds) - 10))
+        #expect(await self.life(resolver, "a.example") == .seconds(10), "the rest, without another question")
+        #expect(server.datagramCount == 1)
+        await self.resolve(resolver, "a.example")
+        #expect(lookups.withLock { $0 } == 1)
+        time.advance(by: .seconds(10))
+        await self.resolve(resolver, "a.example")
+        #expect(lookups.withLock { $0 } == 2)
+    }
+
+    @Test("Everybody who asks for a name's time meanwhile shares one question")
+    func shared() async throws {
+        let gate = Latch()
+        // A question that is sent again keeps its number.
+        let numbers = Mutex<Set<UInt16>>([])
+        let server = try ScriptedNameServer { query in
+            let answer = Packet(to: query, [Packet.record([0xC0, 12], 1, 30, [10, 0, 0, 7])])
+            numbers.withLock { _ = $0.insert(answer.id) }
+            gate.wait()
+            return [answer.bytes]
+        }
+        let resolver = self.resolver(ManualTime(), server)
+        await self.resolve(resolver, "a.example")
+        await withTaskGroup(of: Duration?.self) { group in
+            for _ in 0..<50 { group.addTask { await self.life(resolver, "a.example") } }
+            while server.datagramCount == 0 { await Task.yield() }
+            gate.open()
+            for await life in group { #expect(life == .seconds(30)) }
+        }
+        #expect(numbers.withLock { $0.count } == 1)
+    }
+
+    @Test("A time learned for an answer that a path change has put out of date is not kept")
+    func stale() async throws {
+        let gate = Latch()
+        let server = try ScriptedNameServer { query in
+            gate.wait()
+            return [Packet(to: query, [Packet.record([0xC0, 12], 1, 3000, [10, 0, 0, 7])]).bytes]
+        }
+        let time = ManualTime()
+        let resolver = self.resolver(time, server)
+        await self.resolve(resolver, "a.example")
+        async let life = self.life(resolver, "a.example")
+        while server.datagramCount == 0 { await Task.yield() }
+        resolver.invalidate()
+        await self.resolve(resolver, "a.example")
+        gate.open()
+        _ = await life
+        time.advance(by: .seconds(61))
+        #expect(await self.life(resolver, "a.example") == nil, "the new answer lasts a minute, as nobody has said more")
+    }
+}

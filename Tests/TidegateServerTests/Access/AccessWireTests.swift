@@ -1,0 +1,154 @@
+import Foundation
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateServer
+
+/// Users, headers and rates on the wire.
+@Suite(.serialized) struct AccessWireTests {
+    private static let paths = [
+        "/", "/metrics", "/api/v1/status", "/api/v1/tasks", "/api/v1/events", "/-/healthy", "/-/ready", "/nothing",
+    ]
+
+    private static func policy() -> AccessPolicy {
+        var policy = AccessPolicy()
+        policy.users = AccessPolicyTests.book(["ann": AccessPolicyTests.secret])
+        return policy
+    }
+
+    private func curl(_ port: Int, _ path: String, _ options: String...) async throws -> String {
+        let words = ["curl", "-si", "--max-time", "30"] + options + ["http://127.0.0.1:\(port)\(path)"]
+        return try await Program.run(words).output
+    }
+
+    @Test("Nothing is answered without a password, not even whether the process lives")
+    func everyPath() async throws {
+        try await Fixture().serving(try ScriptedAccess(Self.policy())) { port in
+            for path in Self.paths {
+                let answer = try await RawConnection.ask(port: port, path)
+                #expect(answer.status == 401, "\(path)")
+                #expect(answer.fields["www-authenticate"] == "Basic realm=\"tidegate\", charset=\"UTF-8\"")
+                #expect(!answer.body.contains("idegate is"))
+            }
+            for path in Self.paths where path != "/api/v1/events" {
+                let status = path == "/nothing" ? "404" : "200"
+                let answer = try await self.curl(port, path, "-u", "ann:secret")
+                #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(path) \(answer)")
+            }
+            #expect(try await self.curl(port, "/metrics", "-u", "ann:wrong").hasPrefix("HTTP/1.1 401"))
+            #expect(try await self.curl(port, "/metrics", "-u", "eve:secret").hasPrefix("HTTP/1.1 401"))
+            #expect(try await self.curl(port, "/metrics", "-I").hasPrefix("HTTP/1.1 401"))
+            #expect(try await self.curl(port, "/metrics", "-X", "POST").hasPrefix("HTTP/1.1 401"))
+            let metrics = try await self.curl(port, "/metrics", "-u", "ann:secret")
+            #expect(metrics.contains("tidegate_http_requests_total{handler=\"metrics\",code=\"401\"} 5\n"))
+        }
+    }
+
+    @Test("A connection that was refused goes on")
+    func sameConnection() async throws {
+        try await Fixture().serving(try ScriptedAccess(Self.policy())) { port in
+            let connection = try await RawConnection.open(port: port)
+            defer { connection.close() }
+            for field in ["", "Authorization: Basic YW5uOnNlY3JldA==\r\n", ""] {
+                try connection.send("GET /-/healthy HTTP/1.1\r\nHost: x\r\n\(field)\r\n")
+                #expect(await connection.response().status == (field.isEmpty ? 401 : 200))
+            }
+        }
+    }
+
+    @Test("Configured headers are on every answer, in the place of the built-in ones")
+    func headers() async throws {
+        var policy = Self.policy()
+        let headers: [(ConfiguredHeader.Name, String)] = [
+            (.contentSecurityPolicy, "default-src 'self'"), (.frameOptions, "sameorigin"),
+            (.contentTypeOptions, "nosniff"), (.xssProtection, "1; mode=block"),
+            (.strictTransportSecurity, "max-age=31536000"),
+        ]
+        policy.headers = headers.compactMap { ConfiguredHeader($0, $1) }
+        try await Fixture().serving(try ScriptedAccess(policy)) { port in
+            for (path, options) in [("/", ["-u", "ann:secret"]), ("/metrics", []), ("/x", ["-u", "ann:secret"])] {
+                let words = ["curl", "-si", "--max-time", "30"] + options + ["http://127.0.0.1:\(port)\(path)"]
+                let head = try await Program.run(words).output.components(separatedBy: "\r\n\r\n")[0].lowercased()
+                for (name, value) in headers {
+                    let lines = head.components(separatedBy: "\r\n").filter { $0.hasPrefix(name.rawValue.lowercased()) }
+                    #expect(lines == ["\(name.rawValue.lowercased()): \(value)"], "\(path)")
+                }
+                #expect(head.contains("cache-control: no-store"))
+            }
+        }
+    }
+
+    @Test("Who comes too often is told when to come again")
+    func rate() async throws {
+        var policy = AccessPolicy()
+        policy.rate = RateLimit(interval: .seconds(60), burst: 2)
+        let fixture = Fixture()
+        try await fixture.serving(try ScriptedAccess(policy)) { port in
+            #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
+            #expect(try await RawConnection.ask(port: port, "/metrics").status == 200)
+            let refused = try await RawConnection.ask(port: port, "/-/healthy")
+            #expect(refused.status == 429 && refused.fields["retry-after"] == "60")
+            fixture.time.advance(by: .seconds(60))
+            #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
+        }
+    }
+
+    @Test("Many who guess at a time leave those who know the password their place")
+    func guesses() async throws {
+        let source = try ScriptedAccess(Self.policy())
+        try await Fixture().serving(source) { port in
+            #expect(try await self.curl(port, "/-/healthy", "-u", "ann:secret").hasPrefix("HTTP/1.1 200"))
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<100 {
+                    let field = "Authorization: Basic \(Data("ann:\(number)".utf8).base64EncodedString())\r\n"
+                    group.addTask { try await RawConnection.ask(port: port, "/metrics", fields: field).status }
+                }
+                #expect(try await self.curl(port, "/-/healthy", "-u", "ann:secret").hasPrefix("HTTP/1.1 200"))
+                return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+            }
+            #expect(statuses.isSubset(of: [401, 503]) && statuses.contains(401))
+        }
+    }
+
+    @Test(
+        "Prometheus scrapes over TLS with a password and a certificate, and goes on when all of them are changed",
+        .enabled(
+            if: FileManager.default.isExecutableFile(atPath: "/usr/bin/prometheus"), "prometheus is not installed"),
+        .enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
+    func prometheus() async throws {
+        let authority = try await TestAuthority()
+        let guest = try await authority.sign(["prometheus.example"])
+        func policy() async throws -> AccessPolicy {
+            var policy = try AccessPolicy.encrypted(try await authority.sign(["localhost"])) { tls in
+                tls.client = .requiredAndVerified
+                tls.clientNames = ["prometheus.example"]
+                tls.clientAuthorities = try String(contentsOfFile: authority.certificate, encoding: .utf8)
+            }
+            policy.users = Self.policy().users
+            return policy
+        }
+        let source = try ScriptedAccess(try await policy())
+        try await Fixture().serving(source) { port in
+            func job(_ name: String, _ password: String) -> String {
+                "{job_name: \(name), scheme: https, basic_auth: {username: ann, password: \(password)}, "
+                    + "tls_config: {ca_file: \(authority.certificate), cert_file: \(guest.certificate), "
+                    + "key_file: \(guest.key)}, static_configs: [{targets: [\"localhost:\(port)\"]}]}"
+            }
+            let prometheus = try await ScrapingPrometheus(
+                target: port, jobs: [job("right", "secret"), job("wrong", "guess")])
+            defer { prometheus.stop() }
+            func count(_ job: String) async throws -> Double {
+                try await prometheus.query("sum_over_time(up{job=\"\(job)\"}[10m])").first?.value ?? 0
+            }
+            let isScraped = try await eventually(within: .seconds(60)) { try await count("right") >= 2 }
+            #expect(isScraped)
+            try source.use(try await policy())
+            let before = try await count("right")
+            let goesOn = try await eventually(within: .seconds(60)) { try await count("right") >= before + 3 }
+            #expect(goesOn)
+            #expect(try await count("wrong") == 0)
+            #expect(try await prometheus.query("tidegate_build_info{job=\"right\"}").count == 1)
+        }
+    }
+}

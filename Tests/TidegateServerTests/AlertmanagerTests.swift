@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateServer
+
+/// A pulled cable wakes somebody up, and says so when it is back.
+@Suite(.serialized) struct AlertmanagerTests {
+    private static let isInstalled = ["prometheus", "prometheus-alertmanager"].allSatisfy {
+        FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)")
+    }
+
+    @Test(
+        "The loss of our path arrives at a webhook, holds back what follows from it, and is taken back",
+        .enabled(
+            if: AlertmanagerTests.isInstalled,
+            "prometheus or alertmanager (Debian packages prometheus, prometheus-alertmanager) is not installed"))
+    func roundTrip() async throws {
+        let webhook = try LiveServer { _ in .respond(text: "thank you") }
+        defer { webhook.stop() }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let rules = try self.impatientAlerts(in: folder)
+        let manager = try await Alertmanager(notifying: webhook.url("/page"), in: folder)
+        defer { manager.stop() }
+        let fixture = Fixture()
+        fixture.view.change { $0.status = Self.lost }
+        try await fixture.serving { (port: Int) in
+            let prometheus = try await ScrapingPrometheus(target: port, rules: [rules], alertmanager: manager.port)
+            defer { prometheus.stop() }
+            let fired = try #require(await self.page("TidegateOurPathLost", "firing", from: webhook))
+            #expect(fired.labels["severity"] == "critical")
+            #expect(fired.labels["instance"] == "127.0.0.1:\(port)")
+            #expect(fired.annotations["summary"] == "This host has had no way out for a long time.")
+            #expect(fired.annotations["description"]?.hasPrefix("127.0.0.1:\(port) has had no path") == true)
+            #expect(fired.annotations["runbook_url"] == "dashboards/README.md#tidegateourpathlost")
+            // That tasks wait is a consequence, and not told as well; only when the path is back it is news. They begin to
+            // wait now, because Alertmanager tells what reaches it before its cause does.
+            fixture.view.change { $0.statistics.oldestStart[.waiting] = WallTime(microseconds: 0) }
+            let isHeldBack = try await eventually(within: .seconds(60)) {
+                try await manager.isSuppressed("TidegateTasksWaitingLong")
+            }
+            #expect(isHeldBack)
+            // Longer than Alertmanager waits before it tells.
+            try await prometheus.scraped(5)
+            #expect(try await manager.isSuppressed("TidegateTasksWaitingLong"))
+            #expect(!self.pages(webhook).contains { $0.isAbout("TidegateTasksWaitingLong", "firing") })
+            fixture.view.change { $0.status = EveryEvent.status }
+            _ = try #require(await self.page("TidegateOurPathLost", "resolved", from: webhook))
+            _ = try #require(await self.page("TidegateTasksWaitingLong", "firing", from: webhook))
+        }
+    }
+
+    /// The status of a host whose cable was pulled.
+    private static var lost: ReachabilityStatus {
+        var status = EveryEvent.status
+        status.global = EveryEvent.unplugged
+        return status
+    }
+
+    // The shipped alerts, without their patience: a test has none.
+    private func impatientAlerts(in folder: URL) throws -> String {
+        let alerts = try String(contentsOf: Dashboard.folder.appendingPathComponent("alerts.yml"), encoding: .utf8)
+        let file = folder.appendingPathComponent("alerts.yml")
+        let text = alerts.replacing(/for: [0-9]+[smh]\n/, with: "for: 0s\n")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        return file.path
+    }
+
+    private func page(_ name: String, _ status: String, from webhook: LiveServer) async -> Page? {
+        _ = await eventually(within: .seconds(60)) { self.pages(webhook).contains { $0.isAbout(name, status) } }
+        return self.pages(webhook).first { $0.isAbout(name, status) }
+    }
+
+    private func pages(_ webhook: LiveServer) -> [Page] {
+        webhook.requests.flatMap { request in
+            (try? JSONDecoder().decode(Delivery.self, from: Data(request.body)))?.alerts ?? []
+        }
+    }
+
+    private struct Delivery: Decodable { let alerts: [Page] }
+
+    private struct Page: Decodable {
+        let status: String
+        let labels: [String: String]
+        let annotations: [String: String]
+
+        func isAbout(_ name: String, _ status: String) -> Bool {
+            self.labels["alertname"] == name && self.status == status
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateServer
+
+@Suite(.serialized, .enabled(if: Browser.isInstalled, "chromium and chromedriver are not installed"))
+struct BrowserTests {
+    private static let isLive = "document.documentElement.className === 'live'"
+    private static let level = "document.querySelector('h1').textContent"
+
+    private func withPage(
+        _ fixture: Fixture, setUp: (Browser) async throws -> Void = { _ in },
+        _ body: (Browser, String) async throws -> Void
+    ) async throws {
+        try await self.withBrowser { browser in
+            try await setUp(browser)
+            try await fixture.serving { (port: Int) in
+                let url = "http://127.0.0.1:\(port)/"
+                try await browser.go(url)
+                try await body(browser, url)
+            }
+        }
+    }
+
+    private func withBrowser(_ body: (Browser) async throws -> Void) async throws {
+        let browser = try await Browser.open()
+        do {
+            try await body(browser)
+        } catch {
+            await browser.close()
+            throw error
+        }
+        await browser.close()
+    }
+
+    @Test("A lost link and a moving download change the page within a second; nothing is asked for elsewhere")
+    func live() async throws {
+        let fixture = Fixture()
+        let task = TaskInfo.example()
+        fixture.view.change { $0.tasks = [task] }
+        try await self.withPage(fixture) { browser, url async throws in
+            #expect(try await browser.shows(Self.isLive))
+            #expect(try await browser.text(Self.level) == "There is a way out")
+            _ = try await browser.text("window.kept = document.querySelector('nav')")
+            fixture.view.change { state in
+                state.status.global = EveryEvent.unplugged
+                state.status.families[0].verdict = EveryEvent.unplugged
+            }
+            fixture.bus.publish(.path(PathEvent(scope: .global, from: EveryEvent.routed, to: EveryEvent.unplugged)))
+            #expect(try await browser.shows("\(Self.level) === 'No network'", within: .seconds(1)))
+            #expect(try await browser.text("document.querySelector('.ladder .bad em').textContent") == "no carrier")
+            #expect(try await browser.text("document.title") == "No network – Tidegate")
+            let colours = "['h1', 'body'].map(name => getComputedStyle(document.querySelector(name)).color)"
+            #expect(try await browser.text("new Set(\(colours)).size") == "1", "bad news are not pale")
+            #expect(
+                try await browser.text("document.querySelector('#news').textContent.includes('No network')") == "true")
+            let progress = TransferProgress(receivedWire: 750, expected: 1000, attempt: 1)
+            fixture.bus.publish(
+                .task(TaskEvent(id: task.id, kind: .download, change: .progress(progress, delta: .init()))))
+            #expect(try await browser.shows("document.querySelector('progress').value === 75", within: .seconds(1)))
+            #expect(
+                try await browser.text("document.querySelector('[data-task] .bytes').textContent")
+                    .hasPrefix("750 B of 1000 B"))
+            #expect(try await browser.text("window.kept === document.querySelector('nav')") == "true", "no reload")
+            // The browser's own first page comes from itself.
+            let urls = try await browser.requestedURLs().filter { !$0.hasPrefix("data:") && !$0.hasPrefix("chrome:") }
+            #expect(Set(urls) == [url, url + "api/v1/events"])
+            let console = try await browser.read(.console)
+            #expect(console == [])
+        }
+    }
+
+    @Test("After the server was away the page says so, comes back by itself, and shows what happened meanwhile")
+    func reconnect() async throws {
+        try await self.withBrowser { browser in
+            var port = 0
+            try await Fixture().serving { (first: Int) in
+                port = first
+                try await browser.go("http://127.0.0.1:\(first)/")
+                #expect(try await browser.shows(Self.isLive))
+            }
+            #expect(try await browser.shows("document.documentElement.className === 'stale'"))
+            #expect(try await browser.text("document.querySelector('#live').textContent").hasPrefix("Not live since "))
+            #expect(try await browser.text(Self.level) == "There is a way out", "the last that was known stays")
+            var fixture = Fixture()
+            fixture.configuration.listen = [ListenAddress(host: "127.0.0.1", port: port)]
+            fixture.view.change { $0.status.global = EveryEvent.unplugged }
+            try await fixture.serving { (_: Int) async throws in
+                #expect(try await browser.shows(Self.isLive, within: .seconds(30)))
+                #expect(try await browser.shows("\(Self.level) === 'No network'"))
+            }
+        }
+    }
+
+    @Test("Without scripts the page tells the same")
+    func withoutScripts() async throws {
+        let fixture = Fixture()
+        fixture.view.change { $0.tasks = [.example()] }
+        try await self.withPage(
+            fixture, setUp: { try await $0.command("Emulation.setScriptExecutionDisabled", #"{"value":true}"#) }
+        ) { browser, _ async throws in
+            #expect(try await browser.text(Self.level) == "There is a way out")
+            #expect(try await browser.text("document.querySelector('#live').textContent").hasPrefix("As of 2026-"))
+            #expect(try await browser.text("document.querySelector('progress').value") == "40")
+            #expect(try await browser.text("document.querySelectorAll('.ladder li').length") == "16")
+            fixture.view.change { $0.status.global = EveryEvent.unplugged }
+            #expect(try await browser.shows("\(Self.level) === 'No network'", within: .seconds(15)), "it comes again")
+        }
+    }
+
+    @Test("Nothing sticks out on a phone, whatever is shown", arguments: [360, 800, 1280])
+    func width(_ width: Int) async throws {
+        let fixture = Fixture()
+        let long = String(repeating: "x", count: 200)
+        fixture.view.change { state in
+            state.tasks = [.example(), .example(name: long, url: "http://10.0.0.1/\(long)")]
+            state.status.links[0].addresses = ["2001:db8:1111:2222:3333:4444:5555:6666", "10.0.0.2"].compactMap {
+                IPAddress($0).flatMap { IPPrefix($0, length: 24) }
+            }
+        }
+        for occurrence in EveryEvent.occurrences { fixture.bus.publish(occurrence) }
+        fixture.bus.publish(.netlink(.lost(long)))
+        try await self.withPage(
+            fixture,
+            setUp: { browser in
+                let metrics = #"{"width":\#(width),"height":800,"deviceScaleFactor":1,"mobile":false}"#
+                try await browser.command("Emulation.setDeviceMetricsOverride", metrics)
+            }
+        ) { browser, _ async throws in
+            #expect(try await browser.text("innerWidth") == "\(width)")
+            #expect(try await browser.text("document.documentElement.scrollWidth") == "\(width)")
+        }
+    }
+
+    @Test(
+        "Dark and light follow the system, and words stand out from what is behind them", arguments: ["dark", "light"])
+    func colours(_ scheme: String) async throws {
+        let fixture = Fixture()
+        fixture.view.change { $0.tasks = [.example()] }
+        for occurrence in EveryEvent.occurrences { fixture.bus.publish(occurrence) }
+        try await self.withPage(
+            fixture,
+            setUp: { browser in
+                let media = #"{"features":[{"name":"prefers-color-scheme","value":"\#(scheme)"}]}"#
+                try await browser.command("Emulation.setEmulatedMedia", media)
+            }
+        ) { browser, _ async throws in
+            let paper = try await browser.text("getComputedStyle(document.body).backgroundColor")
+            #expect(paper == (scheme == "dark" ? "rgb(12, 18, 24)" : "rgb(238, 242, 245)"))
+            #expect(try await browser.text(Contrast.script) == "", "a contrast below 4.5 (WCAG 2.2, 1.4.3)")
+        }
+    }
+
+    @Test("The keyboard gets everywhere, in the order of the page, and the place is seen")
+    func keyboard() async throws {
+        try await self.withPage(Fixture()) { browser, _ async throws in
+            #expect(try await browser.shows(Self.isLive))
+            var places: [String] = []
+            for _ in 0..<10 {
+                try await browser.pressTabulator()
+                places.append(try await browser.text("document.activeElement.textContent"))
+                #expect(try await browser.text("getComputedStyle(document.activeElement).outlineStyle") == "solid")
+            }
+            #expect(
+                places == [
+                    "Ladder", "Timeline", "Tasks", "Events", "Interfaces", "Targets", "Metrics", "Status", "Tasks",
+                    "Event stream",
+                ])
+        }
+    }
+}

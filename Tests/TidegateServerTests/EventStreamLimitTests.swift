@@ -1,0 +1,122 @@
+import Logging
+import ServiceLifecycle
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateServer
+
+@Suite(.serialized) struct EventStreamLimitTests {
+    @Test("HEAD is the head alone, and nothing else than GET and HEAD is answered")
+    func methods() async throws {
+        try await Fixture().serving { (port: Int) in
+            let head = try await RawConnection.ask(port: port, "/api/v1/events", method: "HEAD")
+            #expect(head.status == 200)
+            #expect(head.fields["content-type"] == "text/event-stream")
+            #expect(head.body.isEmpty)
+            let post = try await RawConnection.ask(port: port, "/api/v1/events", method: "POST")
+            #expect(post.status == 405)
+            #expect(post.fields["allow"] == "GET, HEAD")
+            #expect(try await RawConnection.ask(port: port, "/api/v1/events/").status == 404)
+        }
+    }
+
+    @Test("More streams than allowed are refused, and a place that gets free is taken; nobody else is held up")
+    func places() async throws {
+        var fixture = Fixture()
+        fixture.configuration.maxEventStreams = 2
+        fixture.configuration.maxRequests = 1
+        try await fixture.serving { (port: Int) in
+            let first = try await EventReader.open(port: port)
+            let second = try await EventReader.open(port: port)
+            defer { second.close() }
+            let refused = try await RawConnection.ask(port: port, "/api/v1/events")
+            #expect(refused.status == 503)
+            #expect(refused.fields["retry-after"] == "5")
+            #expect(try await RawConnection.ask(port: port, "/metrics").status == 200)
+            first.close()
+            let isFree = try await eventually {
+                let reader = try await EventReader.open(port: port)
+                defer { reader.close() }
+                return reader.status == 200
+            }
+            #expect(isFree)
+        }
+    }
+
+    @Test("Many clients all hear the same")
+    func many() async throws {
+        let fixture = Fixture()
+        try await fixture.serving { (port: Int) in
+            var readers: [EventReader] = []
+            for _ in 0..<60 { readers.append(try await EventReader.open(port: port)) }
+            for reader in readers { _ = try await reader.next() }
+            for _ in 0..<20 { fixture.bus.publish(.netlink(.overrun)) }
+            let all = fixture.history.newest(20).map { Optional(fixture.history.id(of: $0)) }
+            for reader in readers {
+                var ids: [String?] = []
+                for _ in 0..<20 { ids.append(try await reader.next().id) }
+                #expect(ids == all)
+                reader.close()
+            }
+            let isEmpty = await eventually { fixture.bus.statistics()[.sse]?.capacity == 0 }
+            #expect(isEmpty, "clients that went keep no subscription")
+            #expect(fixture.history.statistics.capacity == 0)
+        }
+    }
+
+    @Test("A client that does not read is closed after the time of a write")
+    func slowReader() async throws {
+        var fixture = Fixture()
+        fixture.configuration.writeTimeout = .seconds(1)
+        try await fixture.serving { (port: Int) in
+            let reader = try await EventReader.open(port: port, receiveBuffer: 4096)
+            defer { reader.close() }
+            let words = String(repeating: "x", count: 20_000)
+            let isGone = await eventually(within: .seconds(30)) {
+                for _ in 0..<64 { fixture.bus.publish(.netlink(.lost(words))) }
+                return fixture.history.statistics.capacity == 0
+            }
+            #expect(isGone)
+            #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
+        }
+    }
+
+    @Test("Streams end at once when the endpoint is cancelled, and when it is asked to stop")
+    func stopping() async throws {
+        let clock = ContinuousClock()
+        var begin = clock.now
+        var open: EventReader?
+        try await Fixture().serving { (port: Int) in
+            open = try await EventReader.open(port: port)
+            begin = clock.now
+        }
+        #expect(clock.now - begin < .seconds(20))
+        open?.close()
+        try await self.stopGracefully()
+    }
+
+    private func stopGracefully() async throws {
+        let (ports, sayPort) = AsyncStream.makeStream(of: Int.self)
+        let service = EndpointUnderTest(endpoint: Fixture().endpoint) { sayPort.yield($0.first?.port ?? 0) }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let group = ServiceGroup(services: [service], logger: logger)
+        let running = Task { try await group.run() }
+        let port = try #require(await ports.first { _ in true })
+        let reader = try await EventReader.open(port: port)
+        defer { reader.close() }
+        _ = try await reader.next()
+        let begin = ContinuousClock.now
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(ContinuousClock.now - begin < .seconds(20))
+        await #expect(throws: EventReader.Ended.self) { _ = try await reader.next() }
+    }
+
+    private struct EndpointUnderTest: Service {
+        let endpoint: Endpoint
+        let whenListening: @Sendable ([ListenAddress]) -> Void
+
+        func run() async throws { try await self.endpoint.run(whenListening: self.whenListening) }
+    }
+}

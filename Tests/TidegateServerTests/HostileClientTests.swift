@@ -1,0 +1,86 @@
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateServer
+
+@Suite(.serialized) struct HostileClientTests {
+    @Test("Clients that never finish their request do not hold up others, and are closed")
+    func slowRequests() async throws {
+        var fixture = Fixture()
+        fixture.configuration.idleTimeout = .seconds(1)
+        try await fixture.serving { (port: Int) in
+            var slow: [RawConnection] = []
+            for _ in 0..<20 {
+                let connection = try await RawConnection.open(port: port)
+                try connection.send("GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+                slow.append(connection)
+            }
+            #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
+            for connection in slow {
+                #expect(await connection.isClosedByServer())
+                connection.close()
+            }
+        }
+    }
+
+    @Test("A client that stops reading loses its connection, and others are answered meanwhile")
+    func slowReader() async throws {
+        var fixture = Fixture()
+        fixture.configuration.writeTimeout = .seconds(2)
+        fixture.view.change { state in
+            let info = TaskInfo.example(url: "http://10.0.0.1/" + String(repeating: "x", count: 4000))
+            state.tasks = Array(repeating: info, count: 4000)
+        }
+        try await fixture.serving { (port: Int) in
+            let slow = try await RawConnection.open(port: port, receiveBuffer: 4096)
+            try slow.send("GET /api/v1/tasks HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
+            let isGone = try await eventually(within: .seconds(60)) {
+                let metrics = try await RawConnection.ask(port: port, "/metrics")
+                return metrics.body.contains("tidegate_http_requests_in_flight 1\n")
+            }
+            #expect(isGone)
+            slow.close()
+        }
+    }
+
+    @Test("A head that is too large is refused without an end of memory")
+    func largeHead() async throws {
+        try await Fixture().serving { (port: Int) in
+            let head =
+                "GET / HTTP/1.1\r\nHost: x\r\n"
+                + String(repeating: "X-Y: \(String(repeating: "z", count: 1000))\r\n", count: 40)
+            let answer = try await RawConnection.exchange(port: port, head + "\r\n")
+            #expect(answer.status == 400 || answer.status == 431 || answer.isAtEnd)
+            #expect(answer.status != 200)
+            #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
+        }
+    }
+
+    @Test(
+        "Nonsense gets an error or the end of the connection, and the next client an answer",
+        arguments: [
+            "\r\n\r\n", "GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
+        ])
+    func nonsense(_ request: String) async throws {
+        var fixture = Fixture()
+        fixture.configuration.idleTimeout = .seconds(1)
+        try await fixture.serving { (port: Int) in
+            let answer = try await RawConnection.exchange(port: port, request)
+            #expect(answer.status != 200)
+            #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
+        }
+    }
+
+    @Test("Many clients at a time are all answered")
+    func many() async throws {
+        try await Fixture().serving { (port: Int) in
+            let answered = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<100 { group.addTask { try await RawConnection.ask(port: port, "/-/ready").status } }
+                return try await group.reduce(into: 0) { $0 += $1 == 200 ? 1 : 0 }
+            }
+            #expect(answered == 100)
+        }
+    }
+}

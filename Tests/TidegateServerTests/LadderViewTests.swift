@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+import TidegateCore
+
+@testable import TidegateServer
+
+@Suite struct LadderViewTests {
+    private func ladder(_ level: Level, _ reason: Unreachable?) -> String {
+        LadderView(family: .ipv4, verdict: Verdict(level: level, reason: reason)).standings.map { entry in
+            switch entry.standing {
+            case .ok: "+"
+            case .bad: "x"
+            case .unknown: "."
+            }
+        }.joined()
+    }
+
+    // monitor interface carrier address route gateway dns internet
+    @Test(
+        "The failing rung is the reason's; below it all hold, above it nobody has looked",
+        arguments: [
+            (.unknown, .monitorDown, "x......."), (.unknown, nil, "........"), (.none, .noInterface, "+x......"),
+            (.none, .adminDown, "+x......"), (.none, .noCarrier, "++x....."), (.none, .noAddress, "+++x...."),
+            (.local, .noRoute, "++++x..."), (.local, nil, "++++...."), (.none, .prohibited, "++++x..."),
+            (.limited, .gatewaySilent, "+++++x.."), (.limited, .resolverTimeout, "++++++x."),
+            (.limited, .limited, "+++++++x"), (.portal, .portal, "+++++++x"), (.limited, .refused, "+++++++x"),
+            (.routed, nil, "+++++..."), (.online, nil, "++++++++"),
+        ] as [(Level, Unreachable?, String)])
+    func standings(_ level: Level, _ reason: Unreachable?, _ picture: String) {
+        #expect(self.ladder(level, reason) == picture)
+    }
+
+    @Test("The reason stands at the rung that fails, and signs have words for those who do not see them")
+    func html() {
+        let html = LadderView(family: .ipv6, verdict: Verdict(level: .none, reason: .noCarrier)).html
+        #expect(html.contains("<h3>IPv6 <span class=\"chip none\">none</span>"))
+        #expect(
+            html.contains(
+                "<li class=\"bad\"><span class=\"mark\" role=\"img\" aria-label=\"fails\">✕</span>"
+                    + "<span>carrier<em>no carrier</em></span></li>"))
+        #expect(html.components(separatedBy: "aria-label=\"holds\"").count == 3)
+    }
+}

@@ -1,0 +1,38 @@
+import Testing
+import TidegateCore
+
+@testable import TidegateServer
+
+@Suite struct ListenAddressTests {
+    @Test(
+        "Addresses are read as they are written",
+        arguments: [
+            ("127.0.0.1:9843", "127.0.0.1", 9843), ("[::1]:0", "::1", 0), ("localhost:80", "localhost", 80),
+            ("0.0.0.0:65535", "0.0.0.0", 65535), (":9100", "::", 9100),
+        ])
+    func good(_ text: String, _ host: String, _ port: Int) throws {
+        let address = try ListenAddress(text)
+        #expect(address.host == host)
+        #expect(address.port == port)
+        if !text.hasPrefix(":") { #expect(address.description == text) }
+    }
+
+    @Test(
+        "What is no address is quoted",
+        arguments: [
+            "", "9843", "localhost", "localhost:", "localhost:http", "localhost:65536", "::1:80", "[::1]",
+            "[1.2.3.4]:1",
+            "a b:1", "localhost:-1", "localhost:+1", "[::1:80", "256.1.1.1:80",
+        ])
+    func bad(_ text: String) {
+        #expect(throws: EndpointError.badAddress(text)) { try ListenAddress(text) }
+        #expect(EndpointError.badAddress(text).description.contains("\"\(text)\""))
+    }
+
+    @Test("Dates are written as HTTP wants them")
+    func dates() {
+        #expect(WallTime(microseconds: 1_795_216_462_123_000).httpDate == "Fri, 20 Nov 2026 23:14:22 GMT")
+        #expect(WallTime(microseconds: 0).httpDate == "Thu, 01 Jan 1970 00:00:00 GMT")
+        #expect(WallTime(microseconds: 951_782_400_000_000).httpDate == "Tue, 29 Feb 2000 00:00:00 GMT")
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateServer
+
+/// Every panel of every dashboard shows something where something happens.
+@Suite(.serialized) struct PanelTests {
+    private static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/prometheus")
+
+    @Test(
+        "Every panel has data from a real Prometheus that scrapes an endpoint at work",
+        .enabled(if: PanelTests.isInstalled, "prometheus (Debian package prometheus) is not installed"))
+    func atWork() async throws {
+        let fixture = Fixture()
+        // Somebody listens who never reads, so that there is a queue to look at.
+        let listener = fixture.bus.subscribe(.log, keepingNewest: 16)
+        defer { listener.cancel() }
+        try await fixture.serving { (port: Int) in
+            let rules = ["alerts.yml", "rules.yml"].map { Dashboard.folder.appendingPathComponent($0).path }
+            let prometheus = try await ScrapingPrometheus(target: port, rules: rules)
+            defer { prometheus.stop() }
+            try await prometheus.feed(from: fixture)
+            for name in Dashboard.names where name != "probes" {
+                try await self.check(Dashboard(named: name), against: prometheus)
+            }
+        }
+    }
+
+    @Test(
+        "Every panel about probes has data from blackbox_exporter's series",
+        .enabled(
+            if: PanelTests.isInstalled && BlackboxExporter.isInstalled && TestAuthority.isAvailable,
+            "prometheus, prometheus-blackbox-exporter or openssl (Debian packages) is not installed"))
+    func probes() async throws {
+        let authority = try await TestAuthority()
+        let secure = try await TestTLSServer(authority.sign(["localhost"]))
+        let fixture = Fixture()
+        try await fixture.serving { (port: Int) in
+            let blackbox = try await BlackboxExporter()
+            defer { blackbox.stop() }
+            let targets = [
+                "http://127.0.0.1:\(port)/-/healthy", "https://127.0.0.1:\(secure.port)/", "http://127.0.0.1:1/",
+            ]
+            let prometheus = try await ScrapingPrometheus(target: port, jobs: [blackbox.job(probing: targets)])
+            defer { prometheus.stop() }
+            let isProbed = try await eventually(within: .seconds(60)) {
+                try await prometheus.query("count_over_time(probe_success[1m]) > 3").count == targets.count
+            }
+            #expect(isProbed)
+            #expect(try await prometheus.query("probe_success == 1").count == 2)
+            #expect(try await prometheus.query("probe_success == 0").count == 1)
+            try await self.check(Dashboard(named: "probes"), against: prometheus)
+        }
+    }
+
+    // A scrape that a busy machine made too late leaves a gap of a second.
+    private func answer(
+        to query: String, of prometheus: ScrapingPrometheus
+    ) async throws -> [ScrapingPrometheus.Sample] {
+        var result: [ScrapingPrometheus.Sample] = []
+        _ = try await eventually(within: .seconds(60)) {
+            result = try await prometheus.query(query)
+            return !result.isEmpty && result.allSatisfy { $0.value.isFinite }
+        }
+        return result
+    }
+
+    private func check(_ dashboard: Dashboard, against prometheus: ScrapingPrometheus) async throws {
+        for panel in dashboard.charts {
+            for query in panel.targets ?? [] {
+                let result = try await self.answer(to: query.filled, of: prometheus)
+                #expect(!result.isEmpty, "\(dashboard.uid), \(panel.title): \(query.filled) gives nothing")
+                #expect(result.allSatisfy { $0.value.isFinite }, "\(dashboard.uid), \(panel.title): \(query.filled)")
+                let named = (query.legendFormat ?? "").matches(of: /{{([a-z_]+)}}/).map { String($0.1) }
+                for label in named where !["instance", "job"].contains(label) {
+                    #expect(
+                        result.contains { $0.labels[label] != nil }, "\(panel.title): no \(label) to name a line by")
+                }
+            }
+        }
+    }
+}
+
+/// blackbox_exporter on the loopback address.
+private struct BlackboxExporter {
+    static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/prometheus-blackbox-exporter")
+
+    private let program: Program
+    private let file: URL
+    private let port: Int
+
+    /// Starts one with a module for HTTP, and waits until it answers.
+    init() async throws {
+        self.port = try FreePort.find()
+        self.file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yml")
+        try "modules: {web: {prober: http, timeout: 1s, http: {tls_config: {insecure_skip_verify: true}}}}\n"
+            .write(to: self.file, atomically: true, encoding: .utf8)
+        self.program = try Program([
+            "prometheus-blackbox-exporter", "--config.file=\(self.file.path)",
+            "--web.listen-address=127.0.0.1:\(self.port)", "--log.level=error",
+        ])
+        let address = "http://127.0.0.1:\(self.port)/-/healthy"
+        _ = try await eventually(within: .seconds(60)) {
+            try await Program.run(["curl", "-sf", "-o", "/dev/null", address]).status == 0
+        }
+    }
+
+    func stop() {
+        self.program.signal(SIGKILL)
+        try? FileManager.default.removeItem(at: self.file)
+    }
+
+    /// An entry of `scrape_configs` in the usual form: the target becomes the instance.
+    func job(probing targets: [String]) -> String {
+        let list = targets.map { "\"\($0)\"" }.joined(separator: ", ")
+        return """
+            {job_name: blackbox, metrics_path: /probe, params: {module: [web]}, static_configs: [{targets: [\(list)]}], \
+            relabel_configs: [{source_labels: [__address__], target_label: __param_target}, \
+            {source_labels: [__param_target], target_label: instance}, \
+            {target_label: __address__, replacement: "127.0.0.1:\(self.port)"}]}
+            """
+    }
+}
+
+extension ScrapingPrometheus {
+    /// Scrapes have not come about within a minute.
+    struct NotScraped: Error {}
+
+    /// Publishes everything that can happen between scrapes, again and again, so that rates have growth to see.
+    func feed(from fixture: Fixture) async throws {
+        let isFed = try await eventually(within: .seconds(60)) {
+            EveryEvent.occurrences.forEach(fixture.bus.publish)
+            fixture.time.advance(by: .milliseconds(100))
+            return try await self.query("count_over_time(up{job=\"tidegate\"}[1m]) > 5").isEmpty == false
+        }
+        guard isFed else { throw NotScraped() }
+    }
+}
