@@ -3,7 +3,7 @@ package import TidegateMetrics
 extension BuildInfo {
     /// This build.
     package static let current = BuildInfo(
-        version: Release.version, revision: "unknown", swiftVersion: swiftVersion, architecture: architecture)
+        version: TidegateVersion.version, revision: "unknown", swiftVersion: swiftVersion, architecture: architecture)
 
     private static var swiftVersion: String {
         #if swift(>=6.4)

@@ -13,7 +13,7 @@ public final class Monitor: Sendable {
     /// Watches links, addresses, routes and targets.
     public let reachability: ReachabilityMonitor
     /// Climbs the ladder on demand: explains a target, or tests one rung.
-    public let ladder: LadderClimber
+    public let ladder: PathDiagnostics
     /// Makes requests, held while there is no path.
     public let session: Session
     /// Has recorded every event of the bus since its start.
@@ -34,7 +34,7 @@ public final class Monitor: Sendable {
             build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel)
         // Attached first: the counters have to equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
-        let resolver = Resolver(time: time, lives: TimeToLiveDesk(client: DNSClient(time: time), time: time))
+        let resolver = Resolver(time: time, lives: TTLLookup(client: DNSClient(time: time), time: time))
         // One for both, because it keeps a thread; that starts with the first question.
         let web = Monitor.webChecker()
         let reachability = ReachabilityMonitor(
@@ -42,7 +42,7 @@ public final class Monitor: Sendable {
         self.bus = bus
         self.recorder = recorder
         self.reachability = reachability
-        self.ladder = LadderClimber(
+        self.ladder = PathDiagnostics(
             monitor: reachability, resolver: resolver, web: web,
             internetCheck: configuration.reachability.internetCheck, time: time)
         self.session = try Session(

@@ -47,7 +47,7 @@ struct Ending: Error, Hashable {
 }
 
 /// What the program does with an error that ends a command.
-struct Farewell: Hashable {
+struct CommandError: Hashable {
     var code: Int32
     /// For the standard output: help and the version.
     var answer: String?
@@ -68,7 +68,7 @@ struct Farewell: Hashable {
         let sentence = root.message(for: error)
         self.init(
             code: code == .validationFailure || code == .failure ? Ending.Code.usage.number : code.rawValue,
-            complaint: sentence.isEmpty ? nil : "tidegate: \(Farewell.lowercased(sentence))")
+            complaint: sentence.isEmpty ? nil : "tidegate: \(CommandError.lowercased(sentence))")
     }
 
     private init(code: Int32, answer: String? = nil, complaint: String? = nil) {

@@ -41,8 +41,8 @@ struct Look: Sendable {
 
     /// What climbs the ladder by this look; the internet rung asks `internetCheck`'s URLs, and certificates are judged by
     /// the authorities of `caFile`, or by the system's.
-    func climber(_ internetCheck: InternetCheckPolicy = .off, trusting caFile: String? = nil) -> LadderClimber {
-        LadderClimber(
+    func climber(_ internetCheck: InternetCheckPolicy = .off, trusting caFile: String? = nil) -> PathDiagnostics {
+        PathDiagnostics(
             monitor: self.monitor, resolver: self.resolver, web: Monitor.webChecker(trusting: caFile),
             internetCheck: internetCheck, time: self.time)
     }

@@ -41,7 +41,7 @@ struct Terminal: Sendable {
     static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
     /// Where a daemon of this user keeps its state and listens for commands, unless told otherwise.
-    static var places: StatePlaces { StatePlaces(user: geteuid(), environment: self.variable) }
+    static var places: DefaultPaths { DefaultPaths(user: geteuid(), environment: self.variable) }
 
     /// Writes all of a text; gives the error number where it cannot.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {

@@ -9,7 +9,7 @@ enum TidegateProgram {
         let terminal = Terminal()
         do {
             let words = Array(CommandLine.arguments.dropFirst())
-            if let problem = CommandWords.problem(words, TidegateCommand.self) { throw Ending(.usage, problem) }
+            if let problem = CommandText.problem(words, TidegateCommand.self) { throw Ending(.usage, problem) }
             var command = try TidegateCommand.parseAsRoot(words)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -17,7 +17,7 @@ enum TidegateProgram {
                 try command.run()
             }
         } catch {
-            let farewell = Farewell(error, parsedBy: TidegateCommand.self)
+            let farewell = CommandError(error, parsedBy: TidegateCommand.self)
             if let answer = farewell.answer { terminal.answer(answer) }
             if let complaint = farewell.complaint { terminal.note(complaint) }
             exit(farewell.code)

@@ -59,7 +59,7 @@ package final class Loop {
         try self.control(EPOLL_CTL_DEL, descriptor, [], token: 0)
     }
 
-    /// Schedules a timer; `token` comes back in ``LoopBody/timerFired(_:)``.
+    /// Schedules a timer; `token` comes back in ``LoopHandler/timerFired(_:)``.
     package func schedule(at deadline: MonotonicTime, token: UInt64) -> TimerID {
         self.timers.schedule(at: deadline, token: token)
     }

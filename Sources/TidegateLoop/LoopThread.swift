@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 
 /// What a ``LoopThread`` runs: created on the thread, called only there, released there.
-package protocol LoopBody: AnyObject, SendableMetatype {
+package protocol LoopHandler: AnyObject, SendableMetatype {
     /// What other threads may ask of it.
     associatedtype Command: Sendable
 
@@ -21,7 +21,7 @@ package protocol LoopBody: AnyObject, SendableMetatype {
     func stopping()
 }
 
-extension LoopBody {
+extension LoopHandler {
     package func ready(_ descriptor: Int32, for events: Loop.Interest) {}
     package func timerFired(_ token: UInt64) {}
     package func batchEnding() {}
@@ -30,7 +30,7 @@ extension LoopBody {
 }
 
 /// A named thread that carries out commands, watches descriptors and keeps timers.
-package final class LoopThread<Body: LoopBody>: Sendable {
+package final class LoopThread<Body: LoopHandler>: Sendable {
     private let inbox: Inbox<Body.Command>
     private let thread: Mutex<pthread_t?>
 
@@ -114,7 +114,7 @@ private struct ThreadStart: ~Copyable {
         self.run = run
     }
 
-    private final class Parcel {
+    private final class ThreadStartBox {
         let loop: Loop
         let run: @Sendable (Loop) -> Void
 
@@ -125,13 +125,13 @@ private struct ThreadStart: ~Copyable {
     }
 
     consuming func launch() throws(LoopError) -> pthread_t {
-        let parcel = Unmanaged.passRetained(Parcel(loop: self.loop, run: self.run))
+        let parcel = Unmanaged.passRetained(ThreadStartBox(loop: self.loop, run: self.run))
         var thread = pthread_t()
         let code = pthread_create(
             &thread, nil,
             { raw in
                 guard let raw else { return nil }
-                let parcel = Unmanaged<Parcel>.fromOpaque(raw).takeRetainedValue()
+                let parcel = Unmanaged<ThreadStartBox>.fromOpaque(raw).takeRetainedValue()
                 parcel.run(parcel.loop)
                 return nil
             }, parcel.toOpaque())

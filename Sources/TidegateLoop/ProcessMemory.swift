@@ -7,7 +7,7 @@ package enum ProcessMemory {
     /// A page that is needed after all comes back from its file (MADV_DONTNEED, madvise(2)).
     package static func giveBack() {
         guard let text = self.map() else { return }
-        for part in MemoryPart.parts(of: text) where part.isAsInFile {
+        for part in MemoryMapping.parts(of: text) where part.isAsInFile {
             let start = UnsafeMutableRawPointer(bitPattern: part.addresses.lowerBound)
             // The kernel refuses locked pages, and they stay.
             _ = madvise(start, part.addresses.count, MADV_DONTNEED)
@@ -29,7 +29,7 @@ package enum ProcessMemory {
 }
 
 /// A part of a process's memory, as /proc/PID/smaps tells of it (proc_pid_smaps(5)).
-struct MemoryPart: Equatable {
+struct MemoryMapping: Equatable {
     let addresses: Range<UInt>
     /// As in `r-xp`.
     let permissions: Substring
@@ -43,11 +43,11 @@ struct MemoryPart: Equatable {
     /// Not where a debugger or the dynamic linker has written into it.
     var isAsInFile: Bool { self.permissions.hasPrefix("r-") && self.name.hasPrefix("/") && self.anonymous == 0 }
 
-    static func parts(of text: String) -> [MemoryPart] {
-        var parts: [MemoryPart] = []
+    static func parts(of text: String) -> [MemoryMapping] {
+        var parts: [MemoryMapping] = []
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
-            if let part = MemoryPart(words) {
+            if let part = MemoryMapping(words) {
                 parts.append(part)
             } else if words.count > 1, words[0] == "Anonymous:", !parts.isEmpty {
                 parts[parts.count - 1].anonymous = Int(words[1])

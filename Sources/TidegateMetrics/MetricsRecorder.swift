@@ -14,7 +14,7 @@ package final class MetricsRecorder: Sendable {
     private let bus: BusRecorder
     private let daemon: DaemonRecorder
     private let conflicts: Counter
-    private let overflows: TableFamily<OverflowKey, Counter>
+    private let overflows: TableFamily<OtherLabel, Counter>
 
     /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
     /// verdict.
@@ -22,7 +22,7 @@ package final class MetricsRecorder: Sendable {
     /// `hostLabel` says whether attempts are told apart by host.
     package init(build: BuildInfo, start: MonotonicTime, wall: WallTime, hostLabel: HostLabel = .off) {
         let registry = Registry(start: wall)
-        let overflows = TableFamily<OverflowKey, Counter>(Catalogue.labelOverflow)
+        let overflows = TableFamily<OtherLabel, Counter>(Catalogue.labelOverflow)
         self.registry = registry
         self.overflows = overflows
         self.tasks = TaskRecorder(registry)

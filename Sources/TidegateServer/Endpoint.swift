@@ -15,7 +15,7 @@ package final class Endpoint: Sendable {
     private let time: any TimeSource
     private let inFlight = Atomic<Int>(0)
     private let streams: EventStreams
-    private let desk: AccessDesk?
+    private let desk: AccessController?
 
     /// An endpoint that looks at `view`, and tells `bus` about every answer.
     ///
@@ -36,7 +36,7 @@ package final class Endpoint: Sendable {
         self.bus = bus
         self.time = time
         self.streams = EventStreams(limit: configuration.maxEventStreams)
-        self.desk = access.map { AccessDesk($0, time: time) }
+        self.desk = access.map { AccessController($0, time: time) }
     }
 
     /// The samples that a scrape would find now, for whoever sends them where nobody scrapes.
@@ -89,7 +89,7 @@ package final class Endpoint: Sendable {
         let silent = Logger(label: "endpoint") { _ in SwiftLogNoOpLogHandler() }
         let (streams, stop) = (self.streams, ServerStop())
         let server = Server(
-            childChannelSetup: DoorChannel(
+            childChannelSetup: TLSServerChannel(
                 base: HTTP1Channel(
                     responder: { try await self.respond(to: $0, with: $1, on: $2) },
                     configuration: self.configuration.channel(endingWith: streams)),
@@ -161,7 +161,7 @@ package final class Endpoint: Sendable {
     }
 
     private func stream(
-        _ answer: Answer, _ asked: EventsAsked, with writer: consuming ResponseWriter, on channel: any Channel
+        _ answer: Answer, _ asked: EventQuery, with writer: consuming ResponseWriter, on channel: any Channel
     ) async throws {
         let follower = self.answers.history.follow(after: asked.lastID, keepingNewest: self.configuration.eventsKept)
         guard let place = self.streams.enter(follower, on: ObjectIdentifier(channel)) else {

@@ -14,7 +14,7 @@ public final class Session: Sendable {
     /// The header fields that new tasks get where their requests have none of that name.
     public let defaultHeaders = DefaultHeaders()
 
-    let surroundings: SessionCore.Surroundings
+    let surroundings: SessionLoop.Surroundings
     private let bus: EventBus
     private let time: any TimeSource
 
@@ -30,20 +30,20 @@ public final class Session: Sendable {
     public init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)? = nil,
-        hooks: SessionHooks? = nil, hearing: TaskHearing? = nil
+        hooks: SessionHooks? = nil, hearing: TaskObserver? = nil
     ) throws(TaskError) {
         self.configuration = configuration
         self.bus = bus
         self.time = time
         do {
-            let surroundings = SessionCore.Surroundings(
+            let surroundings = SessionLoop.Surroundings(
                 configuration: configuration, bus: bus, paths: paths, resolver: resolver, time: time,
-                dice: Dice(generator), disk: try DiskThread(), line: SessionLine(tap: SessionTap(time: time)),
+                dice: RandomSource(generator), disk: try DiskThread(), line: Mailbox(tap: SessionEvents(time: time)),
                 registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: journal, hooks: hooks,
                 hearing: hearing)
             self.surroundings = surroundings
             surroundings.line.connect(
-                try TransferThread { SessionCore(engine: $0, surroundings: surroundings) })
+                try TransferThread { SessionLoop(engine: $0, surroundings: surroundings) })
         } catch {
             throw TaskError(reason: .internal, underlying: "the session could not start: \(error)")
         }
@@ -65,7 +65,7 @@ public final class Session: Sendable {
         _ request: TaskRequest, options: TaskOptions? = nil,
         onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil
     ) -> TransferTask {
-        self.make(request, options.map { TaskTraits($0, call: nil) }, onCompletion)
+        self.make(request, options.map { TaskHandlers($0, call: nil) }, onCompletion)
     }
 
     /// Makes a task whose completion is heard where the caller says.
@@ -75,13 +75,13 @@ public final class Session: Sendable {
         switch completion.place {
         case .thread(let handler): return self.task(request, options: options, onCompletion: handler)
         case .elsewhere(let executor, let handler):
-            let traits = TaskTraits(options ?? TaskOptions(), call: CompletionCall(executor, handler))
+            let traits = TaskHandlers(options ?? TaskOptions(), call: OneShotCompletion(executor, handler))
             return self.make(request, traits, nil)
         }
     }
 
     private func make(
-        _ request: TaskRequest, _ traits: TaskTraits?,
+        _ request: TaskRequest, _ traits: TaskHandlers?,
         _ onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
     ) -> TransferTask {
         let request = self.defaultHeaders.applied(to: request)
@@ -203,8 +203,8 @@ public final class Session: Sendable {
         }
     }
 
-    func board(of request: TaskRequest, at wall: WallTime) -> TaskBoard {
-        TaskBoard(url: request.told(self.configuration.redaction), created: wall)
+    func board(of request: TaskRequest, at wall: WallTime) -> SharedTaskState {
+        SharedTaskState(url: request.told(self.configuration.redaction), created: wall)
     }
 }
 

@@ -12,7 +12,7 @@ final class TaskRegistry: Sendable {
     /// How many bytes of bodies the tasks that ended lately may hold; with more the oldest of these are forgotten.
     static let bodyLimit = 16 << 20
 
-    private struct Ended {
+    private struct FinishedTask {
         let task: TransferTask
         let bytes: Int
     }
@@ -21,14 +21,14 @@ final class TaskRegistry: Sendable {
         var lastNumber: UInt64 = 0
         var live: [UInt64: Entry] = [:]
         /// A ring once it is full; nil where a task was forgotten early.
-        var ended: [Ended?] = []
+        var ended: [FinishedTask?] = []
         var oldestEnded = 0
         var endedBytes = 0
         var isClosed = false
         var counted = Counted()
         var isDiskStuck = false
 
-        mutating func keep(_ task: Ended, atMost kept: Int) {
+        mutating func keep(_ task: FinishedTask, atMost kept: Int) {
             guard kept > 0 else { return }
             if self.ended.count < kept {
                 self.ended.append(task)
@@ -75,7 +75,7 @@ final class TaskRegistry: Sendable {
     func end(_ task: TransferTask, holding bytes: Int = 0) -> Entry? {
         self.state.withLock { state in
             guard let entry = state.live.removeValue(forKey: task.number) else { return nil }
-            state.keep(Ended(task: task, bytes: bytes), atMost: self.kept)
+            state.keep(FinishedTask(task: task, bytes: bytes), atMost: self.kept)
             return entry
         }
     }

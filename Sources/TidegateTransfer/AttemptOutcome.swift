@@ -39,7 +39,7 @@ package struct AttemptOutcome: Sendable {
     /// Connections opened for it; 0 when one was reused.
     package var connectionsOpened = 0
     /// The connection used; nil where none came about.
-    package var contact: WireContact?
+    package var contact: ConnectionFacts?
 
     // What only few attempts have is boxed: every other outcome is handed on without room for it.
     private var rest: Rest?
@@ -51,7 +51,7 @@ package struct AttemptOutcome: Sendable {
     }
 
     /// Who refused the connection with an ICMP error, where somebody did.
-    package var refusal: NetworkRefusal? { self.dial?.refusal }
+    package var refusal: ICMPError? { self.dial?.refusal }
 
     /// The address whose answer counts: the connected one, or that of the try that came furthest; nil where none was
     /// tried.

@@ -6,7 +6,7 @@ package import TidegateCore
 /// Never delivered from inside a call of the engine's or of libcurl's.
 package enum AttemptReport: Sendable {
     /// A connection stands and the request is about to be sent: from here on the server may act on it.
-    case wireReached(WireContact)
+    case wireReached(ConnectionFacts)
     /// The head of the final answer (never 1xx).
     case head(ResponseHead)
     /// Body bytes moved; at most ten times a second, and always after the last byte of a burst, but for one that ends
@@ -17,7 +17,7 @@ package enum AttemptReport: Sendable {
 }
 
 /// The connection an attempt uses.
-package struct WireContact: Sendable, Hashable {
+package struct ConnectionFacts: Sendable, Hashable {
     /// Our address.
     package var local: IPAddress?
     /// The server's address, or the proxy's.

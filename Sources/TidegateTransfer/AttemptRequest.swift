@@ -27,7 +27,7 @@ package struct AttemptRequest: Sendable {
         connectTimeout: Duration = .seconds(10), allowsHTTP2: Bool = false, tls: TLSOptions = .init(),
         proxy: String? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
         acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, isRepeatable: Bool = true,
-        asksBeforeBody: Bool = false, listener: (any ChunkSink)? = nil, depth: WebQuestion.Depth = .http,
+        asksBeforeBody: Bool = false, listener: (any ChunkSink)? = nil, depth: HTTPCheckRequest.Depth = .http,
         isAlone: Bool = false, wantsCertificate: Bool = false
     ) {
         self.box = Box(
@@ -93,7 +93,7 @@ package struct AttemptRequest: Sendable {
         /// Who is shown what goes anywhere but into a file, once and in order; nil is nobody.
         package var listener: (any ChunkSink)?
         /// How far to go: anything less than `http` ends once the connection or the handshake stands, and sends nothing.
-        package var depth: WebQuestion.Depth
+        package var depth: HTTPCheckRequest.Depth
         /// Whether the connection is made for this attempt alone: none is used again, and this one is closed at its end.
         package var isAlone: Bool
         /// Whether ``AttemptOutcome/certificate`` is wanted.

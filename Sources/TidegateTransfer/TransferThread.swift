@@ -3,7 +3,7 @@ package import TidegateLoop
 
 /// The thread that owns libcurl, every attempt and every timer of a session.
 package final class TransferThread<Client: TransferClient>: Sendable {
-    private let thread: LoopThread<TransferBody<Client>>
+    private let thread: LoopThread<TransferHandler<Client>>
 
     /// Starts the thread; `make` runs on it, and its client stays there.
     ///
@@ -19,7 +19,7 @@ package final class TransferThread<Client: TransferClient>: Sendable {
         }
         self.thread = try LoopThread(name: name) { loop in
             let engine = TransferEngine(loop: loop)
-            return TransferBody(engine: engine, client: make(engine))
+            return TransferHandler(engine: engine, client: make(engine))
         }
     }
 
@@ -37,7 +37,7 @@ package final class TransferThread<Client: TransferClient>: Sendable {
 }
 
 /// Joins a client and its engine to the loop.
-final class TransferBody<Client: TransferClient>: LoopBody {
+final class TransferHandler<Client: TransferClient>: LoopHandler {
     private let engine: TransferEngine
     private let client: Client
 

@@ -115,7 +115,7 @@ import Tidegate
             _ = try TidegateCommand.parseAsRoot(words)
             Issue.record("\(words) was taken")
         } catch {
-            let farewell = Farewell(error, parsedBy: TidegateCommand.self)
+            let farewell = CommandError(error, parsedBy: TidegateCommand.self)
             #expect(farewell.complaint == "tidegate: \(sentence)")
             #expect(farewell.code == 2 && farewell.answer == nil)
         }

@@ -7,14 +7,14 @@ import TidegateCore
 @testable import TidegateCLI
 
 @Suite struct CommandLineTests {
-    private func farewell(_ words: String...) -> Farewell? {
+    private func farewell(_ words: String...) -> CommandError? {
         do {
             var command = try TidegateCommand.parseAsRoot(words)
             // Help comes as a command of its own.
             if !(command is any AsyncParsableCommand) { try command.run() }
             return nil
         } catch {
-            return Farewell(error, parsedBy: TidegateCommand.self)
+            return CommandError(error, parsedBy: TidegateCommand.self)
         }
     }
 
@@ -32,14 +32,14 @@ import TidegateCore
 
     @Test("A word that is no command is told as one, whatever follows it")
     func commands() {
-        func problem(_ words: String...) -> String? { CommandWords.problem(words, TidegateCommand.self) }
+        func problem(_ words: String...) -> String? { CommandText.problem(words, TidegateCommand.self) }
         #expect(problem("explian", "x") == "\"explian\" is no command of tidegate: did you mean explain?")
         #expect(
             problem("tasks", "frob", "--json")
                 == "\"frob\" is no command of tidegate tasks: "
                 + "there are list, show, submit, suspend, resume, cancel, watch")
         for words in [[], ["--version"], ["help", "tasks"], ["tasks"], ["tasks", "list", "x"], ["fetch", "tasks"]] {
-            #expect(CommandWords.problem(words, TidegateCommand.self) == nil)
+            #expect(CommandText.problem(words, TidegateCommand.self) == nil)
         }
     }
 
@@ -61,7 +61,7 @@ import TidegateCore
             (.signal(2), 130), (.signal(15), 143),
         ] as [(Ending.Code, Int32)])
     func codes(_ code: Ending.Code, _ number: Int32) {
-        let farewell = Farewell(Ending(code, "why"), parsedBy: TidegateCommand.self)
+        let farewell = CommandError(Ending(code, "why"), parsedBy: TidegateCommand.self)
         #expect(farewell.code == number && farewell.complaint == "tidegate: why" && farewell.answer == nil)
     }
 
@@ -69,7 +69,7 @@ import TidegateCore
     func daemonErrors() throws {
         #expect(Ending(.resource("cannot listen")) == Ending(.no, "cannot listen"))
         let error = try #require(throws: DaemonError.self) {
-            var settings = DaemonSettings(places: StatePlaces(user: 0) { _ in nil })
+            var settings = DaemonSettings(places: DefaultPaths(user: 0) { _ in nil })
             settings.configurationFile = "/nowhere/t.yml"
             _ = try Daemon(settings)
         }
@@ -112,7 +112,7 @@ import TidegateCore
                 _ = try TidegateCommand.parseAsRoot(words)
                 Issue.record("\(words) was taken")
             } catch {
-                #expect(Farewell(error, parsedBy: TidegateCommand.self).complaint == "tidegate: \(sentence)")
+                #expect(CommandError(error, parsedBy: TidegateCommand.self).complaint == "tidegate: \(sentence)")
             }
         }
     }

@@ -93,7 +93,7 @@ import TidegateCore
 
     @Test("Painting again goes up as many lines as stood there")
     func painter() {
-        var painter = Painter()
+        var painter = TerminalRenderer()
         #expect(painter.paint(["a", "b"]) == "a\u{1B}[K\nb\u{1B}[K\n\u{1B}[J")
         #expect(painter.paint(["c"], above: ["done"]) == "\u{1B}[2A\rdone\u{1B}[K\nc\u{1B}[K\n\u{1B}[J")
         #expect(painter.paint([]) == "\u{1B}[1A\r\u{1B}[J")

@@ -40,7 +40,7 @@ import TidegateTestKit
         }
     }
 
-    private func serve(_ words: String...) async throws -> Program.Output {
+    private func serve(_ words: String...) async throws -> Program.ExpositionWriter {
         try await Program.run([BuiltProduct.path(of: "tidegate"), "serve"] + words)
     }
 

@@ -35,7 +35,7 @@ import TidegateCore
         var failure = TaskFailure.connectFailed
         var phase = FailureEvidence.Phase.connect
         var peers = PeerEvidence()
-        let party: Party
+        let party: FaultParty
         let rung: Rung
         let isCertain: Bool
         /// The last piece of evidence; `T`, `G`, `R` and `X` stand for this host, the gateway, a router and the target.
@@ -149,7 +149,7 @@ import TidegateCore
             let address = [Offender.own: own, .gateway: gateway, .router: router, .destination: target][offender]
             let (type, code) = says.number(family)
             number = "\(isIPv4 ? "ICMP" : "ICMPv6") \(type)/\(code)"
-            return NetworkRefusal(offender: address, type: type, code: code)
+            return ICMPError(offender: address, type: type, code: code)
         }
         let judged = Attribution.judge(
             FailureEvidence(
@@ -169,7 +169,7 @@ import TidegateCore
         let path = NetworkPath(
             interface: "eth0", index: 2, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"))
         let verdict = Verdict(level: .routed, path: path)
-        let refusal = NetworkRefusal(offender: IPAddress("10.0.0.2"), type: 3, code: 1)
+        let refusal = ICMPError(offender: IPAddress("10.0.0.2"), type: 3, code: 1)
         let judged = Attribution.judge(
             FailureEvidence(failure: .connectFailed, refusal: refusal, before: verdict, after: .unknown))
         #expect(judged?.party == .gateway)

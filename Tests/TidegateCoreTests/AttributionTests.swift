@@ -10,7 +10,7 @@ import TidegateCore
         let judged = Attribution.judge(
             FailureEvidence(
                 failure: failure, socketError: .reset,
-                refusal: NetworkRefusal(offender: IPAddress("192.0.2.9"), type: 3, code: 0), before: Self.routed,
+                refusal: ICMPError(offender: IPAddress("192.0.2.9"), type: 3, code: 0), before: Self.routed,
                 after: Self.cut))
         let attribution = try #require(judged)
         #expect(attribution.party == .mine)
@@ -31,17 +31,17 @@ import TidegateCore
     @Test(
         "On a steady path the symptom decides",
         arguments: [
-            (TaskFailure.connectFailed, nil, .refused, nil, Party.theirs, Rung.tcp),
+            (TaskFailure.connectFailed, nil, .refused, nil, FaultParty.theirs, Rung.tcp),
             (.connectFailed, nil, .networkUnreachable, nil, .upstream, .tcp),
             (.timedOut, nil, nil, nil, .unknown, .tcp), (.tlsFailed, nil, nil, nil, .theirs, .tls),
             (.httpStatus, 503, nil, nil, .theirs, .http), (.httpStatus, 429, nil, nil, .theirs, .http),
             (.httpStatus, 404, nil, nil, .mine, .http), (.resolveFailed, nil, nil, .timedOut, .resolver, .dns),
             (.resolveFailed, nil, nil, .nameNotFound, .theirs, .dns), (.truncated, nil, nil, nil, .theirs, .http),
             (.diskFull, nil, nil, nil, .mine, nil),
-        ] as [(TaskFailure, Int?, FailureEvidence.SocketError?, ResolveFailure?, Party, Rung?)])
+        ] as [(TaskFailure, Int?, FailureEvidence.SocketError?, ResolveFailure?, FaultParty, Rung?)])
     func steadyPath(
         _ failure: TaskFailure, _ status: Int?, _ error: FailureEvidence.SocketError?, _ name: ResolveFailure?,
-        _ party: Party, _ rung: Rung?
+        _ party: FaultParty, _ rung: Rung?
     ) {
         let judged = Attribution.judge(
             FailureEvidence(

@@ -5,11 +5,12 @@ import TidegateCore
     @Test(
         "The global level is the better family, and unknown where one is blind and the other not routed",
         arguments: [
-            (Level.routed, Level.none, Level.routed), (.none, .local, .local), (.unknown, .none, .unknown),
+            (ReachabilityLevel.routed, ReachabilityLevel.none, ReachabilityLevel.routed), (.none, .local, .local),
+            (.unknown, .none, .unknown),
             (.unknown, .local, .unknown), (.unknown, .routed, .routed), (.online, .routed, .online),
             (.none, .none, .none), (.unknown, .unknown, .unknown),
         ])
-    func global(_ four: Level, _ six: Level, _ expected: Level) {
+    func global(_ four: ReachabilityLevel, _ six: ReachabilityLevel, _ expected: ReachabilityLevel) {
         let families = [(AddressFamily.ipv4, four), (.ipv6, six)].map {
             ReachabilityStatus.Family(family: $0, verdict: Verdict(level: $1))
         }
@@ -31,10 +32,10 @@ import TidegateCore
 
     @Test("Labels are snake case, JSON words camel case")
     func labels() {
-        #expect(Unreachable.dadFailed.label == "dad_failed")
+        #expect(UnreachableReason.dadFailed.label == "dad_failed")
         #expect(TaskFailure.tlsPinMismatch.label == "tls_pin_mismatch")
-        #expect(Level.none.label == "none")
-        #expect(PathNote.degradedMultipath(live: 1, total: 2).description == "degradedMultipath(1/2)")
+        #expect(ReachabilityLevel.none.label == "none")
+        #expect(PathWarning.degradedMultipath(live: 1, total: 2).description == "degradedMultipath(1/2)")
         #expect(TaskEvent.RetryReason.status(502).label == "http_5xx")
         #expect(TaskEvent.RetryReason.status(429).label == "http_429")
     }

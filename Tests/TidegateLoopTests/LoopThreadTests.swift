@@ -122,7 +122,7 @@ private final class Own: Sendable {
     let thread = Mutex<LoopThread<Echo>?>(nil)
 }
 
-private final class Echo: LoopBody {
+private final class Echo: LoopHandler {
     enum Command: Sendable {
         case countDown(from: Int)
         case note(Int)

@@ -21,7 +21,7 @@ struct ProcessMemoryTests {
             7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0 [vdso]
             Anonymous:             0 kB
             """
-        let parts = MemoryPart.parts(of: text)
+        let parts = MemoryMapping.parts(of: text)
         #expect(parts.count == 6)
         #expect(parts.map(\.isAsInFile) == [true, false, false, false, false, false])
         #expect(parts.first?.addresses == 0x55d0_c000_0000..<0x55d0_c200_0000)

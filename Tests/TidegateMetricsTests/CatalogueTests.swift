@@ -56,7 +56,7 @@ import TidegateCore
 
     @Test("A dense label's places are those of its cases")
     func ordinals() {
-        func check<Label: DenseLabel>(_ type: Label.Type) {
+        func check<Label: FixedLabel>(_ type: Label.Type) {
             #expect(Label.allCases.map(\.ordinal) == Array(0..<Label.allCases.count), "\(type)")
         }
         check(TaskKind.self)

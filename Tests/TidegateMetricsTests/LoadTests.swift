@@ -48,7 +48,7 @@ import TidegateTestKit
                 group.addTask { for round in 0..<Self.rounds { histogram.observe(Double(round % 8)) } }
             }
         }
-        var output = Output(reusing: [], format: .text)
+        var output = ExpositionWriter(reusing: [], format: .text)
         histogram.write(to: &output)
         let text = String(decoding: output.finish(), as: UTF8.self)
         let total = Self.publishers * Self.rounds
@@ -61,7 +61,7 @@ import TidegateTestKit
     func bounds() {
         let histogram = Histogram(Catalogue.taskRetryBackoff, values: [])
         for value in [0.01, 0.02, 3600, 3601, .nan, .infinity] { histogram.observe(value) }
-        var output = Output(reusing: [], format: .text)
+        var output = ExpositionWriter(reusing: [], format: .text)
         histogram.write(to: &output)
         let text = String(decoding: output.finish(), as: UTF8.self)
         #expect(text.contains("{le=\"0.01\"} 1\n"))

@@ -112,7 +112,7 @@ import Testing
             found.child.add()
             #expect(found.isOverflow == (number > 2))
         }
-        var output = Output(reusing: [], format: .text)
+        var output = ExpositionWriter(reusing: [], format: .text)
         family.write(to: &output, from: self.fixture.inputs)
         let text = String(decoding: output.finish(), as: UTF8.self)
         #expect(text.hasSuffix("x_total{n=\"2\"} 1\nx_total{n=\"_other\"} 2\n"))

@@ -63,7 +63,7 @@ import TidegateTestKit
     private func reading(_ values: [Double]) throws -> ProtobufMessage {
         let histogram = Histogram(Catalogue.taskRetryBackoff, values: [])
         for value in values { histogram.observe(value) }
-        var output = Output(reusing: [], format: .protobuf)
+        var output = ExpositionWriter(reusing: [], format: .protobuf)
         output.open(Header(Catalogue.taskRetryBackoff))
         histogram.write(to: &output)
         output.close()

@@ -34,14 +34,14 @@ import Testing
             (18_446_744_073_709_551_616.0, "1.8446744073709552e+19"),
         ] as [(Double, String)])
     func sample(_ value: Double, _ expected: String) {
-        var output = Output(reusing: [], format: .text)
+        var output = ExpositionWriter(reusing: [], format: .text)
         output.gauge(SeriesName(.gauge("a", ""), []), value)
         #expect(String(decoding: output.finish(), as: UTF8.self) == "a \(expected)\n")
     }
 
     @Test("Counts are written to the last digit", arguments: [0, 9, 10, 12345, UInt64.max])
     func count(_ value: UInt64) {
-        var output = Output(reusing: [], format: .text)
+        var output = ExpositionWriter(reusing: [], format: .text)
         output.counter(SeriesName(.counter("a", ""), []), value)
         #expect(String(decoding: output.finish(), as: UTF8.self) == "a \(value)\n")
     }

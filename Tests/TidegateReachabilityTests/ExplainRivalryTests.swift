@@ -10,7 +10,7 @@ struct ExplainRivalryTests {
 
     private static func route(
         _ text: String = "0.0.0.0/0", link: UInt32 = 77, metric: UInt32 = 0, table: UInt32 = 254, flags: UInt32 = 0
-    ) -> (KernelRoute, KernelDefault)? {
+    ) -> (KernelRoute, DefaultRoute)? {
         let parts = text.split(separator: "/")
         guard let address = IPAddress(String(parts[0])), let length = UInt8(parts[1]),
             let prefix = IPPrefix(address, length: Int(length))
@@ -18,12 +18,12 @@ struct ExplainRivalryTests {
         let route = KernelRoute(
             table: table, prefixLength: length, metric: metric, flags: flags, link: link,
             gateway: IPAddress(ipv4: 0x0A00_0000 + link), source: IPAddress(ipv4: 0x0A00_0002))
-        return (route, KernelDefault(prefix: prefix, route: route))
+        return (route, DefaultRoute(prefix: prefix, route: route))
     }
 
-    private func story(_ winner: (KernelRoute, KernelDefault)?, _ rivals: [KernelDefault]) throws -> RouteStory {
+    private func story(_ winner: (KernelRoute, DefaultRoute)?, _ rivals: [DefaultRoute]) throws -> RouteExplanation {
         let answer = winner.map { RouteLookup.Answer.route($0.0) } ?? .refused(errno: 101, hasText: false)
-        var story = RouteStory(
+        var story = RouteExplanation(
             question: RouteQuestion(try address("8.8.8.8")), lookup: RouteLookup(matched: answer, chosen: answer))
         story.defaults = [winner?.1].compactMap(\.self) + rivals
         story.rules = [
@@ -43,16 +43,19 @@ struct ExplainRivalryTests {
         let half = try #require(Self.route("128.0.0.0/1", link: 78)).1
         var story = try self.story(winner, [higher, dead, elsewhere, half])
         story.ignoresLinkdown = true
-        #expect(Rivalry.reason(higher, story) == "metric 200 is higher than 100")
+        #expect(DefaultRouteComparison.reason(higher, story) == "metric 200 is higher than 100")
         #expect(
-            Rivalry.reason(dead, story) == "its link is down, so it is passed over (ignore_routes_with_linkdown=1)")
-        #expect(Rivalry.reason(elsewhere, story) == "no rule leads to table 7")
-        #expect(Rivalry.reason(half, story) == "it covers the other half")
+            DefaultRouteComparison.reason(dead, story)
+                == "its link is down, so it is passed over (ignore_routes_with_linkdown=1)")
+        #expect(DefaultRouteComparison.reason(elsewhere, story) == "no rule leads to table 7")
+        #expect(DefaultRouteComparison.reason(half, story) == "it covers the other half")
         let longer = try #require(Self.route("0.0.0.0/1", link: 78))
-        #expect(Rivalry.reason(winner.1, try self.story(longer, [winner.1])) == "/1 is the longer prefix")
+        #expect(
+            DefaultRouteComparison.reason(winner.1, try self.story(longer, [winner.1])) == "/1 is the longer prefix")
         let first = try #require(Self.route(link: 78, table: 100))
         #expect(
-            Rivalry.reason(winner.1, try self.story(first, [winner.1])) == "rule 100 leads to table 100 first")
+            DefaultRouteComparison.reason(winner.1, try self.story(first, [winner.1]))
+                == "rule 100 leads to table 100 first")
     }
 
     @Test("A live default behind a dead one is pointed out, with the setting that keeps it there")
@@ -62,7 +65,7 @@ struct ExplainRivalryTests {
         var story = try self.story(winner, [live])
         story.ignoresLinkdown = false
         #expect(
-            Rivalry.reason(live, story)
+            DefaultRouteComparison.reason(live, story)
                 == "it is live, but metric 200 is higher than 100, and the dead route is not passed over "
                 + "(ignore_routes_with_linkdown=0)")
         var way = WayFindings(subject: .target(try address("8.8.8.8")))

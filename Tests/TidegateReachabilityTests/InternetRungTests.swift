@@ -9,20 +9,20 @@ struct InternetRungTests {
         try InternetCheckURL(text, expectedBody: body)
     }
 
-    private static func answer(_ status: Int, location: String? = nil, body: String = "") -> WebAnswer {
-        WebAnswer(reached: .http, status: status, location: location, body: Array(body.utf8))
+    private static func answer(_ status: Int, location: String? = nil, body: String = "") -> HTTPCheckResult {
+        HTTPCheckResult(reached: .http, status: status, location: location, body: Array(body.utf8))
     }
 
     @Test("A check URL without an address in a family says nothing about that family")
     func absent() throws {
-        let absent = ConnectivityJudge.absent(try Self.url("http://a.test/204"), from: .ipv6)
+        let absent = ConnectivityEvaluator.absent(try Self.url("http://a.test/204"), from: .ipv6)
         let report = InternetRung.judge([absent])
         #expect(report.status == .unknown && report.evidence.first == "a.test: it has no IPv6 address")
-        let good = ConnectivityJudge.judge(try Self.url("https://b.test/"), Self.answer(200))
-        #expect(ConnectivityJudge.connectivity([absent, good]) == .full)
+        let good = ConnectivityEvaluator.judge(try Self.url("https://b.test/"), Self.answer(200))
+        #expect(ConnectivityEvaluator.connectivity([absent, good]) == .full)
     }
 
-    private static let silence = WebAnswer(reached: .nothing, failure: .timedOut, text: "no answer within 10 s")
+    private static let silence = HTTPCheckResult(reached: .nothing, failure: .timedOut, text: "no answer within 10 s")
 
     @Test(
         "One answer",
@@ -44,9 +44,10 @@ struct InternetRungTests {
             ("https://a.test/", nil, answer(200, body: "<html>"), .good),
             ("https://a.test/", nil, answer(301, location: "https://b.test/"), .unexpected),
             ("https://a.test/", nil, silence, .silent),
-        ] as [(String, String?, WebAnswer, InternetObservation.Finding)])
-    func one(_ text: String, _ body: String?, _ answer: WebAnswer, _ finding: InternetObservation.Finding) throws {
-        #expect(ConnectivityJudge.judge(try Self.url(text, body: body), answer).finding == finding)
+        ] as [(String, String?, HTTPCheckResult, InternetObservation.Finding)])
+    func one(_ text: String, _ body: String?, _ answer: HTTPCheckResult, _ finding: InternetObservation.Finding) throws
+    {
+        #expect(ConnectivityEvaluator.judge(try Self.url(text, body: body), answer).finding == finding)
     }
 
     private typealias Finding = InternetObservation.Finding
@@ -69,7 +70,7 @@ struct InternetRungTests {
             ([("http", .silent), ("https", .silent)], .none),
         ] as [([(String, InternetObservation.Finding)], Connectivity)])
     func together(_ findings: [(String, InternetObservation.Finding)], _ connectivity: Connectivity) throws {
-        #expect(ConnectivityJudge.connectivity(try Self.observed(findings)) == connectivity)
+        #expect(ConnectivityEvaluator.connectivity(try Self.observed(findings)) == connectivity)
     }
 
     @Test("The rung names the portal and where it sends people, and says why it is not climbed")

@@ -15,8 +15,8 @@ struct LadderAdviceTests {
 
     @Test("Every reason has a useful sentence of its own")
     func complete() throws {
-        var seen: [String: Unreachable] = [:]
-        for reason in Unreachable.allCases {
+        var seen: [String: UnreachableReason] = [:]
+        for reason in UnreachableReason.allCases {
             let sentence = Advice.sentence(for: reason, on: reason.rung, try self.place())
             #expect(seen[sentence] == nil, "\(reason) and \(seen[sentence]?.rawValue ?? "") say the same")
             seen[sentence] = reason
@@ -89,24 +89,24 @@ struct LadderAdviceTests {
     private static let far = IPAddress(ipv4: 0xC633_6401)
     private static let server = IPAddress(ipv4: 0xC633_6402)
 
-    private static func icmp(_ offender: IPAddress?, _ code: UInt8) -> NetworkRefusal {
-        NetworkRefusal(offender: offender, type: 3, code: code)
+    private static func icmp(_ offender: IPAddress?, _ code: UInt8) -> ICMPError {
+        ICMPError(offender: offender, type: 3, code: code)
     }
 
-    private func party(_ reason: Unreachable, _ refusal: NetworkRefusal?, gateway: IPAddress?) throws -> Party {
+    private func party(_ reason: UnreachableReason, _ refusal: ICMPError?, gateway: IPAddress?) throws -> FaultParty {
         let server = try address("198.51.100.2")
         var way = WayFindings(subject: .target(server))
         way.verdict = Verdict(
             level: .routed, path: NetworkPath(interface: "eth0", index: 77, gateway: gateway, source: Self.own))
-        way.web = [server: WebAnswer(reached: .nothing, failure: .connectFailed, refusal: refusal)]
+        way.web = [server: HTTPCheckResult(reached: .nothing, failure: .connectFailed, refusal: refusal)]
         let report = RungReport(rung: .tcp, status: .bad, reason: reason)
-        return PartyJudge.party(of: report, way, isNameWrong: true)
+        return PartyClassifier.party(of: report, way, isNameWrong: true)
     }
 
     @Test(
         "The table of measured socket errors",
         arguments: [
-            (Unreachable.refused, nil, Party.theirs),
+            (UnreachableReason.refused, nil, FaultParty.theirs),
             (.refused, icmp(own, 3), .mine),
             (.hostUnreachable, icmp(own, 13), .mine),
             (.hostUnreachable, icmp(own, 1), .gateway),
@@ -122,8 +122,8 @@ struct LadderAdviceTests {
             (.hostUnreachable, icmp(far, 13), .path),
             (.hostUnreachable, nil, .path),
             (.timeout, nil, .unknown),
-        ] as [(Unreachable, NetworkRefusal?, Party)])
-    func offenders(_ reason: Unreachable, _ refusal: NetworkRefusal?, _ expected: Party) throws {
+        ] as [(UnreachableReason, ICMPError?, FaultParty)])
+    func offenders(_ reason: UnreachableReason, _ refusal: ICMPError?, _ expected: FaultParty) throws {
         #expect(try self.party(reason, refusal, gateway: Self.gateway) == expected)
     }
 
@@ -135,19 +135,20 @@ struct LadderAdviceTests {
     @Test(
         "Every other reason has its party",
         arguments: [
-            (Unreachable.noCarrier, Party.mine), (.noRoute, .mine), (.prohibited, .mine), (.monitorDown, .mine),
+            (UnreachableReason.noCarrier, FaultParty.mine), (.noRoute, .mine), (.prohibited, .mine),
+            (.monitorDown, .mine),
             (.gatewaySilent, .gateway), (.resolverNoRoute, .mine), (.resolverTimeout, .resolver),
             (.resolverFailed, .resolver), (.nameNotFound, .theirs), (.portal, .upstream), (.limited, .upstream),
             (.tlsFailed, .theirs),
         ])
-    func parties(_ reason: Unreachable, _ expected: Party) {
+    func parties(_ reason: UnreachableReason, _ expected: FaultParty) {
         let report = RungReport(rung: reason.rung, status: .bad, reason: reason)
-        #expect(PartyJudge.party(of: report, nil, isNameWrong: true) == expected)
+        #expect(PartyClassifier.party(of: report, nil, isNameWrong: true) == expected)
     }
 
     @Test("A name that a doubtful resolver does not know is the resolver's")
     func doubtful() {
         let report = RungReport(rung: .dns, status: .bad, reason: .nameNotFound)
-        #expect(PartyJudge.party(of: report, nil, isNameWrong: false) == .resolver)
+        #expect(PartyClassifier.party(of: report, nil, isNameWrong: false) == .resolver)
     }
 }

@@ -9,7 +9,7 @@ internal import TidegateTestKit
 final class LadderRig: Sendable {
     let world: World
     let watcher: Watcher
-    let climber: LadderClimber
+    let climber: PathDiagnostics
     let web: ScriptedWebChecker
 
     init(
@@ -23,7 +23,7 @@ final class LadderRig: Sendable {
         settings.nameservers = nameservers.compactMap { IPAddress($0) }
         let fixed = settings
         let tools = LadderTools(time: TestTime(), onThreadStart: { world.here.enter() }, settings: { fixed })
-        self.climber = LadderClimber(
+        self.climber = PathDiagnostics(
             monitor: self.watcher.monitor, resolver: self.watcher.resolver, web: web, internetCheck: internetCheck,
             time: TestTime(), tools: tools)
     }
@@ -45,19 +45,23 @@ extension RungReport {
 }
 
 /// A checker that answers what a test tells it to.
-final class ScriptedWebChecker: WebChecker {
+final class ScriptedWebChecker: HTTPChecker {
     private struct State {
-        var answer: @Sendable (WebQuestion) -> WebAnswer
-        var questions: [WebQuestion] = []
+        var answer: @Sendable (HTTPCheckRequest) -> HTTPCheckResult
+        var questions: [HTTPCheckRequest] = []
     }
 
     private let state: Mutex<State>
 
-    init(_ answer: @escaping @Sendable (WebQuestion) -> WebAnswer = { _ in WebAnswer(reached: .http, status: 204) }) {
+    init(
+        _ answer: @escaping @Sendable (HTTPCheckRequest) -> HTTPCheckResult = { _ in
+            HTTPCheckResult(reached: .http, status: 204)
+        }
+    ) {
         self.state = Mutex(State(answer: answer))
     }
 
-    func ask(_ question: WebQuestion) async -> WebAnswer {
+    func ask(_ question: HTTPCheckRequest) async -> HTTPCheckResult {
         let answer = self.state.withLock { state in
             state.questions.append(question)
             return state.answer
@@ -65,9 +69,9 @@ final class ScriptedWebChecker: WebChecker {
         return answer(question)
     }
 
-    func say(_ answer: @escaping @Sendable (WebQuestion) -> WebAnswer) {
+    func say(_ answer: @escaping @Sendable (HTTPCheckRequest) -> HTTPCheckResult) {
         self.state.withLock { $0.answer = answer }
     }
 
-    var questions: [WebQuestion] { self.state.withLock { $0.questions } }
+    var questions: [HTTPCheckRequest] { self.state.withLock { $0.questions } }
 }

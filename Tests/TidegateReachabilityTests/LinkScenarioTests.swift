@@ -61,7 +61,7 @@ struct LinkScenarioTests {
         let down = await watcher.status { $0.global.level == .none }
         #expect(down.verdict(.ipv4).reason == .noCarrier)
         #expect(down.verdict("8.8.8.8") == Verdict(level: .none, reason: .noCarrier))
-        #expect(VerdictWords.noPath(down) == "no path: v0 has no carrier")
+        #expect(VerdictDescriptions.noPath(down) == "no path: v0 has no carrier")
         let restored = ContinuousClock.now
         try world.there.ip("link set p0 up")
         let up = await watcher.status { $0.global.level == .routed }

@@ -148,7 +148,7 @@ struct MonitorScenarioTests {
         #expect(status.targets[1].verdict == Verdict(level: .none, reason: .nameNotFound))
         #expect(watcher.monitor.current(try Target("nowhere.test")).verdict.level == .routed, "gates stay open")
         try world.here.ip("route add unreachable 198.51.100.0/24")
-        let best = await watcher.status { $0.targets[0].addresses.first?.verdict.level == Level.none }
+        let best = await watcher.status { $0.targets[0].addresses.first?.verdict.level == ReachabilityLevel.none }
         #expect(best.targets[0].verdict.level == .routed, "the best address counts")
         try world.there.ip("link set p0 down")
         #expect(await watcher.status { $0.global.level == .none }.targets[0].verdict.reason == .noCarrier)
@@ -174,7 +174,7 @@ struct MonitorScenarioTests {
         let start = ContinuousClock.now
         let status = await ReachabilityMonitor.look(
             .init(), resolver: ScriptedResolver([:]), time: TestTime(), within: .seconds(60),
-            kernel: KernelOptions(onThreadStart: { here.enter() }))
+            kernel: NetlinkOptions(onThreadStart: { here.enter() }))
         let elapsed = ContinuousClock.now - start
         #expect(status.mode == .once)
         #expect(status.global.level == .routed)

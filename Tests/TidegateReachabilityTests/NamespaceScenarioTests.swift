@@ -47,7 +47,7 @@ struct NamespaceScenarioTests {
         #expect(watcher.monitor.blindness != nil)
         #expect(NamespaceCommand.run(["ip", "netns", "add", name]).status == 0)
         #expect(await eventually { watcher.monitor.blindness == nil })
-        #expect(await eventually { gate.levels.last == Level.none })
+        #expect(await eventually { gate.levels.last == ReachabilityLevel.none })
         #expect(watcher.monitor.status().links.map(\.name) == ["lo"])
         watch.cancel()
     }
@@ -59,7 +59,7 @@ struct NamespaceScenarioTests {
         let resolver = HeldResolver()
         let monitor = ReachabilityMonitor(
             .init(), bus: EventBus(time: TestTime()), resolver: resolver, time: TestTime(),
-            kernel: KernelOptions(onThreadStart: { here.enter() }), resolverAddresses: { [] })
+            kernel: NetlinkOptions(onThreadStart: { here.enter() }), resolverAddresses: { [] })
         _ = await monitor.firstStatus(within: .seconds(5))
         let slow = Gate()
         let waiting = monitor.watch(try Target("slow.test"), sink: slow.hear)

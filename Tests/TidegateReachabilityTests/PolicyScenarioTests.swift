@@ -46,8 +46,9 @@ struct PolicyScenarioTests {
 
     @Test(
         "A rule that refuses is named by what it does",
-        arguments: zip(["unreachable", "blackhole", "prohibit"], [Unreachable.noRoute, .blackholed, .prohibited]))
-    func refusingRule(action: String, reason: Unreachable) async throws {
+        arguments: zip(
+            ["unreachable", "blackhole", "prohibit"], [UnreachableReason.noRoute, .blackholed, .prohibited]))
+    func refusingRule(action: String, reason: UnreachableReason) async throws {
         let world = try World()
         let watcher = Watcher(world.here)
         _ = await watcher.first()

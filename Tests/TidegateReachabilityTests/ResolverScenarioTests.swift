@@ -50,7 +50,7 @@ private final class NamedTarget: Sendable {
         let namespace = world.here
         self.monitor = ReachabilityMonitor(
             try ReachabilityConfiguration(targets: [self.target]), bus: EventBus(time: TestTime()),
-            resolver: self.resolver, time: TestTime(), kernel: KernelOptions(onThreadStart: { namespace.enter() }),
+            resolver: self.resolver, time: TestTime(), kernel: NetlinkOptions(onThreadStart: { namespace.enter() }),
             resolverFiles: ResolverFiles(configuration: self.file.path, upstreams: "/nonexistent/resolv.conf"))
     }
 

@@ -152,7 +152,7 @@ struct RouteScenarioTests {
         let watcher = Watcher(world.here)
         #expect(await watcher.first().verdict(.ipv4).level == .routed)
         try world.there.ip("link set p0 down")
-        let note = PathNote.degradedMultipath(live: 1, total: 2)
+        let note = PathWarning.degradedMultipath(live: 1, total: 2)
         let one = await watcher.status { $0.verdict(.ipv4).notes.contains(note) }.verdict(.ipv4)
         #expect(one.level == .routed && one.notes.contains(note) && one.path?.interface == "v1")
         try world.there.ip("link set p1 down")
@@ -202,7 +202,7 @@ struct RouteScenarioTests {
                 "203.0.113.1", "203.0.113.17", "203.0.113.33", "203.0.113.49", "2001:db8:f:1::1", "2001:db8:f:2::1",
                 "2001:db8:f:3::1", "2001:db8:f:4::1", "10.0.0.255"))
         let status = await watcher.first()
-        let expected: [Unreachable] = [.routeUnreachable, .blackholed, .prohibited, .noRoute]
+        let expected: [UnreachableReason] = [.routeUnreachable, .blackholed, .prohibited, .noRoute]
         #expect(status.targets.map(\.verdict.reason) == expected + expected + [.notAHost])
         #expect(status.targets.allSatisfy { $0.verdict.level == .none })
         #expect(status.global.level == .routed)

@@ -34,7 +34,7 @@ struct RouteStormScenarioTests {
         #expect(watcher.changesAndLinks == told)
         #expect(watcher.monitor.status().global.level == .routed)
         try world.here.ip("route add unreachable 203.0.113.0/24")
-        let status = await watcher.status { $0.verdict("203.0.113.1")?.level == Level.none }
+        let status = await watcher.status { $0.verdict("203.0.113.1")?.level == ReachabilityLevel.none }
         #expect(status.verdict("203.0.113.1") == Verdict(level: .none, reason: .routeUnreachable))
         #expect(watcher.changesAndLinks == told + 1, "one target, told once")
     }

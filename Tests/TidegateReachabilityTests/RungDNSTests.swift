@@ -22,7 +22,7 @@ struct RungDNSTests {
     @Test(
         "A name without an address",
         arguments: [
-            ([resolver(.nameNotFound, control: good)], Unreachable?.some(.nameNotFound)),
+            ([resolver(.nameNotFound, control: good)], UnreachableReason?.some(.nameNotFound)),
             ([resolver(.noData)], .nameNotFound),
             ([resolver(.timedOut)], .resolverTimeout),
             ([resolver(.failed(code: "SERVFAIL"))], .resolverFailed),
@@ -33,8 +33,8 @@ struct RungDNSTests {
             ([resolver(.timedOut), resolver(.failed(code: "REFUSED"))], .resolverFailed),
             ([resolver(.timedOut), resolver(.nameNotFound)], .nameNotFound),
             ([], .resolverTimeout),
-        ] as [([ResolverFindings], Unreachable?)])
-    func failures(_ servers: [ResolverFindings], _ reason: Unreachable?) {
+        ] as [([ResolverFindings], UnreachableReason?)])
+    func failures(_ servers: [ResolverFindings], _ reason: UnreachableReason?) {
         let findings = NameFindings(name: "api.test", system: .failure(.timedOut), servers: servers)
         let report = DNSRung.judge(findings, family: .ipv4)
         #expect(report.status == .bad && report.reason == reason, "\(report)")

@@ -22,12 +22,12 @@ struct RungGatewayTests {
         return findings
     }
 
-    private static let router = NetworkRefusal(offender: IPAddress(ipv4: 0x0A00_0009), type: 3, code: 13)
+    private static let router = ICMPError(offender: IPAddress(ipv4: 0x0A00_0009), type: 3, code: 13)
 
     @Test(
         "Every state of the neighbour and every outcome of a poke",
         arguments: [
-            (findings(.reachable), RungReport.Status.ok, Unreachable?.none),
+            (findings(.reachable), RungReport.Status.ok, UnreachableReason?.none),
             (findings(.permanent), .ok, nil),
             (findings(.stale), .ok, nil),
             (findings(.delay), .ok, nil),
@@ -48,8 +48,8 @@ struct RungGatewayTests {
             (findings(.incomplete, .silent), .unknown, nil),
             (findings(.stale, .refused(router)), .ok, nil),
             (findings(nil, .failed(1)), .unknown, nil),
-        ] as [(GatewayFindings, RungReport.Status, Unreachable?)])
-    func table(_ findings: GatewayFindings, _ status: RungReport.Status, _ reason: Unreachable?) {
+        ] as [(GatewayFindings, RungReport.Status, UnreachableReason?)])
+    func table(_ findings: GatewayFindings, _ status: RungReport.Status, _ reason: UnreachableReason?) {
         let report = GatewayRung.judge(Self.path, findings)
         #expect(report.status == status && report.reason == reason, "\(report)")
         #expect(report.rung == .gateway && !report.evidence.isEmpty)
@@ -78,7 +78,7 @@ struct RungGatewayTests {
 
     @Test("FAILED stays until REACHABLE, whatever the kernel tries in between")
     func memory() {
-        var memory = NeighbourMemory()
+        var memory = NeighbourHistory()
         let key = NeighbourKey(Self.gateway, on: 77)
         func recalled() -> GatewayFindings {
             var findings = GatewayFindings()

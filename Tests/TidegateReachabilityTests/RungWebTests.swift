@@ -10,12 +10,12 @@ struct RungWebTests {
     private static let path = NetworkPath(interface: "eth0", index: 77, gateway: gateway, source: own)
 
     private static func failed(
-        _ error: FailureEvidence.SocketError?, _ refusal: NetworkRefusal? = nil, _ failure: TaskFailure = .connectFailed
-    ) -> WebAnswer {
-        WebAnswer(reached: .nothing, failure: failure, socketError: error, refusal: refusal)
+        _ error: FailureEvidence.SocketError?, _ refusal: ICMPError? = nil, _ failure: TaskFailure = .connectFailed
+    ) -> HTTPCheckResult {
+        HTTPCheckResult(reached: .nothing, failure: failure, socketError: error, refusal: refusal)
     }
 
-    private func judge(_ text: String, _ answer: WebAnswer?) throws -> [RungReport] {
+    private func judge(_ text: String, _ answer: HTTPCheckResult?) throws -> [RungReport] {
         let server = try address("198.51.100.2")
         return WebRungs.judge(try ExplainTarget(text), answer, at: server, path: Self.path)
     }
@@ -23,13 +23,13 @@ struct RungWebTests {
     @Test(
         "No connection",
         arguments: [
-            (failed(.refused), Unreachable.refused), (failed(.reset), .refused),
+            (failed(.refused), UnreachableReason.refused), (failed(.reset), .refused),
             (failed(.networkUnreachable), .hostUnreachable), (failed(.hostUnreachable), .hostUnreachable),
             (failed(.timedOut), .timeout), (failed(nil, nil, .timedOut), .timeout), (failed(nil), .hostUnreachable),
             (failed(.addressNotAvailable), .noSourceAddress), (failed(.prohibited), .prohibited),
             (failed(.blackholed), .blackholed),
-        ] as [(WebAnswer, Unreachable)])
-    func connections(_ answer: WebAnswer, _ reason: Unreachable) throws {
+        ] as [(HTTPCheckResult, UnreachableReason)])
+    func connections(_ answer: HTTPCheckResult, _ reason: UnreachableReason) throws {
         let rungs = try self.judge("https://api.test/", answer)
         #expect(rungs.map(\.rung) == [.tcp, .tls, .http])
         #expect(rungs.map(\.status) == [.bad, .unknown, .unknown])
@@ -40,10 +40,10 @@ struct RungWebTests {
     func furthest() throws {
         let (one, two) = (try address("198.51.100.2"), try address("198.51.100.3"))
         let three = try address("198.51.100.4")
-        let silent = WebAnswer(reached: .nothing, failure: .timedOut)
-        let busy = WebAnswer(reached: .http, status: 503)
-        let good = WebAnswer(reached: .http, status: 200)
-        func best(_ answers: [IPAddress: WebAnswer]) -> IPAddress? {
+        let silent = HTTPCheckResult(reached: .nothing, failure: .timedOut)
+        let busy = HTTPCheckResult(reached: .http, status: 503)
+        let good = HTTPCheckResult(reached: .http, status: 200)
+        func best(_ answers: [IPAddress: HTTPCheckResult]) -> IPAddress? {
             WebRungs.furthest([one, two, three], answers, .http)
         }
         #expect(best([one: silent, two: good, three: good]) == two)
@@ -55,10 +55,10 @@ struct RungWebTests {
 
     @Test("An ICMP error is told with who sent it")
     func offender() throws {
-        let refusal = NetworkRefusal(offender: Self.gateway, type: 3, code: 0)
+        let refusal = ICMPError(offender: Self.gateway, type: 3, code: 0)
         let rungs = try self.judge("api.test:80", Self.failed(.networkUnreachable, refusal))
         #expect(rungs[0].evidence.last == "10.0.0.1 (the gateway) says: no route (ICMP 3/0)")
-        let own = NetworkRefusal(offender: Self.own, type: 3, code: 1)
+        let own = ICMPError(offender: Self.own, type: 3, code: 1)
         #expect(
             try self.judge("api.test:80", Self.failed(.hostUnreachable, own))[0].evidence.last
                 == "10.0.0.2 (this host) says: host unreachable (ICMP 3/1)")
@@ -67,16 +67,19 @@ struct RungWebTests {
     @Test(
         "Beyond the connection",
         arguments: [
-            (WebAnswer(reached: .tcp, failure: .tlsFailed, text: "certificate has expired"), [nil, .tlsFailed, nil]),
-            (WebAnswer(reached: .tcp, failure: .timedOut), [nil, .timeout, nil]),
-            (WebAnswer(reached: .tls, failure: .timedOut), [nil, nil, .timeout]),
-            (WebAnswer(reached: .tls, failure: .protocolError), [nil, nil, .httpError]),
-            (WebAnswer(reached: .http, status: 503), [nil, nil, .httpError]),
-            (WebAnswer(reached: .http, status: 404), [nil, nil, .httpError]),
-            (WebAnswer(reached: .http, status: 302, location: "/x"), [nil, nil, nil]),
-            (WebAnswer(reached: .http, status: 200), [nil, nil, nil]),
-        ] as [(WebAnswer, [Unreachable?])])
-    func later(_ answer: WebAnswer, _ reasons: [Unreachable?]) throws {
+            (
+                HTTPCheckResult(reached: .tcp, failure: .tlsFailed, text: "certificate has expired"),
+                [nil, .tlsFailed, nil]
+            ),
+            (HTTPCheckResult(reached: .tcp, failure: .timedOut), [nil, .timeout, nil]),
+            (HTTPCheckResult(reached: .tls, failure: .timedOut), [nil, nil, .timeout]),
+            (HTTPCheckResult(reached: .tls, failure: .protocolError), [nil, nil, .httpError]),
+            (HTTPCheckResult(reached: .http, status: 503), [nil, nil, .httpError]),
+            (HTTPCheckResult(reached: .http, status: 404), [nil, nil, .httpError]),
+            (HTTPCheckResult(reached: .http, status: 302, location: "/x"), [nil, nil, nil]),
+            (HTTPCheckResult(reached: .http, status: 200), [nil, nil, nil]),
+        ] as [(HTTPCheckResult, [UnreachableReason?])])
+    func later(_ answer: HTTPCheckResult, _ reasons: [UnreachableReason?]) throws {
         let rungs = try self.judge("https://api.test/", answer)
         #expect(rungs.map(\.reason) == reasons, "\(rungs)")
     }
@@ -85,23 +88,24 @@ struct RungWebTests {
     func certificate() throws {
         let certificate = CertificateSummary(
             subject: "CN=api.test", issuer: "CN=Test CA", notAfter: "Nov 21 12:00:00 2026 GMT", names: ["api.test"])
-        let bad = WebAnswer(
+        let bad = HTTPCheckResult(
             reached: .tcp, failure: .tlsFailed, text: "certificate has expired", certificate: certificate)
         let shown = [
             "certificate of CN=api.test, for api.test", "signed by CN=Test CA", "valid until Nov 21 12:00:00 2026 GMT",
         ]
         #expect(try self.judge("https://api.test/", bad)[1].evidence == ["certificate has expired"] + shown)
-        let good = WebAnswer(reached: .http, status: 200, certificate: certificate)
+        let good = HTTPCheckResult(reached: .http, status: 200, certificate: certificate)
         #expect(try self.judge("https://api.test/", good)[1].evidence == shown)
     }
 
     @Test("Only the rungs that were asked for are climbed")
     func depth() throws {
-        let answer = WebAnswer(reached: .tcp)
+        let answer = HTTPCheckResult(reached: .tcp)
         #expect(try self.judge("api.test", nil).map(\.status) == [.notApplicable, .notApplicable, .notApplicable])
         #expect(try self.judge("api.test:80", answer).map(\.status) == [.ok, .notApplicable, .notApplicable])
-        #expect(try self.judge("api.test:443", WebAnswer(reached: .tls)).map(\.status) == [.ok, .ok, .notApplicable])
-        let plain = WebAnswer(reached: .http, status: 200)
+        #expect(
+            try self.judge("api.test:443", HTTPCheckResult(reached: .tls)).map(\.status) == [.ok, .ok, .notApplicable])
+        let plain = HTTPCheckResult(reached: .http, status: 200)
         #expect(try self.judge("http://api.test/", plain).map(\.status) == [.ok, .notApplicable, .ok])
         #expect(try self.judge("https://api.test/", nil).map(\.status) == [.unknown, .unknown, .unknown])
     }

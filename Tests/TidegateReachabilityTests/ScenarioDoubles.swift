@@ -7,7 +7,7 @@ internal import TidegateNetwork
 final class Gate: Sendable {
     private let heard = Mutex<[TargetVerdict]>([])
 
-    var levels: [Level] { self.heard.withLock { $0.map(\.verdict.level) } }
+    var levels: [ReachabilityLevel] { self.heard.withLock { $0.map(\.verdict.level) } }
 
     var hear: @Sendable (TargetVerdict) -> Void { { verdict in self.heard.withLock { $0.append(verdict) } } }
 }
@@ -37,7 +37,7 @@ final class Refusals: Sendable {
 
     init(_ count: Int) { self.left = Atomic(count) }
 
-    var next: @Sendable (KernelOptions.Purpose) -> NetlinkError? {
+    var next: @Sendable (NetlinkOptions.Purpose) -> NetlinkError? {
         { _ in
             self.left.subtract(1, ordering: .relaxed).oldValue > 0
                 ? NetlinkError(operation: "opening a route netlink socket", text: "Too many open files") : nil

@@ -12,13 +12,13 @@ struct SettlingTests {
         MonotonicTime(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
     }
 
-    private func judged(_ verdict: Verdict, _ times: HoldMachine.Times = .usual) -> HoldMachine.Input {
+    private func judged(_ verdict: Verdict, _ times: VerdictDebouncer.Times = .usual) -> VerdictDebouncer.Input {
         .judged(verdict, times, detection: nil)
     }
 
     @Test("The first verdict and every loss are told at once")
     func loss() {
-        var machine = HoldMachine()
+        var machine = VerdictDebouncer()
         #expect(machine.handle(self.judged(self.routed), at: self.at(0)).count == 2)
         let effects = machine.handle(self.judged(self.none), at: self.at(700))
         #expect(
@@ -28,7 +28,7 @@ struct SettlingTests {
 
     @Test("A gain reaches gates after 200 ms and people after 500 ms")
     func gain() {
-        var machine = HoldMachine()
+        var machine = VerdictDebouncer()
         _ = machine.handle(self.judged(self.none), at: self.at(0))
         #expect(machine.handle(self.judged(self.routed), at: self.at(1000)).isEmpty)
         #expect(machine.deadline == self.at(1200))
@@ -43,7 +43,7 @@ struct SettlingTests {
 
     @Test("A gain that does not last is never told, and starts anew")
     func flicker() {
-        var machine = HoldMachine()
+        var machine = VerdictDebouncer()
         _ = machine.handle(self.judged(self.none), at: self.at(0))
         _ = machine.handle(self.judged(self.routed), at: self.at(1000))
         #expect(machine.handle(self.judged(self.none), at: self.at(1100)).isEmpty)
@@ -55,7 +55,7 @@ struct SettlingTests {
 
     @Test("A gain on the way to a better one does not count for it")
     func steps() {
-        var machine = HoldMachine()
+        var machine = VerdictDebouncer()
         _ = machine.handle(self.judged(self.none), at: self.at(0))
         _ = machine.handle(self.judged(Verdict(level: .local, reason: .noRoute)), at: self.at(1000))
         _ = machine.handle(self.judged(self.routed), at: self.at(1190))
@@ -66,7 +66,7 @@ struct SettlingTests {
 
     @Test("A flapping link holds a gain for five seconds, also one that was already waiting")
     func flapping() {
-        var machine = HoldMachine()
+        var machine = VerdictDebouncer()
         _ = machine.handle(self.judged(self.none), at: self.at(0))
         _ = machine.handle(self.judged(self.routed), at: self.at(1000))
         _ = machine.handle(self.judged(self.routed, .flapping), at: self.at(1100))
@@ -75,7 +75,7 @@ struct SettlingTests {
 
     @Test("Another way at the same level is told at once; the same verdict never")
     func change() {
-        var machine = HoldMachine()
+        var machine = VerdictDebouncer()
         _ = machine.handle(self.judged(self.routed), at: self.at(0))
         #expect(machine.handle(self.judged(self.routed), at: self.at(10)).isEmpty)
         let moved = Verdict(level: .routed, path: NetworkPath(interface: "wlan0", index: 3))
@@ -88,7 +88,7 @@ struct SettlingTests {
 
     @Test("Blindness opens at once, and sight closes at once")
     func blindness() {
-        var machine = HoldMachine()
+        var machine = VerdictDebouncer()
         _ = machine.handle(self.judged(self.none), at: self.at(0))
         #expect(machine.handle(self.judged(.unknown), at: self.at(10)).count == 2)
         #expect(machine.handle(self.judged(self.none), at: self.at(20)).count == 2)
@@ -98,7 +98,7 @@ struct SettlingTests {
 
     @Test("The verdict on a new question is told at once")
     func newQuestion() {
-        var machine = HoldMachine()
+        var machine = VerdictDebouncer()
         _ = machine.handle(self.judged(self.none), at: self.at(0))
         machine.startAnew()
         #expect(machine.handle(self.judged(self.routed), at: self.at(10)).count == 2)
@@ -108,7 +108,7 @@ struct SettlingTests {
 
     @Test("The first news is looked at at once, a burst together, a loss never later")
     func pacing() {
-        var pacer = EvaluationPacer()
+        var pacer = EvaluationThrottle()
         #expect(pacer.heard(at: self.at(0), isLoss: false, isStorm: false) == .now)
         pacer.evaluated()
         #expect(pacer.heard(at: self.at(5), isLoss: false, isStorm: false) == .at(self.at(25)))
@@ -121,7 +121,7 @@ struct SettlingTests {
 
     @Test("A long look is followed by as long a pause, also for losses")
     func rest() {
-        var pacer = EvaluationPacer()
+        var pacer = EvaluationThrottle()
         _ = pacer.heard(at: self.at(0), isLoss: true, isStorm: false)
         pacer.evaluated()
         pacer.rest(after: .milliseconds(50), from: self.at(50))
@@ -134,7 +134,7 @@ struct SettlingTests {
 
     @Test("In a storm everything waits for 250 ms")
     func stormPacing() {
-        var pacer = EvaluationPacer()
+        var pacer = EvaluationThrottle()
         _ = pacer.heard(at: self.at(0), isLoss: false, isStorm: true)
         pacer.evaluated()
         #expect(pacer.heard(at: self.at(5), isLoss: true, isStorm: true) == .at(self.at(255)))

@@ -11,16 +11,16 @@ internal import TidegateTestKit
 struct SocketFaultTests {
     /// The descriptors that a monitor has opened.
     private final class Sockets: Sendable {
-        private let opened = Mutex<[KernelOptions.Purpose: [Int32]]>([:])
+        private let opened = Mutex<[NetlinkOptions.Purpose: [Int32]]>([:])
 
-        func note(_ purpose: KernelOptions.Purpose, _ descriptor: Int32) {
+        func note(_ purpose: NetlinkOptions.Purpose, _ descriptor: Int32) {
             self.opened.withLock { $0[purpose, default: []].append(descriptor) }
         }
 
-        func count(_ purpose: KernelOptions.Purpose) -> Int { self.opened.withLock { $0[purpose]?.count ?? 0 } }
+        func count(_ purpose: NetlinkOptions.Purpose) -> Int { self.opened.withLock { $0[purpose]?.count ?? 0 } }
 
         /// Puts /dev/null in a socket's place: nothing announces it, and no other descriptor is hit.
-        func kill(_ purpose: KernelOptions.Purpose) {
+        func kill(_ purpose: NetlinkOptions.Purpose) {
             guard let descriptor = self.opened.withLock({ $0[purpose]?.last }) else { return }
             let null = open("/dev/null", O_RDWR | O_CLOEXEC)
             dup2(null, descriptor)
@@ -72,7 +72,7 @@ struct SocketFaultTests {
             _ = await watcher.monitor.lookAgain()
         }
         #expect(await eventually { gate.levels.starts(with: [.none, .unknown]) })
-        #expect(await eventually { gate.levels.last == Level.none && watcher.monitor.blindness == nil })
+        #expect(await eventually { gate.levels.last == ReachabilityLevel.none && watcher.monitor.blindness == nil })
         let lost = watcher.netlink.count { if case .lost = $0 { true } else { false } }
         #expect(lost == 1)
         watch.cancel()

@@ -31,10 +31,10 @@ struct VerdictReducerTests {
     @Test(
         "Every error number has its reason",
         arguments: [
-            (101, false, Unreachable.noRoute), (113, false, .routeUnreachable), (13, false, .prohibited),
+            (101, false, UnreachableReason.noRoute), (113, false, .routeUnreachable), (13, false, .prohibited),
             (22, false, .blackholed), (19, false, .noSuchInterface), (97, false, .noRoute),
-        ] as [(Int32, Bool, Unreachable)])
-    func errors(code: Int32, hasText: Bool, reason: Unreachable) {
+        ] as [(Int32, Bool, UnreachableReason)])
+    func errors(code: Int32, hasText: Bool, reason: UnreachableReason) {
         let judgement = self.usual.judge(.refused(code, hasText: hasText), of: self.internet)
         #expect(judgement == .failed(reason, deadLink: nil))
     }

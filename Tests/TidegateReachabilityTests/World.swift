@@ -53,13 +53,13 @@ final class Watcher: Sendable {
         _ namespace: NetworkNamespace, _ configuration: ReachabilityConfiguration = .init(),
         names: [String: [IPAddress]] = [:], receiveBufferBytes: Int = 8 << 20,
         onThreadStart: @escaping @Sendable () -> Void = {},
-        refusal: @escaping @Sendable (KernelOptions.Purpose) -> NetlinkError? = { _ in nil },
-        web: (any WebChecker)? = nil, tune: (inout KernelOptions) -> Void = { _ in }
+        refusal: @escaping @Sendable (NetlinkOptions.Purpose) -> NetlinkError? = { _ in nil },
+        web: (any HTTPChecker)? = nil, tune: (inout NetlinkOptions) -> Void = { _ in }
     ) {
         let bus = EventBus(time: TestTime())
         bus.attach(self.sink)
         self.resolver = ScriptedResolver(names)
-        var options = KernelOptions(
+        var options = NetlinkOptions(
             receiveBufferBytes: receiveBufferBytes,
             onThreadStart: {
                 namespace.enter()

@@ -63,8 +63,8 @@ import TidegateTestKit
 
     @Test("Who asks while an exposition is being made gets the same one")
     func coalescing() async {
-        let desk = ScrapeDesk()
-        let order = ScrapeDesk.Order(format: .text, names: [], isCompressed: false)
+        let desk = ScrapeCoalescer()
+        let order = ScrapeCoalescer.Order(format: .text, names: [], isCompressed: false)
         #expect(desk.begins(order))
         let bodies = await withTaskGroup(of: [UInt8].self) { group in
             for _ in 0..<15 { group.addTask { await desk.exposition(order) { [0] } } }

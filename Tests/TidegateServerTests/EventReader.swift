@@ -16,7 +16,7 @@ final class EventReader {
         }
     }
 
-    struct Ended: Error {}
+    struct FinishedTask: Error {}
 
     let connection: RawConnection
     private var raw: [UInt8] = []
@@ -63,7 +63,7 @@ final class EventReader {
 
     private func readMore() async throws {
         let bytes = await self.connection.someBytes()
-        guard !bytes.isEmpty else { throw Ended() }
+        guard !bytes.isEmpty else { throw FinishedTask() }
         self.raw += bytes
     }
 

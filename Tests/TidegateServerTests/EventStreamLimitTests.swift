@@ -110,7 +110,7 @@ import TidegateTestKit
         await group.triggerGracefulShutdown()
         try await running.value
         #expect(ContinuousClock.now - begin < .seconds(20))
-        await #expect(throws: EventReader.Ended.self) { _ = try await reader.next() }
+        await #expect(throws: EventReader.FinishedTask.self) { _ = try await reader.next() }
     }
 
     private struct EndpointUnderTest: Service {

@@ -5,7 +5,7 @@ import TidegateCore
 @testable import TidegateServer
 
 @Suite struct LadderViewTests {
-    private func ladder(_ level: Level, _ reason: Unreachable?) -> String {
+    private func ladder(_ level: ReachabilityLevel, _ reason: UnreachableReason?) -> String {
         LadderView(family: .ipv4, verdict: Verdict(level: level, reason: reason)).standings.map { entry in
             switch entry.standing {
             case .ok: "+"
@@ -25,8 +25,8 @@ import TidegateCore
             (.limited, .gatewaySilent, "+++++x.."), (.limited, .resolverTimeout, "++++++x."),
             (.limited, .limited, "+++++++x"), (.portal, .portal, "+++++++x"), (.limited, .refused, "+++++++x"),
             (.routed, nil, "+++++..."), (.online, nil, "++++++++"),
-        ] as [(Level, Unreachable?, String)])
-    func standings(_ level: Level, _ reason: Unreachable?, _ picture: String) {
+        ] as [(ReachabilityLevel, UnreachableReason?, String)])
+    func standings(_ level: ReachabilityLevel, _ reason: UnreachableReason?, _ picture: String) {
         #expect(self.ladder(level, reason) == picture)
     }
 

@@ -25,11 +25,11 @@ import TidegateTestKit
         #expect(!html.contains("{{"))
     }
 
-    @Test("Each level has words of its own", arguments: Level.allCases)
-    func levels(_ level: Level) async {
+    @Test("Each level has words of its own", arguments: ReachabilityLevel.allCases)
+    func levels(_ level: ReachabilityLevel) async {
         self.fixture.view.change { $0.status.global = Verdict(level: level) }
         #expect(await self.html.contains("<h1>\(level.headline)</h1>"))
-        #expect(Set(Level.allCases.map(\.headline)).count == Level.allCases.count)
+        #expect(Set(ReachabilityLevel.allCases.map(\.headline)).count == ReachabilityLevel.allCases.count)
     }
 
     @Test("Nothing from outside becomes markup")

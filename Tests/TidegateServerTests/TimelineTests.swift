@@ -16,9 +16,9 @@ import TidegateTestKit
         self.bus.attach(self.sink)
     }
 
-    private var picture: TimelinePicture { self.sink.picture(at: self.time) }
+    private var picture: TimelineSVG { self.sink.picture(at: self.time) }
 
-    private func fail(_ party: Party?, _ failure: TaskFailure = .connectFailed) {
+    private func fail(_ party: FaultParty?, _ failure: TaskFailure = .connectFailed) {
         var generator = SystemRandomNumberGenerator()
         let id = TaskID(at: self.time.wall(), using: &generator)
         let attribution = party.map { Attribution(party: $0, isCertain: true) }
@@ -29,7 +29,7 @@ import TidegateTestKit
                     change: .attemptFailed(EveryEvent.attempt(1, status: nil), failure, attribution, isCharged: true))))
     }
 
-    private func go(from: Level, to: Level) {
+    private func go(from: ReachabilityLevel, to: ReachabilityLevel) {
         self.bus.publish(.path(PathEvent(scope: .global, from: Verdict(level: from), to: Verdict(level: to))))
     }
 

@@ -17,8 +17,8 @@ struct DataHearingTests {
 
         private let pieces = Mutex<[Piece]>([])
 
-        var hearing: TaskHearing {
-            TaskHearing(data: { task, offset, bytes in
+        var hearing: TaskObserver {
+            TaskObserver(data: { task, offset, bytes in
                 self.pieces.withLock { $0.append(Piece(task: task.id, offset: offset, bytes: bytes)) }
             })
         }
@@ -80,7 +80,7 @@ struct DataHearingTests {
         let words = Mutex<[String]>([])
         let count = Mutex<Int64>(0)
         let rig = try SessionRig()
-        let hearing = TaskHearing(
+        let hearing = TaskObserver(
             response: { _, _ in words.withLock { $0.append("head") } },
             data: { _, offset, bytes in
                 count.withLock { $0 = offset + Int64(bytes.count) }
@@ -169,7 +169,7 @@ struct DataHearingTests {
         let rig = try SessionRig()
         let latch = Latch()
         let count = Mutex<Int64>(0)
-        let hearing = TaskHearing(data: { task, offset, bytes in
+        let hearing = TaskObserver(data: { task, offset, bytes in
             latch.wait()
             count.withLock { $0 = offset + Int64(bytes.count) }
             task.cancel()

@@ -13,8 +13,8 @@ struct HearingTests {
         var all: [String] { self.lines.withLock { $0 } }
     }
 
-    private static func hearing(_ name: String, _ notes: Notes) -> TaskHearing {
-        TaskHearing(
+    private static func hearing(_ name: String, _ notes: Notes) -> TaskObserver {
+        TaskObserver(
             response: { _, response in notes.add("\(name) \(response.status)") },
             progress: { _, progress in notes.add("\(name) \(progress.receivedWire > 0 ? "bytes" : "none")") },
             completion: { _, result in notes.add("\(name) \(result.outcome.rawValue)") })
@@ -100,7 +100,7 @@ struct HearingTests {
             }
         }
         for place in 0..<3 {
-            let hearing = TaskHearing(
+            let hearing = TaskObserver(
                 response: { task, _ in if place == 0 { act(task) } },
                 progress: { task, _ in if place == 1 { act(task) } },
                 completion: { task, _ in if place == 2 { act(task) } })

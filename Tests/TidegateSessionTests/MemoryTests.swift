@@ -12,8 +12,8 @@ struct MemoryTests {
         let wall = WallTime(microseconds: 0)
         let id = TaskID(at: wall, using: &chance)
         return TransferTask(
-            id: id, number: number, request: request, board: TaskBoard(url: request.url, created: wall),
-            line: SessionLine(tap: SessionTap(time: ManualTime())))
+            id: id, number: number, request: request, board: SharedTaskState(url: request.url, created: wall),
+            line: Mailbox(tap: SessionEvents(time: ManualTime())))
     }
 
     private static func end(_ bytes: [Int], keeping kept: Int) throws -> [UInt64] {

@@ -36,8 +36,8 @@ struct RetryRulesTests {
     private static func evidence(
         _ kind: FailureClass, _ failure: TaskFailure, status: Int? = nil, wire: Bool = true, idempotent: Bool = true,
         lost: Bool = false, resolve: ResolveFailure? = nil
-    ) -> RetryJudge.Evidence {
-        RetryJudge.Evidence(
+    ) -> RetryClassifier.Evidence {
+        RetryClassifier.Evidence(
             kind: kind, failure: failure, status: status, resolveFailure: resolve, reachedWire: wire,
             isIdempotent: idempotent, pathIsLost: lost)
     }
@@ -45,8 +45,8 @@ struct RetryRulesTests {
     @Test("What was never on the wire, or does no harm twice, is tried again; the rest is in doubt")
     func wireAndHarm() {
         let statuses = RetryPolicy.standard.statuses
-        func judge(_ evidence: RetryJudge.Evidence) -> RetryJudge.Answer {
-            RetryJudge.judge(evidence, statuses: statuses)
+        func judge(_ evidence: RetryClassifier.Evidence) -> RetryClassifier.Answer {
+            RetryClassifier.judge(evidence, statuses: statuses)
         }
         #expect(judge(Self.evidence(.transport, .reset)) == .retry(price: .full, atMost: nil))
         #expect(judge(Self.evidence(.transport, .reset, idempotent: false)) == .forbidden(.outcomeUnknown))
@@ -70,10 +70,10 @@ struct RetryRulesTests {
     func lostPath() {
         let statuses = RetryPolicy.standard.statuses
         for kind in [FailureClass.link, .connect, .transport, .timeout, .dns] {
-            #expect(RetryJudge.judge(Self.evidence(kind, .reset, lost: true), statuses: statuses) == .free)
+            #expect(RetryClassifier.judge(Self.evidence(kind, .reset, lost: true), statuses: statuses) == .free)
         }
         #expect(
-            RetryJudge.judge(Self.evidence(.transport, .reset, idempotent: false, lost: true), statuses: statuses)
+            RetryClassifier.judge(Self.evidence(.transport, .reset, idempotent: false, lost: true), statuses: statuses)
                 == .forbidden(.outcomeUnknown))
     }
 
@@ -85,10 +85,10 @@ struct RetryRulesTests {
         ])
     func statuses(_ row: (status: Int, isTried: Bool)) {
         let evidence = Self.evidence(.status, .httpStatus, status: row.status)
-        let answer = RetryJudge.judge(evidence, statuses: RetryPolicy.standard.statuses)
+        let answer = RetryClassifier.judge(evidence, statuses: RetryPolicy.standard.statuses)
         if case .retry = answer { #expect(row.isTried) } else { #expect(!row.isTried) }
         let post = Self.evidence(.status, .httpStatus, status: row.status, idempotent: false)
-        let postAnswer = RetryJudge.judge(post, statuses: RetryPolicy.standard.statuses)
+        let postAnswer = RetryClassifier.judge(post, statuses: RetryPolicy.standard.statuses)
         // These three say that the request was not carried out.
         if case .retry = postAnswer { #expect([408, 425, 429].contains(row.status)) }
     }

@@ -14,7 +14,7 @@ final class SessionRig {
 
     init(
         _ configuration: SessionConfiguration = .standard, paths: ScriptedPathSource = ScriptedPathSource(),
-        resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, hearing: TaskHearing? = nil
+        resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, hearing: TaskObserver? = nil
     ) throws {
         let bus = EventBus(time: SystemTime())
         bus.attach(self.heard)

@@ -7,7 +7,7 @@ import TidegateCore
 struct SessionTimerTests {
     @Test("A timer's token says what it is for", arguments: [1, 2, 3, 4, 1 << 40] as [UInt64])
     func tokens(number: UInt64) {
-        let desks = GateDesk.Alarm.allCases.map { SessionTimer.desk(number, $0) }
+        let desks = TargetState.Alarm.allCases.map { SessionTimer.desk(number, $0) }
         for timer in [.task(number), .disk, .sweep] + desks {
             #expect(SessionTimer(token: timer.token) == timer)
             // The upper half belongs to the engine.

@@ -66,6 +66,6 @@ extension NetworkNamespace {
     }
 }
 
-private final class Idle: LoopBody {
+private final class Idle: LoopHandler {
     func receive(_ command: Never) {}
 }

@@ -3,7 +3,7 @@ internal import Foundation
 /// A program that a test started; its output goes to files, so that no full pipe can stop it.
 public final class Program: Sendable {
     /// What a program left behind.
-    public struct Output: Sendable {
+    public struct ExpositionWriter: Sendable {
         /// The exit code; 128 + n where a signal ended it.
         public let status: Int32
         /// What it wrote to standard output.
@@ -59,7 +59,7 @@ public final class Program: Sendable {
     @discardableResult
     public static func run(
         _ words: [String], environment: [String: String] = [:], limit: Duration = .seconds(60)
-    ) async throws -> Output {
+    ) async throws -> ExpositionWriter {
         try await Program(words, environment: environment).finish(within: limit)
     }
 
@@ -83,14 +83,14 @@ public final class Program: Sendable {
     public func signal(_ number: Int32) { kill(self.id, number) }
 
     /// Waits for its end; kills it after `limit`.
-    public func finish(within limit: Duration = .seconds(60)) async -> Output {
+    public func finish(within limit: Duration = .seconds(60)) async -> ExpositionWriter {
         let killer = Task {
             try await Task.sleep(for: limit)
             self.signal(SIGKILL)
         }
         let status = await self.exit.value
         killer.cancel()
-        return Output(status: status, output: self.outputSoFar, errors: self.errorsSoFar)
+        return ExpositionWriter(status: status, output: self.outputSoFar, errors: self.errorsSoFar)
     }
 
     private static func create(_ file: URL) throws -> FileHandle {

@@ -78,7 +78,7 @@ private enum NameServerSocket {
     }
 }
 
-private final class NameServerBody: LoopBody {
+private final class NameServerBody: LoopHandler {
     struct Sockets {
         let asked: Int32
         let answering: Int32

@@ -31,7 +31,9 @@ public final class ScriptedPathSource: PathSource {
     }
 
     /// A verdict without a path.
-    public static func lost(_ reason: Unreachable = .noCarrier) -> Verdict { Verdict(level: .none, reason: reason) }
+    public static func lost(_ reason: UnreachableReason = .noCarrier) -> Verdict {
+        Verdict(level: .none, reason: reason)
+    }
 
     /// Gives every target this verdict and tells every watch, on this thread.
     public func say(_ verdict: Verdict) {

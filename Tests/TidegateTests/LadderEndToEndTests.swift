@@ -27,19 +27,19 @@ struct LadderEndToEndTests {
         return try namespace.start(["sh", "-c", script, "sh", configuration])
     }
 
-    private func climber(_ urls: [String]) throws -> LadderClimber {
+    private func climber(_ urls: [String]) throws -> PathDiagnostics {
         let hosts = self.hosts
         let time = SystemClocks()
         let resolver = ScriptedResolver(Self.names)
         let monitor = ReachabilityMonitor(
             ReachabilityConfiguration(), bus: EventBus(time: time), resolver: resolver, time: time,
-            kernel: KernelOptions(onThreadStart: { hosts.here.enter() }))
+            kernel: NetlinkOptions(onThreadStart: { hosts.here.enter() }))
         var settings = ResolverSettings()
         settings.nameservers = [IPAddress(ipv4: 0x0A00_0001)]
         let fixed = settings
         let policy = try InternetCheckPolicy(isEnabled: false, urls: urls.map { try InternetCheckURL($0) })
-        return LadderClimber(
-            monitor: monitor, resolver: resolver, web: AttemptWebChecker(onThreadStart: { hosts.here.enter() }),
+        return PathDiagnostics(
+            monitor: monitor, resolver: resolver, web: TransferHTTPChecker(onThreadStart: { hosts.here.enter() }),
             internetCheck: policy, time: time,
             tools: LadderTools(time: time, onThreadStart: { hosts.here.enter() }, settings: { fixed }))
     }
@@ -54,7 +54,7 @@ struct LadderEndToEndTests {
         try #require(explanation.ladders.first?.rungs.first { $0.rung == rung })
     }
 
-    private func isListening(_ climber: LadderClimber, _ text: String) async throws -> Bool {
+    private func isListening(_ climber: PathDiagnostics, _ text: String) async throws -> Bool {
         let target = try Target(text)
         for _ in 0..<50 {
             if await climber.host(target, .tcp, within: .seconds(1)) == .passed { return true }

@@ -7,24 +7,24 @@ import TidegateTestKit
 @Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct WebCheckerScenarioTests {
     private let hosts: ThreeHosts
-    private let checker: AttemptWebChecker
+    private let checker: TransferHTTPChecker
 
     init() throws {
         let hosts = try ThreeHosts()
         self.hosts = hosts
-        self.checker = AttemptWebChecker(onThreadStart: { hosts.here.enter() })
+        self.checker = TransferHTTPChecker(onThreadStart: { hosts.here.enter() })
     }
 
-    private func ask(_ text: String, limit: Duration = .seconds(6)) async throws -> WebAnswer {
+    private func ask(_ text: String, limit: Duration = .seconds(6)) async throws -> HTTPCheckResult {
         let address = try #require(IPAddress(text))
         return await self.checker.ask(
-            WebQuestion(url: "https://tide.test/", address: address, depth: .tcp, limit: limit))
+            HTTPCheckRequest(url: "https://tide.test/", address: address, depth: .tcp, limit: limit))
     }
 
     @Test("A router that knows no route is quoted, in both versions of IP")
     func noRoute() async throws {
         let four = try await self.ask("203.0.113.1")
-        #expect(four.refusal == NetworkRefusal(offender: IPAddress("10.0.0.1"), type: 3, code: 0))
+        #expect(four.refusal == ICMPError(offender: IPAddress("10.0.0.1"), type: 3, code: 0))
         #expect(four.text == "10.0.0.1 says: no route to 203.0.113.1 (ICMP 3/0)")
         #expect(four.local == IPAddress("10.0.0.2"))
         let six = try await self.ask("2001:db8:f::1")

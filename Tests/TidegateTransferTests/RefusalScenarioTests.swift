@@ -30,7 +30,7 @@ struct RefusalScenarioTests {
         #expect(outcome.failure == .connectFailed)
         #expect(outcome.socketError == .networkUnreachable)
         let gateway = IPAddress(isIPv4 ? ThreeHosts.gatewayAddress.ipv4 : ThreeHosts.gatewayAddress.ipv6)
-        #expect(outcome.refusal == NetworkRefusal(offender: gateway, type: isIPv4 ? 3 : 1, code: 0))
+        #expect(outcome.refusal == ICMPError(offender: gateway, type: isIPv4 ? 3 : 1, code: 0))
         #expect(outcome.peer == IPAddress(address))
         #expect(outcome.dial?.local == IPAddress(isIPv4 ? "10.0.0.2" : "2001:db8::2"))
         #expect(outcome.dial?.isImmediate == false)

@@ -9,8 +9,10 @@ struct SocketTableTests {
     @Test("A number that one epoch closes and an older one opens in the same batch stays watched")
     func reusedNumber() throws {
         let loop = try Loop()
-        let journal = SocketJournal()
-        let (old, new) = (CurlLog(epoch: 1, journal: journal), CurlLog(epoch: 2, journal: journal))
+        let journal = SocketActions()
+        let (old, new) = (
+            CurlCallbackContext(epoch: 1, journal: journal), CurlCallbackContext(epoch: 2, journal: journal)
+        )
         var table = SocketTable()
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

@@ -12,8 +12,8 @@ final class CheckClient: TransferClient {
     struct Order: Sendable {
         let request: AttemptRequest
         let limit: Duration
-        let body: FirstBytes
-        let isGivenUp: GiveUp
+        let body: BodyPrefix
+        let isGivenUp: CancellationFlag
         let completion: @Sendable (CheckEnd) -> Void
     }
 

@@ -30,13 +30,13 @@ struct ExplainCommand: AsyncParsableCommand {
     func validate() throws {
         if self.quiet, self.json { throw ValidationError("--quiet and --json exclude each other") }
         _ = try ExplainSubject(self.subject)
-        _ = try OptionText.positive(self.timeout, of: "--timeout")
+        _ = try OptionParsing.positive(self.timeout, of: "--timeout")
     }
 
     func run() async throws {
         try self.authority.check()
         let subject = try ExplainSubject(self.subject)
-        let limit = try OptionText.positive(self.timeout, of: "--timeout")
+        let limit = try OptionParsing.positive(self.timeout, of: "--timeout")
         let look = Look(at: [])
         _ = await look.monitor.firstStatus(within: min(limit, Look.patience))
         let families = self.family.family.map { [$0] } ?? AddressFamily.allCases

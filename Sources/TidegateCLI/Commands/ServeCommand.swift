@@ -94,21 +94,21 @@ struct ServeCommand: AsyncParsableCommand {
         settings.webConfigurationFile = self.webConfigurationFile
         settings.logLevel = self.logLevel
         settings.logFormat = self.logFormat
-        settings.version = Release.version
-        try OptionText.naming("--web.listen-address") { () throws(TextError) in
+        settings.version = TidegateVersion.version
+        try OptionParsing.naming("--web.listen-address") { () throws(TextError) in
             try settings.listen(at: self.listenAddresses)
         }
-        try OptionText.naming("--web.telemetry-path") { () throws(TextError) in
+        try OptionParsing.naming("--web.telemetry-path") { () throws(TextError) in
             try settings.expose(at: self.telemetryPath)
         }
-        try OptionText.naming("--web.max-requests") { () throws(TextError) in
+        try OptionParsing.naming("--web.max-requests") { () throws(TextError) in
             try settings.allow(requests: self.maxRequests)
         }
         if let path = self.controlSocket {
-            try OptionText.naming("--control.socket") { () throws(TextError) in try settings.control(at: path) }
+            try OptionParsing.naming("--control.socket") { () throws(TextError) in try settings.control(at: path) }
         }
         if let directory = self.stateDirectory {
-            try OptionText.naming("--state.dir") { () throws(TextError) in try settings.keepState(in: directory) }
+            try OptionParsing.naming("--state.dir") { () throws(TextError) in try settings.keepState(in: directory) }
         }
         return settings
     }

@@ -12,7 +12,7 @@ struct TidegateCommand: AsyncParsableCommand {
             Exit codes: 0 yes, 1 no or failed, 2 usage, 3 unknown, 75 gave up waiting for a path, \
             126 and 127 command not runnable or not found, 128+n ended by a signal.
             """,
-        version: "tidegate \(Release.version)",
+        version: "tidegate \(TidegateVersion.version)",
         subcommands: [
             StatusCommand.self, WatchCommand.self, ExplainCommand.self, WaitCommand.self, RunCommand.self,
             FetchCommand.self, TasksCommand.self, ServeCommand.self,

@@ -44,7 +44,7 @@ enum ExplanationText {
         } else {
             lines = page.row("fails at", "nothing that could be seen", .doubtful)
         }
-        if let party = explanation.party { lines += page.row("whose", VerdictWords.words(of: party)) }
+        if let party = explanation.party { lines += page.row("whose", VerdictDescriptions.words(of: party)) }
         if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
         return lines
     }
@@ -57,7 +57,8 @@ enum ExplanationText {
     // What failed, in the evidence's own words where those name the link or the name.
     private static func headline(_ report: RungReport) -> String? {
         guard let reason = report.reason else { return nil }
-        return report.evidence.first { VerdictWords.isSaid(reason, by: $0) } ?? VerdictWords.phrase(reason)
+        return report.evidence.first { VerdictDescriptions.isSaid(reason, by: $0) }
+            ?? VerdictDescriptions.phrase(reason)
     }
 
     // What the other family lacks stands beside what this one reaches.
@@ -86,7 +87,7 @@ enum ExplanationText {
 
         func row(_ label: String, _ text: String, _ tone: TextStyle.Tone? = nil) -> [String] {
             let indent = Page.labelWidth + 2
-            let folded = Fold.lines(text, to: self.width - indent)
+            let folded = LineWrapper.lines(text, to: self.width - indent)
             return folded.enumerated().map { position, line in
                 guard !line.isEmpty else { return self.style.paint(label, .faint) }
                 let start = position == 0 ? Page.padded(label, to: indent) : String(repeating: " ", count: indent)
@@ -103,7 +104,7 @@ enum ExplanationText {
             let blank = String(repeating: " ", count: indent)
             let folded = said.flatMap { clause in
                 // What belongs to a clause stands a little further in than the next clause.
-                Fold.lines(clause, to: self.width - indent - 2).enumerated().map { $0 == 0 ? $1 : "  \($1)" }
+                LineWrapper.lines(clause, to: self.width - indent - 2).enumerated().map { $0 == 0 ? $1 : "  \($1)" }
             }
             return folded.enumerated().map { ($0 == 0 ? start : blank) + $1 }
         }

@@ -21,10 +21,10 @@ struct FetchOptions: ParsableArguments {
     var request: RequestOptions
 
     @OptionGroup(title: "Patience")
-    var patience: PatienceOptions
+    var patience: TimeoutOptions
 
     @OptionGroup(title: "The line")
-    var line: LineOptions
+    var line: NetworkOptions
 
     @Option(help: ArgumentHelp("Show progress: bars, a line per event, or nothing.", valueName: "how"))
     var progress: ProgressStyle = .auto

@@ -122,7 +122,7 @@ struct FetchPlan: Sendable {
         do {
             var request = try TaskRequest(
                 url: url, method: message.method ?? body.method, headers: try message.fields(), body: content)
-            request.sha256 = try message.sha256.map { try OptionText.digest($0, of: "--sha256") }
+            request.sha256 = try message.sha256.map { try OptionParsing.digest($0, of: "--sha256") }
             request.connectTimeout = values.connectTimeout
             request.deadline = values.deadline
             request.maxRedirects = options.request.maxRedirs
@@ -151,7 +151,7 @@ struct FetchPlan: Sendable {
                 retry: try RetryPolicy(attempts: values.attempts, maxElapsed: values.retryMaxTime),
                 gate: values.require.isEmpty
                     ? .open : try GatePolicy(require: values.require, patience: values.patience),
-                userAgent: "tidegate/\(Release.version)", endedTasksKept: 0,
+                userAgent: "tidegate/\(TidegateVersion.version)", endedTasksKept: 0,
                 // Whoever asked is waiting; the number of tries is bound already.
                 circuit: .never)
         } catch {

@@ -27,8 +27,8 @@ struct FetchRun: Sendable {
             throw Ending(.usage, "transfers cannot be made: \(error)")
         }
         let tasks = requests.map { monitor.session.task($0) }
-        let screen = FetchScreen(tasks: tasks, labels: self.plan.items.map(\.label), look: self.look)
-        let signal = SignalBox()
+        let screen = FetchProgressView(tasks: tasks, labels: self.plan.items.map(\.label), look: self.look)
+        let signal = CapturedSignal()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await screen.follow(monitor.bus) }
             group.addTask {
@@ -48,7 +48,7 @@ struct FetchRun: Sendable {
         if let problem = await screen.outputProblem { throw Ending(.no, problem.sentence) }
     }
 
-    private func finish(_ tasks: [TransferTask], on screen: FetchScreen) async {
+    private func finish(_ tasks: [TransferTask], on screen: FetchProgressView) async {
         await withTaskGroup(of: Void.self) { group in
             for (position, task) in tasks.enumerated() {
                 task.resume()
@@ -80,8 +80,8 @@ struct FetchRun: Sendable {
         }
     }
 
-    private var look: FetchScreen.Look {
-        var look = FetchScreen.Look(terminal: self.terminal)
+    private var look: FetchProgressView.Look {
+        var look = FetchProgressView.Look(terminal: self.terminal)
         look.writesObjects = self.options.writeOut == .json
         look.writesBody = self.plan.writesBody
         switch self.options.quiet ? .none : self.options.progress {

@@ -94,7 +94,7 @@ enum FetchText {
     }
 }
 
-extension Party {
+extension FaultParty {
     /// Whose failure it was, in words.
     var words: String {
         switch self {

@@ -14,7 +14,7 @@ struct AuthorityOptions: ParsableArguments {
     /// - Throws: a usage error that names the option and the file.
     func check() throws {
         guard let file = self.cacert else { return }
-        let text = try OptionText.naming("--cacert") { () throws(TextError) in
+        let text = try OptionParsing.naming("--cacert") { () throws(TextError) in
             do {
                 return try TextFile.read(file, atMost: AuthorityOptions.mostBytes)
             } catch {

@@ -49,7 +49,7 @@ struct MessageOptions: ParsableArguments {
             self.uploadFile.map { _ in "--upload-file" },
         ].compactMap(\.self)
         if bodies.count > 1 { throw ValidationError("\(bodies[0]) and \(bodies[1]) exclude each other") }
-        if let sha256 { _ = try OptionText.digest(sha256, of: "--sha256") }
+        if let sha256 { _ = try OptionParsing.digest(sha256, of: "--sha256") }
     }
 
     var body: Body {
@@ -68,7 +68,9 @@ struct MessageOptions: ParsableArguments {
     /// The header fields: those given, then those of the body that were not.
     func fields() throws -> [HeaderField] {
         let given = try self.headers.map { text in
-            let header = try OptionText.naming("-H") { () throws(TextError) in try ScheduledTask.Header(parsing: text) }
+            let header = try OptionParsing.naming("-H") { () throws(TextError) in
+                try ScheduledTask.Header(parsing: text)
+            }
             return HeaderField(header.name, header.value)
         }
         let own = self.body.headers.filter { own in

@@ -41,7 +41,7 @@ struct RunOptions: ParsableArguments {
         let conditions = try self.conditions.map(ConditionText.parse)
         let gate = WaitOptions.Values(
             conditions: conditions.isEmpty ? [.route(family: nil)] : conditions, isAnyEnough: false, stable: .zero,
-            timeout: try OptionText.duration(self.timeout, of: "--timeout").duration, family: self.family.family,
+            timeout: try OptionParsing.duration(self.timeout, of: "--timeout").duration, family: self.family.family,
             internetCheck: try self.internetCheck.policy(isAskedFor: conditions.contains(.internet)),
             isQuiet: self.quiet)
         return Values(gate: gate, retryLimit: self.retry, isQuiet: self.quiet)

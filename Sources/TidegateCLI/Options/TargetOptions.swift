@@ -8,7 +8,7 @@ struct TargetOptions: ParsableArguments {
 
     /// The targets in the order given.
     func targets() throws -> [Target] {
-        try self.texts.map { try OptionText.target($0, of: "--target") }
+        try self.texts.map { try OptionParsing.target($0, of: "--target") }
     }
 
     func validate() throws { _ = try self.targets() }

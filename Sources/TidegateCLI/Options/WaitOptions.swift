@@ -40,10 +40,10 @@ struct WaitOptions: ParsableArguments {
 
     func values() throws -> Values {
         guard !self.conditions.isEmpty else { throw ValidationError("there is nothing to wait for: give --for") }
-        guard let stable = try OptionText.duration(self.stable, of: "--stable").duration else {
+        guard let stable = try OptionParsing.duration(self.stable, of: "--stable").duration else {
             throw ValidationError("--stable: inf would never be over")
         }
-        let timeout = try OptionText.duration(self.timeout, of: "--timeout").duration
+        let timeout = try OptionParsing.duration(self.timeout, of: "--timeout").duration
         if let timeout, timeout != .zero, stable > timeout {
             throw ValidationError("--stable \(self.stable) does not fit into --timeout \(self.timeout)")
         }

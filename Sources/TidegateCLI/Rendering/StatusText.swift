@@ -15,7 +15,7 @@ enum StatusText {
     private static func verdicts(_ status: ReachabilityStatus) -> Table {
         var table = Table()
         let since = status.since.map { "since \($0)" }
-        let why = status.global.level < .routed ? VerdictWords.phrase(status.global, among: status.links) : nil
+        let why = status.global.level < .routed ? VerdictDescriptions.phrase(status.global, among: status.links) : nil
         table.add(.init("network", .strong), self.level(status.global), .init(parts: [why, since].compactMap(\.self)))
         for family in status.families {
             table.add(

@@ -1,6 +1,6 @@
 internal import Tidegate
 
-extension Level {
+extension ReachabilityLevel {
     /// The colour that people expect of it.
     var tone: TextStyle.Tone {
         switch self {
@@ -22,14 +22,14 @@ extension Verdict {
     func words(among links: [Link]) -> String { self.parts(among: links).joined(separator: ", ") }
 
     private func way(among links: [Link]) -> [String] {
-        guard self.level >= .routed else { return VerdictWords.phrase(self, among: links).map { [$0] } ?? [] }
+        guard self.level >= .routed else { return VerdictDescriptions.phrase(self, among: links).map { [$0] } ?? [] }
         guard let path = self.path else { return [] }
         let way = path.gateway.map { "via \($0) on \(path.interface)" } ?? "on \(path.interface)"
         return [way] + (path.source.map { ["source \($0)"] } ?? [])
     }
 }
 
-extension PathNote {
+extension PathWarning {
     /// The note as people read it.
     var words: String {
         switch self {
@@ -49,10 +49,10 @@ extension Link {
     /// The link's state in a word or two, without its name.
     var stateWords: String {
         guard let reason = self.reason else { return "up" }
-        return Link.stateWords[reason] ?? VerdictWords.phrase(reason, link: self.name)
+        return Link.stateWords[reason] ?? VerdictDescriptions.phrase(reason, link: self.name)
     }
 
-    private static let stateWords: [Unreachable: String] = [
+    private static let stateWords: [UnreachableReason: String] = [
         .adminDown: "admin down", .noCarrier: "no carrier", .dormant: "dormant", .lowerLayerDown: "lower layer down",
     ]
 }

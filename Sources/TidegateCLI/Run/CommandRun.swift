@@ -27,7 +27,7 @@ struct CommandRun: Sendable {
             losses.cancel()
             signals.cancel()
         }
-        let hand = Hand(look: look, source: source, ignored: ignored, run: self)
+        let hand = EffectRunner(look: look, source: source, ignored: ignored, run: self)
         var machine = RunMachine(retryLimit: self.values.retryLimit)
         var child: ChildProcess?
         hand.wait()
@@ -56,7 +56,7 @@ struct CommandRun: Sendable {
     }
 
     /// Does what effects say and reports what came of it.
-    private struct Hand: Sendable {
+    private struct EffectRunner: Sendable {
         let look: Look
         let source: AsyncStream<RunMachine.Input>.Continuation
         let ignored: Set<Int32>

@@ -17,7 +17,7 @@ struct PathLoss: Sendable {
             return nil
         }
         if change.to.level == .unknown { return nil }
-        if change.to.level < .routed { return VerdictWords.phrase(change.to, among: links) ?? "no path" }
+        if change.to.level < .routed { return VerdictDescriptions.phrase(change.to, among: links) ?? "no path" }
         guard let before = change.from.path, let after = change.to.path, !before.isSameWay(as: after) else {
             return nil
         }

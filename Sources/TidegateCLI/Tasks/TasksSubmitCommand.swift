@@ -73,7 +73,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
 
     private func submissions() throws -> [TaskSubmission] {
         try self.check()
-        let names = try OptionText.naming("--output-dir") { () throws(TextError) in
+        let names = try OptionParsing.naming("--output-dir") { () throws(TextError) in
             self.outputDir == nil ? [] : try FileNaming.names(for: self.urls)
         }
         return try self.urls.enumerated().map { position, url in
@@ -90,7 +90,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             submission.require = self.require.isEmpty ? nil : self.require
             submission.suspended = self.suspended ? true : nil
             submission.deadlineSeconds = try self.maxTime.map {
-                try OptionText.positive($0, of: "--max-time").inSeconds
+                try OptionParsing.positive($0, of: "--max-time").inSeconds
             }
             return submission
         }
@@ -113,7 +113,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         if self.onDuplicate != nil, self.key == nil { throw ValidationError("--on-duplicate needs --key") }
         if let retry, !(0...9999).contains(retry) { throw ValidationError("--retry: \(retry) is not from 0 to 9999") }
         for text in self.require {
-            _ = try OptionText.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
+            _ = try OptionParsing.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
         }
     }
 

@@ -13,13 +13,13 @@ struct WatchText {
         let data = Data(line.utf8)
         if let snapshot = try? decoder.decode(Snapshot.self, from: data) { return TaskText.list(snapshot.tasks, style) }
         if let gap = try? decoder.decode(Gap.self, from: data) { return ["\(gap.count) events were lost: look again"] }
-        guard let event = try? decoder.decode(Happening.self, from: data), let words = self.words(event) else {
+        guard let event = try? decoder.decode(WatchEvent.self, from: data), let words = self.words(event) else {
             return []
         }
         return ["\(event.time)  \(event.task)  \(words)".visible]
     }
 
-    private mutating func words(_ event: Happening) -> String? {
+    private mutating func words(_ event: WatchEvent) -> String? {
         switch event.event {
         case "task.created": return "accepted: \(event.method ?? "") \(event.url ?? "")"
         case "task.resumed": return "resumed"
@@ -45,7 +45,7 @@ struct WatchText {
         }
     }
 
-    private mutating func progress(_ event: Happening) -> String? {
+    private mutating func progress(_ event: WatchEvent) -> String? {
         guard let fraction = event.fraction else { return nil }
         let tenth = Int(fraction * 10)
         guard self.tenths[event.task] != tenth else { return nil }
@@ -53,7 +53,7 @@ struct WatchText {
         return "\(Int(fraction * 100)) % of \(ByteText(event.expectedBytes ?? 0))"
     }
 
-    private func end(_ event: Happening) -> String {
+    private func end(_ event: WatchEvent) -> String {
         let outcome = event.outcome ?? "over"
         guard outcome == "failure" else { return outcome + (event.file.map { ": \($0)" } ?? "") }
         return "failure(\(event.reason ?? ""))\(event.explanation.map { ": \($0)" } ?? "")"
@@ -67,7 +67,7 @@ struct WatchText {
         let count: Int
     }
 
-    private struct Happening: Decodable {
+    private struct WatchEvent: Decodable {
         let event: String
         let time: String
         let task: String

@@ -2,7 +2,7 @@ internal import Tidegate
 
 /// Asks about the conditions that the kernel's state alone does not answer.
 struct ConditionAsker: Sendable {
-    private let climber: LadderClimber
+    private let climber: PathDiagnostics
     private let family: AddressFamily?
     private static let limit: Duration = .seconds(5)
 

@@ -14,24 +14,24 @@ struct WaitRun: Sendable {
     private struct Missing: CustomStringConvertible {
         let rung: Rung
         /// Nil while an answer is awaited.
-        let reason: Unreachable?
+        let reason: UnreachableReason?
         let sentence: String
 
         // What a server says may be long, and is not to be obeyed by a terminal.
         var description: String {
-            let text = Fold.printable("\(self.rung.rawValue): \(self.sentence)")
+            let text = LineWrapper.printable("\(self.rung.rawValue): \(self.sentence)")
             return text.count > 240 ? "\(text.prefix(239))…" : text
         }
     }
 
     private let values: WaitOptions.Values
     private let look: Look
-    private let ask: AskDesk.Asker
+    private let ask: ConditionPoller.Asker
     private let note: @Sendable (String) -> Void
 
     /// A wait; `note` hears what is missing, whenever that changes.
     init(
-        _ values: WaitOptions.Values, look: Look, asker: @escaping AskDesk.Asker,
+        _ values: WaitOptions.Values, look: Look, asker: @escaping ConditionPoller.Asker,
         note: @escaping @Sendable (String) -> Void
     ) {
         self.values = values
@@ -44,9 +44,9 @@ struct WaitRun: Sendable {
         let start = self.look.time.monotonic()
         var wait = StableWait(required: self.values.timeout == .zero ? .zero : self.values.stable)
         var lastMissing: Missing?
-        let wakes = Wakes(of: self.look.bus)
+        let wakes = WakeSource(of: self.look.bus)
         defer { wakes.end() }
-        let desk = AskDesk(self.values.conditions, asker: self.ask, onAnswer: wakes.wake)
+        let desk = ConditionPoller(self.values.conditions, asker: self.ask, onAnswer: wakes.wake)
         // Nobody is kept waiting for a name longer than there is time; a test needs an answer nevertheless.
         let patience = self.values.timeout.map { $0 == .zero ? Look.patience : min(Look.patience, $0) }
         _ = await self.look.monitor.firstStatus(within: patience ?? Look.patience)
@@ -67,10 +67,10 @@ struct WaitRun: Sendable {
     }
 
     // What the first unsatisfied condition lacks; nil where enough of them hold.
-    private func missing(in status: ReachabilityStatus, _ desk: AskDesk) -> Missing? {
+    private func missing(in status: ReachabilityStatus, _ desk: ConditionPoller) -> Missing? {
         if let why = self.look.monitor.blindness {
             return Missing(
-                rung: .monitor, reason: .monitorDown, sentence: "\(VerdictWords.phrase(.monitorDown)): \(why)")
+                rung: .monitor, reason: .monitorDown, sentence: "\(VerdictDescriptions.phrase(.monitorDown)): \(why)")
         }
         var first: Missing?
         for condition in self.values.conditions {
@@ -94,7 +94,7 @@ struct WaitRun: Sendable {
 }
 
 /// Says when to look again; one wake may stand for many, for the status is looked at as a whole.
-struct Wakes: Sendable {
+struct WakeSource: Sendable {
     let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
     private let tasks: [Task<Void, Never>]

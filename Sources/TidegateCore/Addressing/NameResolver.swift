@@ -8,7 +8,7 @@ public enum ResolveFailure: String, Error, Sendable, CaseIterable, Hashable {
     case failed
 
     /// The reason as a verdict gives it.
-    public var reason: Unreachable {
+    public var reason: UnreachableReason {
         switch self {
         case .nameNotFound: .nameNotFound
         case .timedOut: .resolverTimeout
@@ -33,7 +33,7 @@ public protocol NameResolver: Sendable {
 
     /// Tells how long the last good answer for `name` still holds; nil where nobody knows.
     ///
-    /// Within ``NameLife/bounds``. It may take a question to a server, so whoever needs only addresses does not ask.
+    /// Within ``DNSTTL/bounds``. It may take a question to a server, so whoever needs only addresses does not ask.
     /// `completion` is called once, on a thread of the resolver's or on the caller's.
     func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void)
 }
@@ -44,7 +44,7 @@ extension NameResolver {
 }
 
 /// How long an answer about a name is taken for true.
-public enum NameLife {
+public enum DNSTTL {
     /// Where the answer itself does not say: a minute.
     public static let unknown = Duration.seconds(60)
     /// Below, asking would cost more than it tells; above, a mistake would last.

@@ -36,7 +36,7 @@ extension Attribution {
     private static func failedRung(_ evidence: FailureEvidence) -> Attribution? {
         guard !evidence.wasAnswered else { return nil }
         for report in evidence.rungs where report.status == .bad {
-            let party: Party? =
+            let party: FaultParty? =
                 switch report.rung {
                 case .interface, .carrier, .address, .route: .mine
                 case .gateway: .gateway
@@ -120,7 +120,7 @@ extension NetworkPath {
     var words: String { self.gateway.map { "\(self.interface) by \($0)" } ?? self.interface }
 }
 
-extension Unreachable {
+extension UnreachableReason {
     /// The rung of the ladder that this reason belongs to.
     public var rung: Rung {
         switch self {

@@ -1,6 +1,6 @@
 extension Attribution {
     /// Judges by an ICMP error: who sent it, and what it says.
-    static func refusal(_ refusal: NetworkRefusal, _ evidence: FailureEvidence) -> Attribution {
+    static func refusal(_ refusal: ICMPError, _ evidence: FailureEvidence) -> Attribution {
         switch evidence.role(of: refusal) {
         case .thisHost: return self.own(refusal, evidence)
         case .destination:
@@ -10,24 +10,24 @@ extension Attribution {
         case .gateway:
             return self.router(
                 refusal, evidence, role: "the gateway",
-                parties: RouterParties(noRoute: .upstream, refusal: .gateway, loop: .upstream))
+                parties: GatewayFaults(noRoute: .upstream, refusal: .gateway, loop: .upstream))
         case .router:
             // Whether it is near this host or near the other one is told by those who share the way.
-            let noRoute: Party = evidence.peers.reached > 0 ? .path : .upstream
+            let noRoute: FaultParty = evidence.peers.reached > 0 ? .path : .upstream
             return self.router(
                 refusal, evidence, role: "a router on the way",
-                parties: RouterParties(noRoute: noRoute, refusal: .path, loop: .path))
+                parties: GatewayFaults(noRoute: noRoute, refusal: .path, loop: .path))
         }
     }
 
-    private struct RouterParties {
-        let noRoute: Party
-        let refusal: Party
-        let loop: Party
+    private struct GatewayFaults {
+        let noRoute: FaultParty
+        let refusal: FaultParty
+        let loop: FaultParty
     }
 
     private static func router(
-        _ refusal: NetworkRefusal, _ evidence: FailureEvidence, role: String, parties: RouterParties
+        _ refusal: ICMPError, _ evidence: FailureEvidence, role: String, parties: GatewayFaults
     ) -> Attribution {
         let said = refusal.sentence(about: evidence.peer, role: role)
         switch refusal.meaning {
@@ -42,7 +42,7 @@ extension Attribution {
     }
 
     // No neighbour answered, or a filter of this host's says no.
-    private static func own(_ refusal: NetworkRefusal, _ evidence: FailureEvidence) -> Attribution {
+    private static func own(_ refusal: ICMPError, _ evidence: FailureEvidence) -> Attribution {
         let said = refusal.sentence(about: evidence.peer, role: "this host")
         switch refusal.meaning {
         case .hostUnreachable:
@@ -68,7 +68,7 @@ extension FailureEvidence {
         case thisHost, gateway, destination, router
     }
 
-    func role(of refusal: NetworkRefusal) -> Role {
+    func role(of refusal: ICMPError) -> Role {
         if refusal.offender == nil || refusal.isFrom(self.local) { return .thisHost }
         for path in [self.after.path, self.before.path] where refusal.isFrom(path?.source) { return .thisHost }
         if refusal.isFrom(self.peer) { return .destination }

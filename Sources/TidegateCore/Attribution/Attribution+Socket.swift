@@ -55,7 +55,7 @@ extension Attribution {
     }
 
     private static func compared(
-        _ evidence: FailureEvidence, _ words: String, reached: Party, _ rung: Rung
+        _ evidence: FailureEvidence, _ words: String, reached: FaultParty, _ rung: Rung
     ) -> Attribution {
         let peers = evidence.peers
         let way = evidence.way.map { " on \($0.words)" } ?? ""

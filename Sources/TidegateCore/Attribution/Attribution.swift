@@ -1,5 +1,5 @@
 /// Whose failure it was.
-public enum Party: String, Sendable, MetricLabel {
+public enum FaultParty: String, Sendable, MetricLabel {
     /// This host: its links, addresses, routes, disk or the request itself.
     case mine
     /// The gateway on this host's link.
@@ -24,7 +24,7 @@ public enum Rung: String, Sendable, MetricLabel {
 /// Whose failure an attempt's was, and how that is known.
 public struct Attribution: Sendable, Hashable {
     /// Whose failure it was.
-    public var party: Party
+    public var party: FaultParty
     /// The rung that failed; nil where none did (a full disk).
     public var rung: Rung?
     /// True when the evidence leaves no other reading.
@@ -33,7 +33,7 @@ public struct Attribution: Sendable, Hashable {
     public var evidence: [String]
 
     /// An attribution from its parts.
-    public init(party: Party, rung: Rung? = nil, isCertain: Bool, evidence: [String] = []) {
+    public init(party: FaultParty, rung: Rung? = nil, isCertain: Bool, evidence: [String] = []) {
         self.party = party
         self.rung = rung
         self.isCertain = isCertain

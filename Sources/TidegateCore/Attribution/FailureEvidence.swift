@@ -9,7 +9,7 @@ public struct FailureEvidence: Sendable, Hashable {
     /// How the socket failed, where it did.
     public var socketError: SocketError?
     /// Who refused the connection with an ICMP error, where somebody did.
-    public var refusal: NetworkRefusal?
+    public var refusal: ICMPError?
     /// The address that was asked; nil where none was.
     public var peer: IPAddress?
     /// Our address; nil where the kernel had chosen none.
@@ -54,7 +54,7 @@ public struct FailureEvidence: Sendable, Hashable {
     /// Evidence from its parts.
     public init(
         failure: TaskFailure, phase: Phase? = nil, status: Int? = nil, socketError: SocketError? = nil,
-        refusal: NetworkRefusal? = nil, peer: IPAddress? = nil, local: IPAddress? = nil, isImmediate: Bool = false,
+        refusal: ICMPError? = nil, peer: IPAddress? = nil, local: IPAddress? = nil, isImmediate: Bool = false,
         unanswered: Int = 0, resolveFailure: ResolveFailure? = nil, words: String = "", before: Verdict,
         after: Verdict, peers: PeerEvidence = .init(), rungs: [RungReport] = []
     ) {

@@ -14,8 +14,8 @@ public final class EventHistory: EventSink {
     fileprivate struct State {
         var ring: HistoryRing
         var lastFollower: UInt64 = 0
-        var followers: [UInt64: HistoryCursor] = [:]
-        var readers: [UInt64: CheckedContinuation<FollowedEvents?, Never>] = [:]
+        var followers: [UInt64: EventHistoryPosition] = [:]
+        var readers: [UInt64: CheckedContinuation<EventHistoryBatch?, Never>] = [:]
         var droppedByEnded: UInt64 = 0
     }
 
@@ -29,12 +29,12 @@ public final class EventHistory: EventSink {
     /// Keeps an event; followers who wait for one get it.
     public func receive(_ event: Event) {
         guard event.fact.isWorthKeeping else { return }
-        let due = self.state.withLock { state -> [Due]? in
+        let due = self.state.withLock { state -> [Deadline]? in
             state.ring.append(event)
             // Nobody waits nearly always, and then nothing is allocated.
             return state.readers.isEmpty ? nil : state.takeReaders()
         }
-        if let due { Due.resume(due) }
+        if let due { Deadline.resume(due) }
     }
 
     /// The newest events that `isWanted` picks, oldest first.
@@ -59,14 +59,14 @@ public final class EventHistory: EventSink {
     /// earlier life, or too old.
     ///
     /// - Parameter bound: How many events may wait for their reader, those of the resumed past not counted.
-    public func follow(after id: String? = nil, keepingNewest bound: Int = 256) -> HistoryFollower {
+    public func follow(after id: String? = nil, keepingNewest bound: Int = 256) -> EventHistoryReader {
         let sequence = id.flatMap(self.sequence(of:))
         return self.state.withLock { state in
             let resumed = sequence.flatMap { state.ring.position(after: $0) }
             state.lastFollower += 1
-            state.followers[state.lastFollower] = HistoryCursor(
+            state.followers[state.lastFollower] = EventHistoryPosition(
                 at: resumed ?? state.ring.end, pastUntil: state.ring.end, bound: bound)
-            return HistoryFollower(
+            return EventHistoryReader(
                 history: self, number: state.lastFollower, isResumed: resumed != nil,
                 lastID: "\(self.boot)-\(state.ring.newest?.sequence ?? 0)")
         }
@@ -82,10 +82,10 @@ public final class EventHistory: EventSink {
     }
 
     /// The next events of a follower; waits for one, and gives nil once the follower has ended.
-    func next(_ follower: UInt64) async -> FollowedEvents? {
+    func next(_ follower: UInt64) async -> EventHistoryBatch? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { reader in
-                let answer = self.state.withLock { state -> FollowedEvents?? in
+                let answer = self.state.withLock { state -> EventHistoryBatch?? in
                     guard var cursor = state.followers[follower] else { return .some(nil) }
                     let events = cursor.take(from: state.ring)
                     state.followers[follower] = cursor
@@ -105,7 +105,7 @@ public final class EventHistory: EventSink {
     /// Lets a waiting reader go on without an event.
     func wake(_ follower: UInt64) {
         let reader = self.state.withLock { $0.readers.removeValue(forKey: follower) }
-        reader?.resume(returning: FollowedEvents())
+        reader?.resume(returning: EventHistoryBatch())
     }
 
     func end(_ follower: UInt64) {
@@ -124,24 +124,24 @@ public final class EventHistory: EventSink {
     }
 }
 
-private struct Due {
-    let continuation: CheckedContinuation<FollowedEvents?, Never>
-    let events: FollowedEvents
+private struct Deadline {
+    let continuation: CheckedContinuation<EventHistoryBatch?, Never>
+    let events: EventHistoryBatch
 
     // A call of its own: few events have somebody wait for them, and a continuation makes all around it slow.
     @inline(never)
-    static func resume(_ due: [Due]) {
+    static func resume(_ due: [Deadline]) {
         for reader in due { reader.continuation.resume(returning: reader.events) }
     }
 }
 
 extension EventHistory.State {
-    fileprivate mutating func takeReaders() -> [Due] {
+    fileprivate mutating func takeReaders() -> [Deadline] {
         defer { self.readers.removeAll(keepingCapacity: true) }
         return self.readers.compactMap { follower, continuation in
             guard var cursor = self.followers[follower] else { return nil }
             defer { self.followers[follower] = cursor }
-            return Due(continuation: continuation, events: cursor.take(from: self.ring))
+            return Deadline(continuation: continuation, events: cursor.take(from: self.ring))
         }
     }
 }

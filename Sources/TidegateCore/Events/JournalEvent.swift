@@ -5,11 +5,11 @@ public enum JournalEvent: Sendable {
     /// So many entries became durable together, in this time.
     case committed(entries: Int, duration: Duration)
     /// So many entries could not be written.
-    case failed(JournalTrouble, entries: Int)
+    case failed(JournalIssue, entries: Int)
 }
 
 /// Why a journal cannot write.
-public enum JournalTrouble: String, Sendable, MetricLabel {
+public enum JournalIssue: String, Sendable, MetricLabel {
     /// The disk, or a quota, is full: waiting may help.
     case diskFull
     /// The disk failed.

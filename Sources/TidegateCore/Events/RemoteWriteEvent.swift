@@ -32,12 +32,12 @@ public struct RemoteWriteFailure: Sendable, Hashable {
     /// The receiver's status; nil where none came.
     public var status: Int?
     /// Whose failure it was; nil where nobody was asked.
-    public var party: Party?
+    public var party: FaultParty?
     /// What went wrong in words, where there is more to say.
     public var explanation: String?
 
     /// A failure from its parts.
-    public init(_ reason: TaskFailure, status: Int? = nil, party: Party? = nil, explanation: String? = nil) {
+    public init(_ reason: TaskFailure, status: Int? = nil, party: FaultParty? = nil, explanation: String? = nil) {
         self.reason = reason
         self.status = status
         self.party = party

@@ -39,7 +39,7 @@ public struct TaskEvent: Sendable {
         /// The head of a final response.
         case responseHead(status: Int, expectedBytes: Int64?)
         /// Bodies moved; at most ten of these a second and always a last one.
-        indirect case progress(TransferProgress, delta: ByteDelta)
+        indirect case progress(TransferProgress, delta: ByteCounts)
         /// A try failed; `isCharged` is false where a lost path ended it.
         indirect case attemptFailed(AttemptSummary, TaskFailure, Attribution?, isCharged: Bool)
         /// A try succeeded.
@@ -61,7 +61,7 @@ public struct TaskEvent: Sendable {
     }
 
     /// Body bytes since the last progress.
-    public struct ByteDelta: Sendable, Hashable {
+    public struct ByteCounts: Sendable, Hashable {
         /// Response body bytes on the wire.
         public var received: Int64
         /// Request body bytes.

@@ -12,7 +12,7 @@ public enum Connectivity: Sendable, Hashable {
     case full
 
     /// The level that a routed family has with this; `routed` where nothing is known.
-    public var level: Level {
+    public var level: ReachabilityLevel {
         switch self {
         case .unknown: .routed
         case .none, .limited: .limited

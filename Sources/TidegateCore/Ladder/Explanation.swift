@@ -26,13 +26,13 @@ public struct Explanation: Sendable, Hashable {
     /// The failure that matters: that of the family that got furthest, nil where a family reaches the target.
     public var firstFailure: RungReport?
     /// Whose failure it is; nil only when nothing failed.
-    public var party: Party?
+    public var party: FaultParty?
     /// What to do about it, in one plain sentence.
     public var advice: String
 
     /// An explanation from its parts.
     public init(
-        target: String, addresses: [IPAddress], ladders: [Ladder], firstFailure: RungReport?, party: Party?,
+        target: String, addresses: [IPAddress], ladders: [Ladder], firstFailure: RungReport?, party: FaultParty?,
         advice: String
     ) {
         self.target = target

@@ -17,12 +17,12 @@ public struct RungReport: Sendable, Hashable {
     /// How it stands.
     public var status: Status
     /// Why it fails; nil where it does not.
-    public var reason: Unreachable?
+    public var reason: UnreachableReason?
     /// What was seen, one clause each, as a network engineer would ask for it.
     public var evidence: [String]
 
     /// A report from its parts.
-    public init(rung: Rung, status: Status, reason: Unreachable? = nil, evidence: [String] = []) {
+    public init(rung: Rung, status: Status, reason: UnreachableReason? = nil, evidence: [String] = []) {
         self.rung = rung
         self.status = status
         self.reason = reason

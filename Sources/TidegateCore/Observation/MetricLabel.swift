@@ -14,5 +14,5 @@ extension MetricLabel where Self: RawRepresentable, RawValue == String {
     }
 }
 
-extension Level: MetricLabel {}
+extension ReachabilityLevel: MetricLabel {}
 extension AddressFamily: MetricLabel {}

@@ -1,7 +1,7 @@
 /// What the control socket may ask of a daemon.
 public protocol TaskControl: Sendable {
     /// Accepts a task; once this returns it is carried out although the daemon may be killed meanwhile.
-    func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> TaskReceipt
+    func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse
     /// The tasks that are not over, and those whose end is still remembered; oldest first.
     func tasks() async throws(ControlRefusal) -> [JSONValue]
     /// One task with all that is known about it.
@@ -21,7 +21,7 @@ public enum TaskCommand: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What a submission came to.
-public struct TaskReceipt: Sendable, Hashable {
+public struct SubmitResponse: Sendable, Hashable {
     /// The task; of the known one where the key was known.
     public var id: TaskID
     /// False where the key was known and the known task stays.

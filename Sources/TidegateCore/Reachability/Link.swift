@@ -31,7 +31,7 @@ public struct Link: Sendable, Hashable {
     /// The operational state.
     public var operState: OperState
     /// The first reason why the link cannot carry traffic; nil when it can.
-    public var reason: Unreachable?
+    public var reason: UnreachableReason?
     /// The index of the bridge, bond or VRF this link is a port of.
     public var master: UInt32?
     /// The addresses on the link, in the kernel's order.
@@ -54,7 +54,7 @@ public struct Link: Sendable, Hashable {
     /// A link from its parts.
     public init(
         name: String, index: UInt32, generation: UInt32 = 0, kind: Kind, isAdminUp: Bool, hasCarrier: Bool,
-        operState: OperState, reason: Unreachable?, master: UInt32? = nil, addresses: [IPPrefix] = [],
+        operState: OperState, reason: UnreachableReason?, master: UInt32? = nil, addresses: [IPPrefix] = [],
         usableFamilies: Set<AddressFamily> = [], carrierLosses: UInt32? = nil, isExcluded: Bool = false,
         alternativeNames: [String] = []
     ) {

@@ -1,16 +1,18 @@
 /// What the kernel would do with a packet now.
 public struct Verdict: Sendable, Hashable {
     /// How far the packet would go.
-    public var level: Level
+    public var level: ReachabilityLevel
     /// The first rung that fails; nil at `routed` and `online`.
-    public var reason: Unreachable?
+    public var reason: UnreachableReason?
     /// The way the packet would take; nil where there is none.
     public var path: NetworkPath?
     /// What else is worth knowing.
-    public var notes: [PathNote]
+    public var notes: [PathWarning]
 
     /// A verdict from its parts.
-    public init(level: Level, reason: Unreachable? = nil, path: NetworkPath? = nil, notes: [PathNote] = []) {
+    public init(
+        level: ReachabilityLevel, reason: UnreachableReason? = nil, path: NetworkPath? = nil, notes: [PathWarning] = []
+    ) {
         self.level = level
         self.reason = reason
         self.path = path

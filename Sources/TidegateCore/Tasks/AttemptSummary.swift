@@ -57,7 +57,7 @@ public struct AttemptSummary: Sendable, Hashable {
     }
 
     // Behind one reference: a summary is handed on often, and read in few places.
-    private var parts: Boxed<Parts>
+    private var parts: Indirect<Parts>
 
     /// A summary from its parts.
     public init(
@@ -65,7 +65,7 @@ public struct AttemptSummary: Sendable, Hashable {
         phases: PhaseDurations = .init(), receivedWire: Int64 = 0, sent: Int64 = 0, connectionsOpened: Int = 0,
         remote: IPAddress? = nil, local: IPAddress? = nil
     ) {
-        self.parts = Boxed(
+        self.parts = Indirect(
             Parts(
                 number: number, method: method, host: host, status: status, duration: duration, phases: phases,
                 receivedWire: receivedWire, sent: sent, connectionsOpened: connectionsOpened, remote: remote,

@@ -100,7 +100,7 @@ public struct TaskResult: Sendable {
     }
 
     // Behind one reference: a result is handed on often, and read in few places.
-    private var parts: Boxed<Parts>
+    private var parts: Indirect<Parts>
 
     /// A result from its parts.
     public init(
@@ -111,7 +111,7 @@ public struct TaskResult: Sendable {
         explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil
     ) {
         self.url = url
-        self.parts = Boxed(
+        self.parts = Indirect(
             Parts(
                 id: id, kind: kind, method: method, outcome: outcome, status: status, bytes: bytes,
                 wireBytes: wireBytes, refetchedBytes: refetchedBytes, attempts: attempts, held: held,

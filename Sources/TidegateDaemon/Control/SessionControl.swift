@@ -8,13 +8,13 @@ struct SessionControl: TaskControl {
     // More would make an answer that nobody reads.
     private static let endedListed = 1000
 
-    func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> TaskReceipt {
+    func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse {
         let request = try submission.request()
         let policy = try submission.duplicatePolicy()
         do {
             let made = try await self.session.submit(
                 request, key: submission.key, onDuplicate: policy, isSuspended: submission.suspended ?? false)
-            return TaskReceipt(id: made.id, isNew: made.isNew)
+            return SubmitResponse(id: made.id, isNew: made.isNew)
         } catch {
             throw ControlRefusal(error)
         }

@@ -13,7 +13,8 @@ package struct LineLogHandler: LogHandler {
 
     /// A handler that gives whole lines, their ends included, to `write`.
     package init(
-        level: Logger.Level, format: LogFormat, time: any TimeSource, write: @escaping @Sendable (String) -> Void
+        level: Logger.Level, format: LogFormat, time: any TimeSource,
+        write: @escaping @Sendable (String) -> Void
     ) {
         self.logLevel = level
         self.format = format

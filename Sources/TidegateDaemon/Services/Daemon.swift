@@ -59,7 +59,7 @@ package struct Daemon: Sendable {
         }
         let services = Surroundings(
             monitor: monitor, journal: journal, log: log, time: time, logger: logger,
-            watch: EndWatch(logger: logger))
+            watch: ShutdownWatchdog(logger: logger))
         try await self.run(services)
     }
 
@@ -94,16 +94,16 @@ package struct Daemon: Sendable {
         let log: LogService
         let time: any TimeSource
         let logger: Logger
-        let watch: EndWatch
+        let watch: ShutdownWatchdog
     }
 
     // Shut down in reverse: no command comes, no turn begins, then nobody asks, then nothing moves, then nothing is left
     // to log.
     private func services(_ surroundings: Surroundings) throws -> ServiceGroup {
         let (monitor, time, logger) = (surroundings.monitor, surroundings.time, surroundings.logger)
-        let runner = TurnRunner(session: monitor.session, transfers: self.configuration.transfers, logger: logger)
+        let runner = ScheduledRun(session: monitor.session, transfers: self.configuration.transfers, logger: logger)
         let bus = monitor.bus
-        let ledger = ReloadLedger(bus: bus)
+        let ledger = ReloadStatus(bus: bus)
         let scheduler = Scheduler(
             time: time, onSkip: { bus.publish(.daemon(.turnSkipped(task: $0))) }, turn: { await runner.run($0) })
         var endpoint = self.settings.endpoint

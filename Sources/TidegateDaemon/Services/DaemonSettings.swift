@@ -21,7 +21,7 @@ package struct DaemonSettings: Sendable {
     var endpoint = EndpointConfiguration()
 
     /// Settings with the usual places.
-    package init(places: StatePlaces) {
+    package init(places: DefaultPaths) {
         self.controlSocket = places.socket
         self.stateDirectory = places.state
     }

@@ -8,8 +8,8 @@ struct ReloadService: Service {
     let file: String?
     let started: Configuration
     let scheduler: Scheduler
-    let runner: TurnRunner
-    let ledger: ReloadLedger
+    let runner: ScheduledRun
+    let ledger: ReloadStatus
     let logger: Logger
 
     func run() async throws {

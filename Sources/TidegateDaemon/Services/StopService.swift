@@ -5,7 +5,7 @@ internal import TidegateCore
 /// Tells the bus that the daemon is stopping, before anything has stopped.
 struct StopService: Service {
     let bus: EventBus
-    let watch: EndWatch
+    let watch: ShutdownWatchdog
 
     func run() async throws {
         try? await gracefulShutdown()

@@ -16,7 +16,7 @@ struct WebService: Sendable {
     }
 
     /// Follows the file from now on, and tells the ledger and the log what became of it.
-    func source(time: any TimeSource, ledger: ReloadLedger, logger: Logger) -> WebFileSource {
+    func source(time: any TimeSource, ledger: ReloadStatus, logger: Logger) -> WebFileSource {
         WebFileSource(path: self.path, first: self.first, access: self.access, time: time) { report in
             switch report {
             case .taken:

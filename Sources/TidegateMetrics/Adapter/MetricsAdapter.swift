@@ -11,7 +11,7 @@ package final class MetricsAdapter: MetricsFactory {
 
     private let registry: Registry
     private let conflicts: Counter
-    private let overflows: TableFamily<OverflowKey, Counter>
+    private let overflows: TableFamily<OtherLabel, Counter>
     private let onConflict: @Sendable (String) -> Void
     private let state = Mutex(State())
 
@@ -21,7 +21,7 @@ package final class MetricsAdapter: MetricsFactory {
     }
 
     init(
-        _ registry: Registry, conflicts: Counter, overflows: TableFamily<OverflowKey, Counter>,
+        _ registry: Registry, conflicts: Counter, overflows: TableFamily<OtherLabel, Counter>,
         onConflict: @escaping @Sendable (String) -> Void
     ) {
         self.registry = registry
@@ -103,7 +103,7 @@ package final class MetricsAdapter: MetricsFactory {
             return nil
         }
         let found = family.child(AdaptedName.labels(dimensions), limit: MetricsAdapter.maxSeries)
-        if found.isOverflow { self.overflows[OverflowKey(metric: definition.name, label: "_any")].add() }
+        if found.isOverflow { self.overflows[OtherLabel(metric: definition.name, label: "_any")].add() }
         return found.child
     }
 
@@ -124,7 +124,7 @@ package final class MetricsAdapter: MetricsFactory {
 }
 
 /// A label that overflowed, and whose.
-struct OverflowKey: LabelKey {
+struct OtherLabel: LabelKey {
     let metric: String
     let label: String
 

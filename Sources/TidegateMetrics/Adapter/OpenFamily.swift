@@ -34,7 +34,7 @@ final class OpenFamily<Child: MetricChild>: OpenFamilyKind {
         return child
     }
 
-    func write(to output: inout Output, from inputs: ScrapeInputs) {
+    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
         for child in self.state.withLock({ $0.inOrder }) { child.write(to: &output) }
     }
 }

@@ -4,13 +4,13 @@ internal import TidegateCore
 enum ReachabilityCollector {
     static func registerLevels(in registry: Registry) {
         registry.collect(Catalogue.level) { inputs, samples in
-            for level in Level.allCases {
+            for level in ReachabilityLevel.allCases {
                 samples.add(level.label, value: inputs.status.global.level == level ? 1 : 0)
             }
         }
         registry.collect(Catalogue.familyLevel) { inputs, samples in
             for entry in inputs.status.families {
-                for level in Level.allCases {
+                for level in ReachabilityLevel.allCases {
                     samples.add(entry.family.label, level.label, value: entry.verdict.level == level ? 1 : 0)
                 }
             }
@@ -53,7 +53,7 @@ enum ReachabilityCollector {
         }
         registry.collect(Catalogue.targetLevel) { inputs, samples in
             for (name, level) in inputs.namedTargets {
-                for each in Level.allCases { samples.add(name, each.label, value: level == each ? 1 : 0) }
+                for each in ReachabilityLevel.allCases { samples.add(name, each.label, value: level == each ? 1 : 0) }
             }
         }
     }
@@ -64,7 +64,7 @@ extension ReachabilityStatus {
 }
 
 extension ScrapeInputs {
-    fileprivate var namedTargets: [(name: String, level: Level)] {
+    fileprivate var namedTargets: [(name: String, level: ReachabilityLevel)] {
         self.status.targets.compactMap { entry in
             self.targetNames[entry.target].map { ($0, entry.verdict.level) }
         }

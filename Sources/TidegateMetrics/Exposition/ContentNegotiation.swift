@@ -2,7 +2,7 @@
 package enum ContentNegotiation {
     /// The format for an `Accept` header (RFC 9110 12.5.1); nil and what nobody understands give the text format.
     package static func format(accept header: String?) -> ExpositionFormat {
-        let clauses = (header ?? "").split(separator: ",").compactMap(Clause.init)
+        let clauses = (header ?? "").split(separator: ",").compactMap(AcceptClause.init)
         var best: (quality: Double, format: ExpositionFormat)?
         for clause in clauses {
             guard clause.quality > best?.quality ?? 0, let format = clause.format else { continue }
@@ -11,7 +11,7 @@ package enum ContentNegotiation {
         return best?.format ?? .text
     }
 
-    private struct Clause {
+    private struct AcceptClause {
         let type: String
         var version: String?
         var isMetricFamilies = true
@@ -19,11 +19,11 @@ package enum ContentNegotiation {
         var quality = 1.0
 
         init?(_ text: Substring) {
-            let parts = text.split(separator: ";", omittingEmptySubsequences: false).map(Clause.trimmed)
+            let parts = text.split(separator: ";", omittingEmptySubsequences: false).map(AcceptClause.trimmed)
             guard let type = parts.first, type.contains("/") else { return nil }
             self.type = type.lowercased()
             for parameter in parts.dropFirst() {
-                let pair = parameter.split(separator: "=", maxSplits: 1).map(Clause.trimmed)
+                let pair = parameter.split(separator: "=", maxSplits: 1).map(AcceptClause.trimmed)
                 guard pair.count == 2 else { continue }
                 switch pair[0].lowercased() {
                 case "version": self.version = pair[1]

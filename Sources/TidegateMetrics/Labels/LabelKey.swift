@@ -6,7 +6,7 @@ protocol LabelKey: Hashable, Sendable {
 }
 
 /// One label out of a closed set.
-struct One<Label: MetricLabel>: LabelKey {
+struct Label1<Label: MetricLabel>: LabelKey {
     let label: Label
 
     init(_ label: Label) { self.label = label }
@@ -15,7 +15,7 @@ struct One<Label: MetricLabel>: LabelKey {
 }
 
 /// Two labels out of closed sets.
-struct Two<First: MetricLabel, Second: MetricLabel>: LabelKey {
+struct Label2<First: MetricLabel, Second: MetricLabel>: LabelKey {
     let first: First
     let second: Second
 
@@ -28,7 +28,7 @@ struct Two<First: MetricLabel, Second: MetricLabel>: LabelKey {
 }
 
 /// One label whose words another type keeps few.
-struct Word: LabelKey {
+struct StringLabel: LabelKey {
     let word: String
 
     init(_ word: String) { self.word = word }
@@ -37,7 +37,7 @@ struct Word: LabelKey {
 }
 
 /// What a task did with bodies, and how it ended.
-struct CompletionKey: DenseKey {
+struct CompletionKey: FixedLabelKey {
     let kind: TaskKind
     let outcome: TaskOutcome
 

@@ -40,17 +40,17 @@ struct AttemptRecorder: Sendable {
         if isSuccess, summary.sent > 0 { self.bodies.requestSize.observe(Double(summary.sent)) }
     }
 
-    func moved(_ delta: TaskEvent.ByteDelta, kind: TaskKind) {
+    func moved(_ delta: TaskEvent.ByteCounts, kind: TaskKind) {
         if delta.received > 0 { self.bodies.received[kind].add(delta.received) }
         if delta.sent > 0 { self.bodies.sent[kind].add(delta.sent) }
     }
 
     func retried(_ reason: TaskEvent.RetryReason, delay: Duration) {
-        self.retries.retries[Word(reason.label)].add()
+        self.retries.retries[StringLabel(reason.label)].add()
         self.retries.backoff.observe(delay)
     }
 
-    func exhausted(_ reason: TaskEvent.ExhaustionReason) { self.retries.exhausted[One(reason)].add() }
+    func exhausted(_ reason: TaskEvent.ExhaustionReason) { self.retries.exhausted[Label1(reason)].add() }
 
     func restarted() { self.bodies.restarts.add() }
 
@@ -80,7 +80,7 @@ struct PhaseMetrics: Sendable {
 
     init(_ registry: Registry) {
         let family = registry.adding(
-            DenseFamily<PhaseDurations.Phase, Histogram>(Catalogue.requestPhaseDuration))
+            FixedLabelFamily<PhaseDurations.Phase, Histogram>(Catalogue.requestPhaseDuration))
         self.resolve = family[.resolve]
         self.connect = family[.connect]
         self.tls = family[.tls]
@@ -100,9 +100,9 @@ struct PhaseMetrics: Sendable {
 /// What is told by host, where hosts are told apart.
 struct HostMetrics: Sendable {
     let table: HostTable
-    private let overflows: TableFamily<OverflowKey, Counter>
+    private let overflows: TableFamily<OtherLabel, Counter>
 
-    init(_ mode: HostLabel, overflows: TableFamily<OverflowKey, Counter>) {
+    init(_ mode: HostLabel, overflows: TableFamily<OtherLabel, Counter>) {
         self.table = HostTable(mode)
         self.overflows = overflows
         // From the start, as the first step of a series that comes with it would go unseen.
@@ -128,41 +128,41 @@ struct HostMetrics: Sendable {
     }
 
     private static let bounded = [Catalogue.requestAttempts, Catalogue.requestDuration].map {
-        OverflowKey(metric: $0.name, label: "host")
+        OtherLabel(metric: $0.name, label: "host")
     }
 }
 
 /// Trying again, and not trying any more.
 struct RetryMetrics: Sendable {
-    let retries: TableFamily<Word, Counter>
+    let retries: TableFamily<StringLabel, Counter>
     let successes: Counter
-    let exhausted: TableFamily<One<TaskEvent.ExhaustionReason>, Counter>
+    let exhausted: TableFamily<Label1<TaskEvent.ExhaustionReason>, Counter>
     let backoff: Histogram
 
     init(_ registry: Registry) {
         let reasons =
             TaskFailure.allCases.map { TaskEvent.RetryReason.failure($0) }
             + [408, 425, 429, 500].map { TaskEvent.RetryReason.status($0) }
-        self.retries = registry.adding(TableFamily(Catalogue.taskRetries, from: reasons.map { Word($0.label) }))
+        self.retries = registry.adding(TableFamily(Catalogue.taskRetries, from: reasons.map { StringLabel($0.label) }))
         self.successes = registry.counter(Catalogue.taskRetrySuccesses)
         self.exhausted = registry.adding(
-            TableFamily(Catalogue.taskRetriesExhausted, from: TaskEvent.ExhaustionReason.allCases.map(One.init)))
+            TableFamily(Catalogue.taskRetriesExhausted, from: TaskEvent.ExhaustionReason.allCases.map(Label1.init)))
         self.backoff = registry.histogram(Catalogue.taskRetryBackoff)
     }
 }
 
 /// How much is moved.
 struct BodyMetrics: Sendable {
-    let sent: DenseFamily<TaskKind, Counter>
-    let received: DenseFamily<TaskKind, Counter>
+    let sent: FixedLabelFamily<TaskKind, Counter>
+    let received: FixedLabelFamily<TaskKind, Counter>
     let requestSize: Histogram
     let responseSize: Histogram
     let refetched: Counter
     let restarts: Counter
 
     init(_ registry: Registry) {
-        self.sent = registry.adding(DenseFamily(Catalogue.sentBytes))
-        self.received = registry.adding(DenseFamily(Catalogue.receivedBytes))
+        self.sent = registry.adding(FixedLabelFamily(Catalogue.sentBytes))
+        self.received = registry.adding(FixedLabelFamily(Catalogue.receivedBytes))
         self.requestSize = registry.histogram(Catalogue.requestBodySize)
         self.responseSize = registry.histogram(Catalogue.responseBodySize)
         registry.collect(Catalogue.inflightExpectedBytes) { inputs, samples in

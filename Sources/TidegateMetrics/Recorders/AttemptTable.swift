@@ -15,7 +15,7 @@ final class AttemptSeries: Sendable {
 final class AttemptTable: Sendable {
     private let attempts: TableFamily<AttemptKey, Counter>
     private let durations: TableFamily<AttemptClassKey, Histogram>
-    private let series = Mutex(RecentTable<AttemptKey, AttemptSeries>())
+    private let series = Mutex(LastHitCache<AttemptKey, AttemptSeries>())
 
     init(_ registry: Registry, hosts: HostTable) {
         self.attempts = registry.adding(TableFamily(hosts.labelled(Catalogue.requestAttempts)))

@@ -2,10 +2,10 @@ internal import TidegateCore
 
 /// What the bus carries, and what its subscribers lose.
 struct BusRecorder: Sendable {
-    private let published: DenseFamily<Occurrence.Topic, Counter>
+    private let published: FixedLabelFamily<Occurrence.Topic, Counter>
 
     init(_ registry: Registry) {
-        self.published = registry.adding(DenseFamily(Catalogue.busPublished))
+        self.published = registry.adding(FixedLabelFamily(Catalogue.busPublished))
         registry.collect(Catalogue.busDropped) { inputs, samples in
             for subscriber in inputs.subscribers { samples.add(subscriber.label, value: subscriber.dropped) }
         }

@@ -2,8 +2,8 @@ internal import TidegateCore
 
 /// How tasks fare at the gate.
 struct GateRecorder: Sendable {
-    private let waits: TableFamily<One<GateWaitResult>, Histogram>
-    private let admissions: DenseFamily<AdmissionResult, Counter>
+    private let waits: TableFamily<Label1<GateWaitResult>, Histogram>
+    private let admissions: FixedLabelFamily<AdmissionResult, Counter>
 
     init(_ registry: Registry) {
         registry.collect(Catalogue.gateState) { inputs, samples in
@@ -14,7 +14,7 @@ struct GateRecorder: Sendable {
         }
         registry.collect(Catalogue.gateWaitingTasks) { $1.add(value: $0.session.gateWaiting) }
         self.waits = registry.adding(TableFamily(Catalogue.gateWait))
-        self.admissions = registry.adding(DenseFamily(Catalogue.gateAdmissions))
+        self.admissions = registry.adding(FixedLabelFamily(Catalogue.gateAdmissions))
     }
 
     func record(_ result: TaskEvent.GateResult, waited: Duration) {
@@ -23,12 +23,12 @@ struct GateRecorder: Sendable {
             self.admissions[.immediate].add()
         case .delayed:
             self.admissions[.delayed].add()
-            self.waits[One(.admitted)].observe(waited)
+            self.waits[Label1(.admitted)].observe(waited)
         case .timeout:
             self.admissions[.timeout].add()
-            self.waits[One(.timeout)].observe(waited)
+            self.waits[Label1(.timeout)].observe(waited)
         case .cancelled:
-            self.waits[One(.cancelled)].observe(waited)
+            self.waits[Label1(.cancelled)].observe(waited)
         }
     }
 }

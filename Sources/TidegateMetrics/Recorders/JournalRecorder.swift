@@ -3,7 +3,7 @@ internal import TidegateCore
 /// How the journal of accepted tasks fares.
 struct JournalRecorder: Sendable {
     private let entries: Counter
-    private let failures: TableFamily<One<JournalTrouble>, Counter>
+    private let failures: TableFamily<Label1<JournalIssue>, Counter>
     private let commits: Histogram
 
     init(_ registry: Registry) {
@@ -14,7 +14,7 @@ struct JournalRecorder: Sendable {
         }
         self.entries = registry.counter(Catalogue.journalEntries)
         self.failures = registry.adding(
-            TableFamily(Catalogue.journalErrors, from: JournalTrouble.allCases.map(One.init)))
+            TableFamily(Catalogue.journalErrors, from: JournalIssue.allCases.map(Label1.init)))
         self.commits = registry.histogram(Catalogue.journalWriteDuration)
     }
 
@@ -24,7 +24,7 @@ struct JournalRecorder: Sendable {
         case .committed(let count, let duration):
             self.entries.add(UInt64(count))
             self.commits.observe(duration)
-        case .failed(let reason, let count): self.failures[One(reason)].add(UInt64(count))
+        case .failed(let reason, let count): self.failures[Label1(reason)].add(UInt64(count))
         }
     }
 }

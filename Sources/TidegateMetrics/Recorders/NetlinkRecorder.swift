@@ -2,18 +2,18 @@ internal import TidegateCore
 
 /// What is heard from the kernel, and missed.
 struct NetlinkRecorder: Sendable {
-    private let messages: DenseFamily<NetlinkEvent.MessageType, Counter>
+    private let messages: FixedLabelFamily<NetlinkEvent.MessageType, Counter>
     private let overruns: Counter
-    private let resyncs: TableFamily<One<NetlinkEvent.ResyncReason>, Counter>
+    private let resyncs: TableFamily<Label1<NetlinkEvent.ResyncReason>, Counter>
     private let resyncDuration: Histogram
     private let malformed: Counter
     private let lookups: Counter
 
     init(_ registry: Registry) {
-        self.messages = registry.adding(DenseFamily(Catalogue.netlinkMessages))
+        self.messages = registry.adding(FixedLabelFamily(Catalogue.netlinkMessages))
         self.overruns = registry.counter(Catalogue.netlinkOverruns)
         self.resyncs = registry.adding(
-            TableFamily(Catalogue.netlinkResyncs, from: NetlinkEvent.ResyncReason.allCases.map(One.init)))
+            TableFamily(Catalogue.netlinkResyncs, from: NetlinkEvent.ResyncReason.allCases.map(Label1.init)))
         self.resyncDuration = registry.histogram(Catalogue.netlinkResyncDuration)
         self.malformed = registry.counter(Catalogue.netlinkMalformed)
         self.lookups = registry.counter(Catalogue.netlinkLookups)
@@ -30,7 +30,7 @@ struct NetlinkRecorder: Sendable {
         case .received(let type, let count): self.messages[type].add(count)
         case .overrun: self.overruns.add()
         case .resynced(let reason, let duration):
-            self.resyncs[One(reason)].add()
+            self.resyncs[Label1(reason)].add()
             self.resyncDuration.observe(duration)
         case .malformed(let count): self.malformed.add(count)
         case .lookedUp(let count): self.lookups.add(count)

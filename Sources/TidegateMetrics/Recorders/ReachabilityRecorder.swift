@@ -4,7 +4,7 @@ internal import TidegateCore
 /// How the verdicts move.
 struct ReachabilityRecorder: Sendable {
     private let levels: LevelSecondsFamily
-    private let transitions: TableFamily<Two<Level, Level>, Counter>
+    private let transitions: TableFamily<Label2<ReachabilityLevel, ReachabilityLevel>, Counter>
     private let lastTransition: Gauge
     private let detection: Histogram
 
@@ -12,8 +12,8 @@ struct ReachabilityRecorder: Sendable {
         ReachabilityCollector.registerLevels(in: registry)
         self.levels = registry.adding(LevelSecondsFamily(Catalogue.levelSeconds, start: start))
         // All from the start, as the first change of a series that comes with it would go unseen.
-        let changes = Level.allCases.flatMap { from in
-            Level.allCases.compactMap { $0 == from ? nil : Two(from, $0) }
+        let changes = ReachabilityLevel.allCases.flatMap { from in
+            ReachabilityLevel.allCases.compactMap { $0 == from ? nil : Label2(from, $0) }
         }
         self.transitions = registry.adding(TableFamily(Catalogue.transitions, from: changes))
         self.lastTransition = registry.gauge(Catalogue.lastTransition)
@@ -30,7 +30,7 @@ struct ReachabilityRecorder: Sendable {
         case .global:
             self.levels.change(to: change.to.level, at: moment)
             guard change.from.level != change.to.level else { return }
-            self.transitions[Two(change.from.level, change.to.level)].add()
+            self.transitions[Label2(change.from.level, change.to.level)].add()
             self.lastTransition.set(time.seconds)
         }
     }
@@ -39,20 +39,20 @@ struct ReachabilityRecorder: Sendable {
 /// `tidegate_reachability_level_seconds_total`: events end a level, a scrape adds what the present one has lasted.
 final class LevelSecondsFamily: Family {
     let definition: MetricDefinition
-    private let clock: Mutex<LevelClock>
-    private let names: [(level: Level, name: SeriesName)]
+    private let clock: Mutex<LevelDurations>
+    private let names: [(level: ReachabilityLevel, name: SeriesName)]
 
     init(_ definition: MetricDefinition, start: MonotonicTime) {
         self.definition = definition
-        self.clock = Mutex(LevelClock(level: .unknown, since: start))
-        self.names = Level.allCases.map { ($0, SeriesName(definition, [$0.label])) }
+        self.clock = Mutex(LevelDurations(level: .unknown, since: start))
+        self.names = ReachabilityLevel.allCases.map { ($0, SeriesName(definition, [$0.label])) }
     }
 
-    func change(to level: Level, at moment: MonotonicTime) {
+    func change(to level: ReachabilityLevel, at moment: MonotonicTime) {
         self.clock.withLock { $0.change(to: level, at: moment) }
     }
 
-    func write(to output: inout Output, from inputs: ScrapeInputs) {
+    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
         let clock = self.clock.withLock { $0 }
         for (level, name) in self.names {
             output.counter(name, clock.total(level, until: inputs.now).metricSeconds)

@@ -2,13 +2,13 @@ internal import TidegateCore
 
 /// What becomes of tasks.
 struct TaskRecorder: Sendable {
-    private let heldSeconds: DenseFamily<HoldReason, Counter>
-    private let submissions: DenseFamily<TaskKind, Counter>
+    private let heldSeconds: FixedLabelFamily<HoldReason, Counter>
+    private let submissions: FixedLabelFamily<TaskKind, Counter>
     private let resumes: Counter
-    private let suspends: TableFamily<One<TaskEvent.SuspendReason>, Counter>
-    private let holds: DenseFamily<HoldReason, Counter>
-    private let completions: DenseFamily<CompletionKey, Counter>
-    private let failures: TableFamily<Two<TaskFailure, Party>, Counter>
+    private let suspends: TableFamily<Label1<TaskEvent.SuspendReason>, Counter>
+    private let holds: FixedLabelFamily<HoldReason, Counter>
+    private let completions: FixedLabelFamily<CompletionKey, Counter>
+    private let failures: TableFamily<Label2<TaskFailure, FaultParty>, Counter>
     private let durations: TableFamily<CompletionKey, Histogram>
 
     init(_ registry: Registry) {
@@ -20,13 +20,13 @@ struct TaskRecorder: Sendable {
         registry.collect(Catalogue.heldTasks) { inputs, samples in
             for reason in HoldReason.allCases { samples.add(reason.label, value: inputs.session.held[reason] ?? 0) }
         }
-        self.heldSeconds = registry.adding(DenseFamily(Catalogue.taskHeldSeconds))
-        self.submissions = registry.adding(DenseFamily(Catalogue.taskSubmissions))
+        self.heldSeconds = registry.adding(FixedLabelFamily(Catalogue.taskHeldSeconds))
+        self.submissions = registry.adding(FixedLabelFamily(Catalogue.taskSubmissions))
         self.resumes = registry.counter(Catalogue.taskResumes)
         self.suspends = registry.adding(
-            TableFamily(Catalogue.taskSuspends, from: TaskEvent.SuspendReason.allCases.map(One.init)))
-        self.holds = registry.adding(DenseFamily(Catalogue.taskHolds))
-        self.completions = registry.adding(DenseFamily(Catalogue.taskCompletions))
+            TableFamily(Catalogue.taskSuspends, from: TaskEvent.SuspendReason.allCases.map(Label1.init)))
+        self.holds = registry.adding(FixedLabelFamily(Catalogue.taskHolds))
+        self.completions = registry.adding(FixedLabelFamily(Catalogue.taskCompletions))
         self.failures = registry.adding(TableFamily(Catalogue.taskFailures, from: TaskRecorder.likelyFailures))
         self.durations = registry.adding(TableFamily(Catalogue.taskDuration))
         registry.collect(Catalogue.stalledTasks) { inputs, samples in samples.add(value: inputs.session.stalled) }
@@ -38,22 +38,22 @@ struct TaskRecorder: Sendable {
     }
 
     // A series that is born at 1 grows by nothing in Prometheus's eyes: the first failure would be seen by nobody.
-    private static var likelyFailures: [Two<TaskFailure, Party>] {
+    private static var likelyFailures: [Label2<TaskFailure, FaultParty>] {
         let wire: [TaskFailure] = [.connectFailed, .timedOut, .stalled, .reset, .retriesExhausted, .deadlineExceeded]
         let ours: [TaskFailure] = [.gateTimeout, .invalidRequest, .fileError, .diskFull]
         let answers: [TaskFailure] = [.httpStatus, .tlsFailed, .protocolError, .truncated, .outcomeUnknown]
         return wire.flatMap { failure in
-            [.mine, .gateway, .upstream, .path, .theirs, .unknown].map { Two(failure, $0) }
+            [.mine, .gateway, .upstream, .path, .theirs, .unknown].map { Label2(failure, $0) }
         }
-            + [Party.mine, .resolver, .theirs].map { Two(.resolveFailed, $0) } + ours.map { Two($0, .mine) }
-            + answers.flatMap { [Two($0, .mine), Two($0, .theirs)] }
+            + [FaultParty.mine, .resolver, .theirs].map { Label2(.resolveFailed, $0) } + ours.map { Label2($0, .mine) }
+            + answers.flatMap { [Label2($0, .mine), Label2($0, .theirs)] }
     }
 
     func created(_ kind: TaskKind) { self.submissions[kind].add() }
 
     func resumed() { self.resumes.add() }
 
-    func suspended(_ reason: TaskEvent.SuspendReason) { self.suspends[One(reason)].add() }
+    func suspended(_ reason: TaskEvent.SuspendReason) { self.suspends[Label1(reason)].add() }
 
     func held(_ reason: HoldReason) { self.holds[reason].add() }
 
@@ -64,6 +64,6 @@ struct TaskRecorder: Sendable {
         self.completions[key].add()
         self.durations[key].observe(result.duration, from: source)
         guard key.outcome == .failure else { return }
-        self.failures[Two(result.failure ?? .internal, result.attribution?.party ?? .unknown)].add(from: source)
+        self.failures[Label2(result.failure ?? .internal, result.attribution?.party ?? .unknown)].add(from: source)
     }
 }

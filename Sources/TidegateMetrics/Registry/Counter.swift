@@ -42,7 +42,7 @@ final class Counter: MetricChild {
         self.fractional.set(0)
     }
 
-    func write(to output: inout Output) {
+    func write(to output: inout ExpositionWriter) {
         let whole = self.whole.load(ordering: .relaxed)
         let fraction = self.fractional.value
         let exemplar = output.format.hasExemplars ? self.exemplars?.take().first ?? nil : nil

@@ -4,17 +4,17 @@ internal import TidegateCore
 /// One series, or the series set of one histogram.
 protocol MetricChild: AnyObject, Sendable {
     init(_ definition: MetricDefinition, values: [String])
-    func write(to output: inout Output)
+    func write(to output: inout ExpositionWriter)
 }
 
 /// Everything of one metric.
 protocol Family: Sendable {
     var definition: MetricDefinition { get }
-    func write(to output: inout Output, from inputs: ScrapeInputs)
+    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs)
 }
 
 /// A metric whose labels have few values that are all there from the start.
-final class DenseFamily<Key: DenseKey, Child: MetricChild>: Family {
+final class FixedLabelFamily<Key: FixedLabelKey, Child: MetricChild>: Family {
     let definition: MetricDefinition
     private let children: [Child]
 
@@ -25,7 +25,7 @@ final class DenseFamily<Key: DenseKey, Child: MetricChild>: Family {
 
     subscript(key: Key) -> Child { self.children[key.ordinal] }
 
-    func write(to output: inout Output, from inputs: ScrapeInputs) {
+    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
         for child in self.children { child.write(to: &output) }
     }
 }
@@ -36,7 +36,7 @@ final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
     private let state = Mutex(State())
 
     private struct State {
-        var children = RecentTable<Key, Child>()
+        var children = LastHitCache<Key, Child>()
         // The order of first use: lines keep their places from scrape to scrape.
         var inOrder: [Child] = []
     }
@@ -56,7 +56,7 @@ final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
         }
     }
 
-    func write(to output: inout Output, from inputs: ScrapeInputs) {
+    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
         let children = self.state.withLock { $0.inOrder }
         for child in children { child.write(to: &output) }
     }
@@ -72,7 +72,7 @@ final class SingleFamily<Child: MetricChild>: Family {
         self.child = Child(definition, values: [])
     }
 
-    func write(to output: inout Output, from inputs: ScrapeInputs) {
+    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
         self.child.write(to: &output)
     }
 }
@@ -87,7 +87,7 @@ final class CollectedFamily: Family {
         self.collect = collect
     }
 
-    func write(to output: inout Output, from inputs: ScrapeInputs) {
+    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
         var samples = Samples(definition: self.definition)
         self.collect(inputs, &samples)
         let isCounter = self.definition.kind == .counter

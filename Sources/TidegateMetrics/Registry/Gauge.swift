@@ -17,7 +17,7 @@ final class Gauge: MetricChild {
         self.current.add(step)
     }
 
-    func write(to output: inout Output) {
+    func write(to output: inout ExpositionWriter) {
         let value = self.current.value
         if !value.isNaN { output.gauge(self.name, value) }
     }

@@ -34,7 +34,7 @@ final class Histogram: MetricChild {
         self.observe(max(0, duration.metricSeconds), from: source())
     }
 
-    func write(to output: inout Output) {
+    func write(to output: inout ExpositionWriter) {
         output.histogram(self.name, self.reading(withExemplars: output.format.hasExemplars))
     }
 

@@ -19,7 +19,7 @@ final class Registry: Sendable {
             self.names.formUnion(family.definition.sampleNames)
         }
 
-        func write(to output: inout Output, from inputs: ScrapeInputs, _ choice: FamilyChoice) {
+        func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs, _ choice: FamilyChoice) {
             for (header, family) in self.families where choice.includes(family.definition) {
                 output.open(header)
                 family.write(to: &output, from: inputs)
@@ -79,7 +79,7 @@ final class Registry: Sendable {
     /// The exposition of the families in `choice`; the last family is the number of samples before it.
     func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat, choice: FamilyChoice) -> [UInt8] {
         self.state.withLock { state in
-            var output = Output(reusing: state.buffer.taken(), format: format, start: self.start)
+            var output = ExpositionWriter(reusing: state.buffer.taken(), format: format, start: self.start)
             state.write(to: &output, from: inputs, choice)
             state.buffer = output.finish()
             return state.buffer.copied()
@@ -89,7 +89,7 @@ final class Registry: Sendable {
     /// The samples of the text exposition as values, in its order.
     func samples(of inputs: ScrapeInputs) -> [MetricSample] {
         self.state.withLock { state in
-            var output = Output.collecting()
+            var output = ExpositionWriter.collecting()
             state.write(to: &output, from: inputs, .all)
             return output.taken()
         }

@@ -6,10 +6,10 @@ package enum ConnectOutcome: Sendable, Hashable {
     /// The other side accepted, after this long.
     case connected(Duration)
     /// It did not come to a connection: why, and who refused with an ICMP error where somebody did.
-    case failed(Unreachable, refusal: NetworkRefusal?)
+    case failed(UnreachableReason, refusal: ICMPError?)
 }
 
-extension Unreachable {
+extension UnreachableReason {
     /// The reason behind a failed connect(2) (errno(3)).
     init(connectErrno code: Int32) {
         self =

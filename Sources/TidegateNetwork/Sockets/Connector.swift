@@ -28,7 +28,7 @@ package final class Connector: Sendable {
     package func stop() { self.thread.stop() }
 }
 
-private final class ConnectorBody: LoopBody {
+private final class ConnectorBody: LoopHandler {
     struct Order: Sendable {
         let address: IPAddress
         let port: UInt16
@@ -51,12 +51,14 @@ private final class ConnectorBody: LoopBody {
         let domain = order.address.family == .ipv4 ? AF_INET : AF_INET6
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(domain, kind, 0)
-        guard descriptor >= 0 else { return order.completion(.failed(Unreachable(connectErrno: errno), refusal: nil)) }
+        guard descriptor >= 0 else {
+            return order.completion(.failed(UnreachableReason(connectErrno: errno), refusal: nil))
+        }
         ErrorQueue.open(descriptor, order.address.family)
         let code = SocketAddress.connect(descriptor, to: order.address, port: order.port)
         guard code == 0 || code == EINPROGRESS else {
             close(descriptor)
-            return order.completion(.failed(Unreachable(connectErrno: code), refusal: nil))
+            return order.completion(.failed(UnreachableReason(connectErrno: code), refusal: nil))
         }
         do throws(LoopError) {
             try self.loop.watch(descriptor, for: .write)
@@ -75,7 +77,7 @@ private final class ConnectorBody: LoopBody {
         let isAsked = getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0
         guard isAsked, code == 0 else {
             let refusal = ErrorQueue.drain(descriptor)?.refusal
-            return self.finish(descriptor, .failed(Unreachable(connectErrno: code), refusal: refusal))
+            return self.finish(descriptor, .failed(UnreachableReason(connectErrno: code), refusal: refusal))
         }
         self.finish(descriptor, .connected(self.loop.now - attempt.start))
     }

@@ -10,14 +10,14 @@ enum ErrorQueue {
     }
 
     /// Empties the queue; the last message that tells of an error.
-    static func drain(_ descriptor: Int32) -> SocketErrorMessage? {
-        var last: SocketErrorMessage?
+    static func drain(_ descriptor: Int32) -> ExtendedSocketError? {
+        var last: ExtendedSocketError?
         var control = [UInt8](repeating: 0, count: 256)
         // The bound holds where somebody sends errors faster than they are read.
         for _ in 0..<64 {
             let count = tg_take_error(descriptor, &control, control.count)
             guard count >= 0 else { break }
-            last = SocketErrorMessage(control: Array(control.prefix(count))) ?? last
+            last = ExtendedSocketError(control: Array(control.prefix(count))) ?? last
         }
         return last
     }

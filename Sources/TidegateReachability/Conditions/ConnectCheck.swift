@@ -33,7 +33,7 @@ public final class ConnectCheck: Sendable {
 private final class ConnectRace: Sendable {
     private struct State {
         var missing: Int
-        var firstReason: (position: Int, reason: Unreachable)?
+        var firstReason: (position: Int, reason: UnreachableReason)?
         var isOver = false
     }
 

@@ -111,8 +111,9 @@ extension WaitCondition: CustomStringConvertible {
         switch self {
         case .carrier(let interface): (["carrier", interface] as [String?]).compactMap { $0 }.joined(separator: ":")
         case .address(let interface, let family):
-            ["address", interface, family.map(VerdictWords.short)].compactMap { $0 }.joined(separator: ":")
-        case .route(let family): ["route", family.map(VerdictWords.short)].compactMap { $0 }.joined(separator: ":")
+            ["address", interface, family.map(VerdictDescriptions.short)].compactMap { $0 }.joined(separator: ":")
+        case .route(let family):
+            ["route", family.map(VerdictDescriptions.short)].compactMap { $0 }.joined(separator: ":")
         case .gateway: "gateway"
         case .dns: "dns"
         case .internet: "internet"

@@ -5,7 +5,7 @@ public enum WaitOutcome: Sendable, Hashable {
     /// It holds.
     case satisfied
     /// It does not; the first rung that fails, why, and a sentence without a final full stop.
-    case unsatisfied(Rung, Unreachable?, sentence: String)
+    case unsatisfied(Rung, UnreachableReason?, sentence: String)
 
     /// True when the condition holds.
     public var isSatisfied: Bool { self == .satisfied }
@@ -18,7 +18,7 @@ public enum HostCheckResult: Sendable, Hashable {
     /// The host answered as it should.
     case passed
     /// It did not.
-    case failed(Unreachable)
+    case failed(UnreachableReason)
 }
 
 /// What asking came to, for conditions that the kernel's state alone does not answer.
@@ -41,7 +41,7 @@ extension WaitCondition {
         _ status: ReachabilityStatus, family: AddressFamily? = nil, evidence: ConditionEvidence = .pending
     ) -> WaitOutcome {
         guard status.families.contains(where: { $0.verdict.level != .unknown }) else {
-            return .failing(.monitorDown, VerdictWords.phrase(.monitorDown))
+            return .failing(.monitorDown, VerdictDescriptions.phrase(.monitorDown))
         }
         return switch self {
         case .carrier(let interface): WaitCondition.carrier(interface, status)
@@ -63,7 +63,7 @@ extension WaitCondition {
         if holds, below.isSatisfied || rung == .dns { return .satisfied }
         guard below.isSatisfied else { return below }
         let worst = reports.first { $0.status == .bad } ?? reports[0]
-        let phrase = worst.reason.map { VerdictWords.phrase($0) }
+        let phrase = worst.reason.map { VerdictDescriptions.phrase($0) }
         let clause = worst.evidence.first
         let isSaid = phrase.map { clause?.hasPrefix($0) ?? false } ?? true
         let words = isSaid ? [clause] : [phrase, clause]
@@ -74,15 +74,15 @@ extension WaitCondition {
     private static func carrier(_ name: String?, _ status: ReachabilityStatus) -> WaitOutcome {
         if let name {
             guard let link = status.links.first(where: { $0.isNamed(name) }) else { return .missing(name) }
-            return link.reason.map { .failing($0, VerdictWords.phrase($0, link: name)) } ?? .satisfied
+            return link.reason.map { .failing($0, VerdictDescriptions.phrase($0, link: name)) } ?? .satisfied
         }
         let links = status.links.filter { $0.kind != .loopback && !$0.isExcluded }
         guard !links.contains(where: \.isUsable) else { return .satisfied }
         let best = links.max {
-            LinkJudge.rung(of: $0.reason ?? .noInterface) < LinkJudge.rung(of: $1.reason ?? .noInterface)
+            LinkEvaluator.rung(of: $0.reason ?? .noInterface) < LinkEvaluator.rung(of: $1.reason ?? .noInterface)
         }
         let reason = best?.reason ?? .noInterface
-        return .failing(reason, VerdictWords.phrase(reason, link: best?.name))
+        return .failing(reason, VerdictDescriptions.phrase(reason, link: best?.name))
     }
 
     private static func address(
@@ -101,8 +101,8 @@ extension WaitCondition {
         guard !isThere else { return .satisfied }
         let reasons = status.families.filter { families.contains($0.family) }.compactMap(\.verdict.reason)
         let reason = reasons.first { $0.rung == .address } ?? .noAddress
-        let place = [name.map { "on \($0)" }, family.map { "(\(VerdictWords.short($0)))" }].compactMap { $0 }
-        return .failing(reason, ([VerdictWords.phrase(reason)] + place).joined(separator: " "))
+        let place = [name.map { "on \($0)" }, family.map { "(\(VerdictDescriptions.short($0)))" }].compactMap { $0 }
+        return .failing(reason, ([VerdictDescriptions.phrase(reason)] + place).joined(separator: " "))
     }
 
     private static func route(_ family: AddressFamily?, _ status: ReachabilityStatus) -> WaitOutcome {
@@ -111,7 +111,7 @@ extension WaitCondition {
         guard !verdicts.contains(where: { $0.level >= .routed }) else { return .satisfied }
         // The family that got further is the one worth naming.
         let best = verdicts.max { $0.level < $1.level }
-        return .failing(best?.reason ?? .noRoute, VerdictWords.families(status, families))
+        return .failing(best?.reason ?? .noRoute, VerdictDescriptions.families(status, families))
     }
 
     private static func host(
@@ -124,7 +124,7 @@ extension WaitCondition {
         return switch check {
         case .passed: .satisfied
         case .pending: .unsatisfied(Rung(kind), nil, sentence: "\(target) has not answered yet")
-        case .failed(let reason): .failing(reason, "\(target): \(VerdictWords.phrase(reason))")
+        case .failed(let reason): .failing(reason, "\(target): \(VerdictDescriptions.phrase(reason))")
         }
     }
 
@@ -138,12 +138,12 @@ extension WaitCondition {
             guard verdict.verdict.level < .routed, let reason = verdict.verdict.reason else {
                 return .unsatisfied(.dns, nil, sentence: "\(target.host) is not resolved yet")
             }
-            let phrase = VerdictWords.phrase(verdict.verdict, among: status.links) ?? "no answer"
+            let phrase = VerdictDescriptions.phrase(verdict.verdict, among: status.links) ?? "no answer"
             return .failing(reason, "\(target.host): \(phrase)")
         }
         let own = verdict.addresses.filter { family == nil || $0.address.family == family }
         guard let best = VerdictReducer.best(own) else {
-            let word = family.map(VerdictWords.short) ?? ""
+            let word = family.map(VerdictDescriptions.short) ?? ""
             return .failing(.nameNotFound, "\(target.host) has no \(word) address")
         }
         // People hear of a gain once it is stable; so does whoever waits.
@@ -151,12 +151,12 @@ extension WaitCondition {
         if best.level >= .routed, isSettled { return .satisfied }
         let reason = best.reason ?? verdict.verdict.reason ?? .noRoute
         let judged = Verdict(level: .none, reason: reason)
-        return .failing(reason, "\(target): \(VerdictWords.phrase(judged, among: status.links) ?? "no route")")
+        return .failing(reason, "\(target): \(VerdictDescriptions.phrase(judged, among: status.links) ?? "no route")")
     }
 }
 
 extension WaitOutcome {
-    fileprivate static func failing(_ reason: Unreachable, _ sentence: String) -> WaitOutcome {
+    fileprivate static func failing(_ reason: UnreachableReason, _ sentence: String) -> WaitOutcome {
         .unsatisfied(reason.rung, reason, sentence: sentence)
     }
 

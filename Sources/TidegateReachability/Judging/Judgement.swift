@@ -3,14 +3,14 @@ internal import TidegateCore
 /// What one lookup comes to.
 enum Judgement: Hashable {
     /// A packet would leave now.
-    case routed(NetworkPath, notes: [PathNote], expiresIn: Duration?)
+    case routed(NetworkPath, notes: [PathWarning], expiresIn: Duration?)
     /// It would not; `deadLink` is the link that a matching route leads to in vain.
-    case failed(Unreachable, deadLink: UInt32?)
+    case failed(UnreachableReason, deadLink: UInt32?)
     /// The kernel did not answer.
     case silent
 }
 
-extension Unreachable {
+extension UnreachableReason {
     /// The reason behind a refused lookup (errno(3)); nil where the refusal says nothing about the network.
     init?(lookupErrno code: Int32, hasText: Bool, family: AddressFamily) {
         switch code {

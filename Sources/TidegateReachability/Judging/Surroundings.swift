@@ -20,16 +20,16 @@ struct Surroundings {
     /// Addresses of usable links that count.
     private(set) var usableAddresses: Set<IPAddress> = []
     /// Why a family has no usable address; absent where it has one.
-    private(set) var addressReasons: [AddressFamily: Unreachable] = [:]
+    private(set) var addressReasons: [AddressFamily: UnreachableReason] = [:]
     /// Families with an address that is good at least for the link itself.
     private(set) var localFamilies: Set<AddressFamily> = []
     /// Why no link is usable; nil where one is.
-    private(set) var linkReason: Unreachable?
+    private(set) var linkReason: UnreachableReason?
 
     init(_ tables: KernelTables, excluded: inout NamePatterns) {
-        let livePortMasters = Set(tables.links.values.lazy.filter(LinkJudge.isLivePort).compactMap(\.master))
+        let livePortMasters = Set(tables.links.values.lazy.filter(LinkEvaluator.isLivePort).compactMap(\.master))
         for link in tables.links.values {
-            let reason = LinkJudge.reason(link, hasLivePort: livePortMasters.contains(link.index))
+            let reason = LinkEvaluator.reason(link, hasLivePort: livePortMasters.contains(link.index))
             self.links[link.index] = Link(
                 link, reason, tables.addresses(on: link.index), excluded.match(link.name, or: link.alternativeNames))
             self.underlays[link.index] = link.lower
@@ -53,21 +53,22 @@ struct Surroundings {
         self.links.keys.filter { $0 != index && self.isUsable($0) }.sorted()
     }
 
-    private func judgeLinks() -> Unreachable? {
+    private func judgeLinks() -> UnreachableReason? {
         let outward = self.links.values.filter { $0.kind != .loopback }
         if outward.contains(where: \.isUsable) { return nil }
         // The link that people care about comes first, then the one that got furthest.
         let best = outward.max { left, right in
             if left.isExcluded != right.isExcluded { return left.isExcluded }
-            return LinkJudge.rung(of: left.reason ?? .noInterface) < LinkJudge.rung(of: right.reason ?? .noInterface)
+            return LinkEvaluator.rung(of: left.reason ?? .noInterface)
+                < LinkEvaluator.rung(of: right.reason ?? .noInterface)
         }
         return best?.reason ?? .noInterface
     }
 
     private mutating func judgeAddresses(_ tables: KernelTables) {
-        var reasons: [AddressFamily: [Unreachable]] = [:]
+        var reasons: [AddressFamily: [UnreachableReason]] = [:]
         for address in tables.addresses {
-            let reason = AddressJudge.reason(address)
+            let reason = AddressEvaluator.reason(address)
             if reason == nil || reason == .linkLocalOnly {
                 self.sources[address.address] = Source(
                     isDeprecated: address.flags & KernelAddress.flagDeprecated != 0, isLinkLocal: reason != nil)
@@ -82,7 +83,7 @@ struct Surroundings {
             if reason == nil || reason == .linkLocalOnly { self.localFamilies.insert(family) }
         }
         for family in AddressFamily.allCases where !self.usableAddresses.contains(where: { $0.family == family }) {
-            self.addressReasons[family] = AddressJudge.closest(reasons[family] ?? [])
+            self.addressReasons[family] = AddressEvaluator.closest(reasons[family] ?? [])
         }
     }
 
@@ -94,13 +95,14 @@ struct Surroundings {
 }
 
 extension Link {
-    fileprivate init(_ link: KernelLink, _ reason: Unreachable?, _ addresses: [KernelAddress], _ isExcluded: Bool) {
+    fileprivate init(_ link: KernelLink, _ reason: UnreachableReason?, _ addresses: [KernelAddress], _ isExcluded: Bool)
+    {
         self.init(
             name: link.name, index: link.index, generation: link.generation,
             kind: link.isLoopback ? .loopback : link.kind,
             isAdminUp: link.isAdminUp, hasCarrier: link.hasCarrier, operState: link.operState, reason: reason,
             master: link.master, addresses: addresses.map(\.prefix),
-            usableFamilies: Set(addresses.filter { AddressJudge.reason($0) == nil }.map(\.address.family)),
+            usableFamilies: Set(addresses.filter { AddressEvaluator.reason($0) == nil }.map(\.address.family)),
             carrierLosses: link.carrierLosses, isExcluded: isExcluded, alternativeNames: link.alternativeNames)
     }
 }

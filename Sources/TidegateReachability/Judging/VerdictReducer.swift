@@ -26,7 +26,7 @@ struct VerdictReducer {
     init(_ surroundings: Surroundings, meteredLinks: Set<UInt32> = []) {
         self.surroundings = surroundings
         self.loopback = surroundings.links.values.first { $0.kind == .loopback }
-        let judge = MeteredJudge(surroundings, configured: meteredLinks)
+        let judge = MeteredEvaluator(surroundings, configured: meteredLinks)
         self.ways = surroundings.links.mapValues { link in
             Way(
                 path: NetworkPath(
@@ -43,7 +43,7 @@ struct VerdictReducer {
         switch (lookup.matched, lookup.chosen) {
         case (.none, _), (_, .none): .silent
         case (.refused(let code, let hasText), _), (.route, .refused(let code, let hasText)):
-            Unreachable(lookupErrno: code, hasText: hasText, family: destination.family)
+            UnreachableReason(lookupErrno: code, hasText: hasText, family: destination.family)
                 .map { .failed($0, deadLink: nil) } ?? .silent
         case (.route(let matched), .route(let chosen)):
             switch matched.kind {
@@ -55,7 +55,7 @@ struct VerdictReducer {
         }
     }
 
-    private static func reason(ofType type: UInt8) -> Unreachable {
+    private static func reason(ofType type: UInt8) -> UnreachableReason {
         switch type {
         case 6: .blackholed
         case 7: .routeUnreachable
@@ -90,7 +90,7 @@ struct VerdictReducer {
         path.gateway = choice.gateway
         path.source = source
         path.table = matched.table
-        var notes: [PathNote] = []
+        var notes: [PathWarning] = []
         if choice.live < choice.total {
             notes.append(.degradedMultipath(live: choice.live, total: choice.total))
         }
@@ -129,8 +129,8 @@ struct VerdictReducer {
 
     /// The verdict of a family over its sentinels' judgements.
     func family(_ family: AddressFamily, _ judgements: [Judgement]) -> Verdict {
-        var routes: [(path: NetworkPath, notes: [PathNote])] = []
-        var failures: [(reason: Unreachable, deadLink: UInt32?)] = []
+        var routes: [(path: NetworkPath, notes: [PathWarning])] = []
+        var failures: [(reason: UnreachableReason, deadLink: UInt32?)] = []
         for judgement in judgements {
             switch judgement {
             case .routed(let path, let notes, _): routes.append((path, notes))
@@ -153,8 +153,8 @@ struct VerdictReducer {
         return Verdict(level: .routed, path: first.path, notes: notes)
     }
 
-    private func noDefault(_ family: AddressFamily, _ reason: Unreachable, deadLink: UInt32?) -> Verdict {
-        let level: Level = self.surroundings.localFamilies.contains(family) ? .local : .none
+    private func noDefault(_ family: AddressFamily, _ reason: UnreachableReason, deadLink: UInt32?) -> Verdict {
+        let level: ReachabilityLevel = self.surroundings.localFamilies.contains(family) ? .local : .none
         return Verdict(level: level, reason: self.fundamental(reason, family, deadLink: deadLink))
     }
 
@@ -176,7 +176,9 @@ struct VerdictReducer {
     }
 
     // The lowest rung that fails explains everything above it.
-    private func fundamental(_ reason: Unreachable, _ family: AddressFamily, deadLink: UInt32?) -> Unreachable {
+    private func fundamental(_ reason: UnreachableReason, _ family: AddressFamily, deadLink: UInt32?)
+        -> UnreachableReason
+    {
         if let reason = self.surroundings.linkReason { return reason }
         if deadLink != nil { return reason }
         return self.surroundings.addressReasons[family] ?? reason

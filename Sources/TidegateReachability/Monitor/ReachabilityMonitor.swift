@@ -7,8 +7,8 @@ package import TidegateNetwork
 /// It runs one thread, `tg-netlink`, until it is stopped or released. It needs no privilege. Where the kernel cannot be
 /// read, every level is `unknown`, all gates are open, and ``blindness`` says why.
 public final class ReachabilityMonitor: PathSource, Sendable {
-    private let board: ReachabilityBoard
-    private let thread: KernelThread<Watchkeeper>?
+    private let board: ReachabilityStore
+    private let thread: NetlinkThread<ReachabilityEngine>?
     private let lastWatch = Atomic<UInt64>(0)
     private let evidence = PassiveEvidence()
     private let resolverWatch: ResolverWatch?
@@ -20,29 +20,29 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     /// Internet checks are made by `web`, and not at all without it.
     public convenience init(
         _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
-        web: (any WebChecker)? = nil
+        web: (any HTTPChecker)? = nil
     ) {
-        self.init(configuration, bus: bus, resolver: resolver, time: time, kernel: KernelOptions(), web: web)
+        self.init(configuration, bus: bus, resolver: resolver, time: time, kernel: NetlinkOptions(), web: web)
     }
 
     /// Starts watching a kernel as `kernel` has it: a test's namespace, or a kernel that refuses.
     package init(
         _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
-        kernel options: KernelOptions, resolverFiles: ResolverFiles = ResolverFiles(),
+        kernel options: NetlinkOptions, resolverFiles: ResolverFiles = ResolverFiles(),
         resolverAddresses: (@Sendable () -> [IPAddress])? = nil,
-        web: (any WebChecker)? = nil
+        web: (any HTTPChecker)? = nil
     ) {
-        let parts = WatchkeeperParts(
+        let parts = ReachabilityDependencies(
             configuration: configuration, bus: bus, resolver: resolver, time: time,
             resolverAddresses: resolverAddresses ?? { resolverFiles.read().finalServers },
             evidence: self.evidence, web: web)
-        let board = ReachabilityBoard(mode: options.isOnce ? .once : .event)
+        let board = ReachabilityStore(mode: options.isOnce ? .once : .event)
         self.board = board
         self.asker = configuration.asker
         bus.attach(self.evidence)
         do throws(NetlinkError) {
-            self.thread = try KernelThread(options: options) { kernel in
-                Watchkeeper(kernel: kernel, parts: parts, board: board)
+            self.thread = try NetlinkThread(options: options) { kernel in
+                ReachabilityEngine(kernel: kernel, parts: parts, board: board)
             }
         } catch {
             self.thread = nil
@@ -61,7 +61,8 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     // Without a watch the files are still looked at with everything else, every few seconds.
-    private static func watch(_ files: ResolverFiles, for thread: KernelThread<Watchkeeper>?) -> ResolverWatch? {
+    private static func watch(_ files: ResolverFiles, for thread: NetlinkThread<ReachabilityEngine>?) -> ResolverWatch?
+    {
         try? ResolverWatch(files) { [weak thread] _ in _ = thread?.send(.resolversChanged) }
     }
 
@@ -70,12 +71,12 @@ public final class ReachabilityMonitor: PathSource, Sendable {
         _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
         within limit: Duration = .seconds(5)
     ) async -> ReachabilityStatus {
-        await self.look(configuration, resolver: resolver, time: time, within: limit, kernel: KernelOptions())
+        await self.look(configuration, resolver: resolver, time: time, within: limit, kernel: NetlinkOptions())
     }
 
     package static func look(
         _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
-        within limit: Duration, kernel options: KernelOptions
+        within limit: Duration, kernel options: NetlinkOptions
     ) async -> ReachabilityStatus {
         var options = options
         options.isOnce = true
@@ -116,7 +117,7 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// What the kernel says about some addresses now.
-    func survey(_ question: SurveyQuestion) async -> Survey {
+    func survey(_ question: RouteQuery) async -> RouteReport {
         let words = self.blindness ?? "the monitor has been stopped"
         return await withCheckedContinuation { waiter in
             guard self.thread?.send(.survey(question, waiter)) ?? false else {

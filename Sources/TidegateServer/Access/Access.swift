@@ -2,7 +2,7 @@
 package struct Access: Sendable {
     let tls: TLSContext?
     let headers: [ConfiguredHeader]
-    let users: PasswordBook
+    let users: UserTable
     let rate: RateLimit?
 
     /// Prepares a policy.

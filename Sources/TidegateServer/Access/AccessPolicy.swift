@@ -5,7 +5,7 @@ package struct AccessPolicy: Sendable {
     /// Header fields that every answer carries, over the endpoint's own.
     package var headers: [ConfiguredHeader] = []
     /// Those who are answered; everybody where it is empty.
-    package var users = PasswordBook()
+    package var users = UserTable()
     /// How often anybody is answered; nil is as often as wanted.
     package var rate: RateLimit?
 

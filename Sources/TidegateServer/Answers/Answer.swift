@@ -12,7 +12,7 @@ struct Answer: Sendable {
     var fields: [(name: String, value: String)] = []
     var body: [UInt8]
     /// Set where events follow the head for as long as the client wants them.
-    var events: EventsAsked?
+    var events: EventQuery?
 
     init(_ handler: Handler, status: Int = 200, contentType: String = "text/plain; charset=utf-8", body: [UInt8]) {
         self.handler = handler
@@ -40,7 +40,7 @@ struct Answer: Sendable {
 }
 
 /// A wish for events.
-struct EventsAsked: Sendable, Hashable {
+struct EventQuery: Sendable, Hashable {
     /// The id of the last event that the client has seen; nil for one that begins.
     let lastID: String?
 }

@@ -10,7 +10,7 @@ struct Answers: Sendable {
     let time: any TimeSource
     let history: EventHistory
     let timeline: TimelineSink
-    let scrapes = ScrapeDesk()
+    let scrapes = ScrapeCoalescer()
 
     /// The answer to a request; `inFlight` counts it too.
     func answer(_ question: Question, inFlight: Int) async -> Answer {
@@ -55,12 +55,12 @@ struct Answers: Sendable {
         var answer = Answer(.events, contentType: "text/event-stream", body: [])
         // nginx would collect events before it passes them on.
         answer.fields = [("x-accel-buffering", "no")]
-        answer.events = EventsAsked(lastID: id)
+        answer.events = EventQuery(lastID: id)
         return answer
     }
 
     private func metrics(_ question: Question, inFlight: Int) async -> Answer {
-        let order = ScrapeDesk.Order(
+        let order = ScrapeCoalescer.Order(
             format: ContentNegotiation.format(accept: question.accept), names: question.values(of: "name[]"),
             isCompressed: Gzip.isAccepted(by: question.acceptEncoding))
         let body = await self.scrapes.exposition(order) { self.exposition(order, inFlight: inFlight) }
@@ -71,7 +71,7 @@ struct Answers: Sendable {
         return answer
     }
 
-    private func exposition(_ order: ScrapeDesk.Order, inFlight: Int) -> [UInt8] {
+    private func exposition(_ order: ScrapeCoalescer.Order, inFlight: Int) -> [UInt8] {
         let inputs = self.inputs(inFlight: inFlight)
         let body = self.recorder.exposition(of: inputs, in: order.format, choice: FamilyChoice(names: order.names))
         return order.isCompressed ? Gzip.compress(body) ?? body : body
@@ -97,7 +97,8 @@ struct Answers: Sendable {
     private func page() -> Answer {
         let page = PageView(
             status: self.view.status(), tasks: self.view.tasks(), timeline: self.timeline.picture(at: self.time),
-            events: self.history.newest(PageView.eventLimit, where: EventWords.isWorthShowing), now: self.time.wall(),
+            events: self.history.newest(PageView.eventLimit, where: EventDescriptions.isWorthShowing),
+            now: self.time.wall(),
             configuration: self.configuration)
         var answer = Answer(.page, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
         answer.fields = [("content-security-policy", PageView.contentSecurityPolicy)]

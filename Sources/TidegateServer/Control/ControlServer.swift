@@ -11,7 +11,7 @@ package import TidegateCore
 package final class ControlServer: Sendable {
     private let place: ControlSocketPath
     private let router: ControlRouter
-    private let peers: PeerCheck
+    private let peers: PeerVerification
     private let bus: EventBus
     private let time: any TimeSource
 
@@ -19,7 +19,7 @@ package final class ControlServer: Sendable {
     package init(path: String, control: any TaskControl, bus: EventBus, time: any TimeSource) {
         self.place = ControlSocketPath(path: path)
         self.router = ControlRouter(control: control)
-        self.peers = PeerCheck(ownUser: geteuid(), path: path)
+        self.peers = PeerVerification(ownUser: geteuid(), path: path)
         self.bus = bus
         self.time = time
     }
@@ -103,10 +103,10 @@ package final class ControlServer: Sendable {
         }
     }
 
-    private static func peer(of channel: any Channel) async -> PeerCheck.Peer? {
+    private static func peer(of channel: any Channel) async -> PeerVerification.Peer? {
         try? await channel.eventLoop.submit {
             try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-                PeerCheck.peer(of: $0)
+                PeerVerification.peer(of: $0)
             } ?? nil
         }.get()
     }

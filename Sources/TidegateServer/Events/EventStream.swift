@@ -7,14 +7,14 @@ internal import TidegateCore
 struct EventStream {
     let configuration: EndpointConfiguration
     let history: EventHistory
-    let follower: HistoryFollower
+    let follower: EventHistoryReader
     /// Progress comes this way: it is neither kept nor repeated.
     let progress: Subscription
     let view: any MonitorView
     let time: any TimeSource
 
     init(
-        configuration: EndpointConfiguration, history: EventHistory, follower: HistoryFollower, bus: EventBus,
+        configuration: EndpointConfiguration, history: EventHistory, follower: EventHistoryReader, bus: EventBus,
         view: any MonitorView, time: any TimeSource
     ) {
         self.configuration = configuration
@@ -62,7 +62,7 @@ struct EventStream {
         return retry + snapshot.text(id: self.follower.lastID)
     }
 
-    private func text(of next: FollowedEvents) -> String {
+    private func text(of next: EventHistoryBatch) -> String {
         let redaction = self.configuration.redaction
         var text = EventFrame.progress(self.progress.takeWaiting(), redaction: redaction)
         if next.dropped > 0 {

@@ -6,7 +6,7 @@ enum Cell {
     case good(String)
     case bad(String)
     case wait(String)
-    case level(Level)
+    case level(ReachabilityLevel)
 
     var html: String {
         switch self {

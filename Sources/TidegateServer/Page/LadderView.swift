@@ -6,7 +6,7 @@ struct LadderView {
     let verdict: Verdict
 
     /// How a rung of the page stands.
-    enum Standing: String {
+    enum RungStatus: String {
         case ok, bad, unknown
     }
 
@@ -14,7 +14,7 @@ struct LadderView {
     static let rungs: [Rung] = [.monitor, .interface, .carrier, .address, .route, .gateway, .dns, .internet]
 
     /// The rungs with their standing: below the one that fails all hold, above it nobody has looked.
-    var standings: [(rung: Rung, standing: Standing)] {
+    var standings: [(rung: Rung, standing: RungStatus)] {
         let failing = self.verdict.reason.map(\.rung).map { LadderView.rungs.contains($0) ? $0 : .internet }
         let failed = failing.flatMap(LadderView.rungs.firstIndex(of:))
         return LadderView.rungs.enumerated().map { position, rung in
@@ -52,7 +52,7 @@ struct LadderView {
     }
 }
 
-extension LadderView.Standing {
+extension LadderView.RungStatus {
     fileprivate var mark: String {
         switch self {
         case .ok: "✓"

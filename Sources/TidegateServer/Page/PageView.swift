@@ -4,7 +4,7 @@ internal import TidegateCore
 struct PageView {
     let status: ReachabilityStatus
     let tasks: [TaskInfo]
-    let timeline: TimelinePicture
+    let timeline: TimelineSVG
     /// The last events worth showing, oldest first.
     let events: [Event]
     let now: WallTime
@@ -92,7 +92,7 @@ struct PageView {
         guard !self.events.isEmpty else { return "<p class=\"empty\">Nothing has happened yet.</p>" }
         let names = Dictionary(self.tasks.map { ($0.id, self.name(of: $0)) }) { first, _ in first }
         let lines = self.events.reversed().map { event in
-            let words = EventWords(event, redaction: self.configuration.redaction) {
+            let words = EventDescriptions(event, redaction: self.configuration.redaction) {
                 names[$0] ?? "task \($0.description.suffix(6))"
             }
             let party = words.party.map { "<span class=\"party party-\($0.rawValue)\">\($0.words)</span>" } ?? ""
@@ -109,7 +109,7 @@ struct PageView {
     private func time(_ moment: WallTime, _ text: String) -> String { "<time datetime=\"\(moment)\">\(text)</time>" }
 }
 
-extension EventWords.Tone {
+extension EventDescriptions.Tone {
     // A style sheet does not reach into an icon.
     fileprivate var iconColour: String {
         switch self {

@@ -3,7 +3,7 @@ enum SessionTimer: Hashable {
     /// A task's clocks.
     case task(UInt64)
     /// An alarm of a desk's; desks are counted from 1.
-    case desk(UInt64, GateDesk.Alarm)
+    case desk(UInt64, TargetState.Alarm)
     /// The disk has had its time to finish.
     case disk
     /// Tasks that were not worth a timer of their own are looked at.
@@ -16,7 +16,7 @@ enum SessionTimer: Hashable {
             self = .task(token >> 1)
         } else if desk == 0 {
             self = token == 1 ? .disk : .sweep
-        } else if let alarm = GateDesk.Alarm(rawValue: token >> 1 & 3) {
+        } else if let alarm = TargetState.Alarm(rawValue: token >> 1 & 3) {
             self = .desk(desk, alarm)
         } else {
             return nil

@@ -19,13 +19,13 @@ public struct JournaledTask: Sendable, Hashable {
     /// The finished file on its way to its place; nil before.
     public var placing: JournaledFile?
     /// How long the task had lived, and when that was written down.
-    public var life: JournalLife
+    public var life: TaskLifetime
     /// How it ended; nil where it is not over.
     public var end: JournaledEnd?
 
     /// A task that was just accepted.
     public init(
-        id: TaskID, accepted: WallTime, description: TaskDescription, suspensions: Int, life: JournalLife
+        id: TaskID, accepted: WallTime, description: TaskDescription, suspensions: Int, life: TaskLifetime
     ) {
         self.id = id
         self.accepted = accepted
@@ -36,7 +36,7 @@ public struct JournaledTask: Sendable, Hashable {
 }
 
 /// How long a task had lived at a moment that later processes can place.
-public struct JournalLife: Sendable, Hashable, Codable {
+public struct TaskLifetime: Sendable, Hashable, Codable {
     /// Waiting included, suspensions not.
     public var lived: Duration
     /// The moment on the wall clock, in microseconds since 1970.
@@ -46,7 +46,7 @@ public struct JournalLife: Sendable, Hashable, Codable {
     /// The boot that the monotonic clock counts from.
     public var boot: String
     /// What the task had used up of what it is given; nil where nothing.
-    public var effort: JournaledEffort?
+    public var effort: RetryProgress?
 
     /// A life of so much at a moment.
     public init(lived: Duration, wall: WallTime, monotonic: MonotonicTime, boot: String) {
@@ -59,7 +59,7 @@ public struct JournalLife: Sendable, Hashable, Codable {
     /// How long a task has lived now that was not suspended meanwhile; never less than was written down.
     ///
     /// Within one boot the clock that never jumps decides; across boots only the wall clock is left.
-    func lived(at now: JournalLife) -> Duration {
+    func lived(at now: TaskLifetime) -> Duration {
         let passed: Duration =
             if now.boot == self.boot, !self.boot.isEmpty {
                 MonotonicTime(nanoseconds: now.monotonic) - MonotonicTime(nanoseconds: self.monotonic)
@@ -71,7 +71,7 @@ public struct JournalLife: Sendable, Hashable, Codable {
 }
 
 /// What decides how often, and for how long, a task is still tried.
-public struct JournaledEffort: Sendable, Hashable, Codable {
+public struct RetryProgress: Sendable, Hashable, Codable {
     /// How long it was neither suspended nor held.
     public var active: Duration
     /// How long it waited at its gate.

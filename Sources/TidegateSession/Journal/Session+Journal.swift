@@ -30,7 +30,7 @@ extension Session {
         let task = JournaledTask(
             id: self.surroundings.dice.taskID(at: wall), accepted: wall, description: description,
             suspensions: isSuspended ? 1 : 0,
-            life: JournalLife(lived: .zero, wall: wall, monotonic: time.monotonic(), boot: journal.boot))
+            life: TaskLifetime(lived: .zero, wall: wall, monotonic: time.monotonic(), boot: journal.boot))
         let answer = await withCheckedContinuation { continuation in
             // On the journal's thread, in the order in which tasks were accepted: one that is replaced, waited for or
             // found by its key has been taken over by then, whoever is told first.
@@ -49,7 +49,7 @@ extension Session {
         case .success(.kept(let known)): return Submission(id: known.id, isNew: false)
         case .success(.accepted(let task, let replaced)):
             for id in replaced { self.handle(id)?.cancel() }
-            try self.takeOver(task, options.map { TaskTraits($0, call: nil) })
+            try self.takeOver(task, options.map { TaskHandlers($0, call: nil) })
             return Submission(id: task.id, isNew: true)
         }
     }
@@ -132,14 +132,14 @@ extension Session {
         return true
     }
 
-    private func takeOver(_ journaled: JournaledTask, _ traits: TaskTraits? = nil) throws(TaskError) {
+    private func takeOver(_ journaled: JournaledTask, _ traits: TaskHandlers? = nil) throws(TaskError) {
         let request = try journaled.description.request()
         let line = self.surroundings.line
         let board = self.board(of: request, at: journaled.accepted)
         let task = self.surroundings.registry.add {
             TransferTask(
                 id: journaled.id, number: $0, request: request, board: board, line: line,
-                journaled: JournalSlip(journaled), traits: traits)
+                journaled: JournalRef(journaled), traits: traits)
         }
         // A session that is over leaves the task to the next one.
         if let task { line.send(.adopt(task)) }

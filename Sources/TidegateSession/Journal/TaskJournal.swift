@@ -62,15 +62,15 @@ public enum JournalQuestion: Sendable, Hashable {
 /// A change of a task that must not be forgotten.
 public enum JournalEntry: Sendable, Hashable {
     /// The user suspended or resumed the task: how many suspensions there are now.
-    case suspensions(TaskID, Int, JournalLife)
+    case suspensions(TaskID, Int, TaskLifetime)
     /// A request that may not be sent twice may reach the wire from now on.
     case sending(TaskID)
     /// It did not reach the wire after all.
     case notSent(TaskID)
     /// The task was tried, and is not over.
-    case tried(TaskID, JournalLife)
+    case tried(TaskID, TaskLifetime)
     /// So much of the body is durable.
-    case held(TaskID, JournaledHold, JournalLife)
+    case held(TaskID, JournaledHold, TaskLifetime)
     /// The file is whole, and about to be moved to its place.
     case placing(TaskID, JournaledFile)
     /// The task is over.
@@ -97,12 +97,12 @@ public enum JournalEntry: Sendable, Hashable {
 /// Why a journal cannot do what it was asked for.
 public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of trouble.
-    public let reason: JournalTrouble
+    public let reason: JournalIssue
     /// One sentence naming the file, without a final full stop.
     public let description: String
 
     /// An error from its parts.
-    public init(_ reason: JournalTrouble, _ sentence: String) {
+    public init(_ reason: JournalIssue, _ sentence: String) {
         self.reason = reason
         self.description = sentence
     }

@@ -8,7 +8,7 @@ public final class TaskUpdates: AsyncSequence, Sendable {
     /// One entry of the task.
     public typealias Element = TaskInfo
 
-    private let slot: UpdateSlot
+    private let slot: LatestValue
     private let task: TransferTask
 
     init(of task: TransferTask) {
@@ -33,23 +33,23 @@ public final class TaskUpdates: AsyncSequence, Sendable {
 }
 
 /// Room for what one entry shows.
-final class UpdateSlot: Sendable {
+final class LatestValue: Sendable {
     private struct State {
-        var newest: TaskFace?
+        var newest: TaskSnapshot?
         var isEnded = false
-        var reader: CheckedContinuation<TaskFace?, Never>?
+        var reader: CheckedContinuation<TaskSnapshot?, Never>?
     }
 
     private let state = Mutex(State())
 
-    func offer(_ face: TaskFace) { self.put(face, isLast: false) }
+    func offer(_ face: TaskSnapshot) { self.put(face, isLast: false) }
 
-    func end(with face: TaskFace) { self.put(face, isLast: true) }
+    func end(with face: TaskSnapshot) { self.put(face, isLast: true) }
 
-    func next() async -> TaskFace? {
+    func next() async -> TaskSnapshot? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { reader in
-                let answer = self.state.withLock { state -> TaskFace?? in
+                let answer = self.state.withLock { state -> TaskSnapshot?? in
                     if let face = state.newest.take() { return .some(face) }
                     if state.isEnded || state.reader != nil { return .some(nil) }
                     state.reader = reader
@@ -62,8 +62,8 @@ final class UpdateSlot: Sendable {
         }
     }
 
-    private func put(_ face: TaskFace, isLast: Bool) {
-        let reader = self.state.withLock { state -> CheckedContinuation<TaskFace?, Never>? in
+    private func put(_ face: TaskSnapshot, isLast: Bool) {
+        let reader = self.state.withLock { state -> CheckedContinuation<TaskSnapshot?, Never>? in
             guard !state.isEnded else { return nil }
             state.isEnded = isLast
             if let reader = state.reader.take() { return reader }

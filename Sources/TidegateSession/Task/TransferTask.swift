@@ -13,16 +13,16 @@ public final class TransferTask: Sendable {
 
     /// The task's place in its session, in the order made.
     let number: UInt64
-    let board: TaskBoard
+    let board: SharedTaskState
     /// What the journal has of it; nil for a task that dies with its process.
-    let journaled: JournalSlip?
+    let journaled: JournalRef?
     /// What it was given beside its request; nil for most.
-    let traits: TaskTraits?
-    private let line: SessionLine
+    let traits: TaskHandlers?
+    private let line: Mailbox
 
     init(
-        id: TaskID, number: UInt64, request: TaskRequest, board: TaskBoard, line: SessionLine,
-        journaled: JournalSlip? = nil, traits: TaskTraits? = nil
+        id: TaskID, number: UInt64, request: TaskRequest, board: SharedTaskState, line: Mailbox,
+        journaled: JournalRef? = nil, traits: TaskHandlers? = nil
     ) {
         self.id = id
         self.number = number
@@ -98,7 +98,7 @@ public final class TransferTask: Sendable {
     /// How far the request's body has come, as something that can be paused and cancelled.
     public var upload: TaskProgress { TaskProgress(task: self, direction: .upload) }
 
-    func info(showing face: TaskFace) -> TaskInfo {
+    func info(showing face: TaskSnapshot) -> TaskInfo {
         TaskInfo(
             id: self.id, name: self.request.name, kind: self.request.kind, method: self.request.method,
             url: self.board.url, state: face.state, progress: face.progress, created: self.board.created,

@@ -7,16 +7,16 @@ final class DirectoryLock: Sendable {
     /// Makes the directory where it is missing, for its owner only, looks whether it is, and locks it.
     init(_ directory: String) throws(JournalProblem) {
         try DirectoryLock.make(directory)
-        try StateCheck(directory).look()
+        try StateDirectoryValidator(directory).look()
         let path = "\(directory)/lock"
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .unusable(directory, StateCheck.words(errno)) }
+        guard descriptor >= 0 else { throw .unusable(directory, StateDirectoryValidator.words(errno)) }
         self.descriptor = descriptor
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             throw code == EWOULDBLOCK
                 ? .inUse(directory, process: DirectoryLock.process(descriptor))
-                : .unusable(directory, StateCheck.words(code))
+                : .unusable(directory, StateDirectoryValidator.words(code))
         }
         let text = Array("\(getpid())\n".utf8)
         // Only for the sentence that the second one is told.
@@ -33,7 +33,7 @@ final class DirectoryLock: Sendable {
         for part in directory.split(separator: "/") {
             path += "/\(part)"
             guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-                throw .unusable(directory, StateCheck.words(errno))
+                throw .unusable(directory, StateDirectoryValidator.words(errno))
             }
         }
     }

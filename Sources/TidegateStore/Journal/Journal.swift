@@ -60,7 +60,7 @@ package final class Journal: TaskJournal {
     /// The SQLite file.
     let path: String
     private let lock: DirectoryLock
-    private let thread: LoopThread<JournalBody>
+    private let thread: LoopThread<JournalWorker>
 
     /// True where a directory has a journal, in which tasks may wait.
     package static func exists(in directory: String) -> Bool { access(JournalFile.path(in: directory), F_OK) == 0 }
@@ -80,7 +80,7 @@ package final class Journal: TaskJournal {
         self.unfinished = try file.checkTasks()
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in
-                JournalBody(loop: loop, file: file, retention: retention, surroundings: surroundings)
+                JournalWorker(loop: loop, file: file, retention: retention, surroundings: surroundings)
             }
         } catch {
             throw .unusable(directory, "\(error)")

@@ -13,7 +13,7 @@ struct JournalFile: Sendable {
         self.path = JournalFile.path(in: directory)
         // Headers and bodies may be secret; the files that SQLite puts beside it take the same mode.
         let descriptor = open(self.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .unusable(self.path, StateCheck.words(errno)) }
+        guard descriptor >= 0 else { throw .unusable(self.path, StateDirectoryValidator.words(errno)) }
         close(descriptor)
         do {
             try JournalFile.check(self.path, migrator)

@@ -51,10 +51,10 @@ package final class RemoteWriter: Sendable {
                 try configuration.session(), bus: bus, paths: surroundings.paths, resolver: surroundings.resolver,
                 time: surroundings.time, generator: SystemRandomNumberGenerator())
             self.session = session
-            let tools = WriterBody.Tools(
+            let tools = RemoteWriteWorker.Tools(
                 configuration: configuration, time: surroundings.time, collect: surroundings.collect,
                 onEvent: surroundings.onEvent, session: session, line: self.line)
-            self.line.connect(try LoopThread(name: "tg-remote") { WriterBody(loop: $0, tools: tools) })
+            self.line.connect(try LoopThread(name: "tg-remote") { RemoteWriteWorker(loop: $0, tools: tools) })
         } catch let error as TaskError {
             throw error
         } catch {

@@ -15,7 +15,7 @@ struct MultiHandle: ~Copyable {
     deinit { curl_multi_cleanup(self.raw) }
 
     /// Sends libcurl's wishes to `log`, which the caller keeps alive for longer than this handle.
-    func configure(telling log: CurlLog) throws(CurlError) {
+    func configure(telling log: CurlCallbackContext) throws(CurlError) {
         let context = Unmanaged.passUnretained(log).toOpaque()
         try CurlError.check(tg_multi_set_socket(self.raw, socketWanted, context), "CURLMOPT_SOCKETFUNCTION")
         try CurlError.check(tg_multi_set_timer(self.raw, timerWanted, context), "CURLMOPT_TIMERFUNCTION")
@@ -58,11 +58,11 @@ struct MultiHandle: ~Copyable {
 }
 
 /// What one epoch's libcurl wants.
-final class CurlLog {
+final class CurlCallbackContext {
     private let epoch: Int
-    private let journal: SocketJournal
+    private let journal: SocketActions
 
-    init(epoch: Int, journal: SocketJournal) {
+    init(epoch: Int, journal: SocketActions) {
         self.epoch = epoch
         self.journal = journal
     }
@@ -82,14 +82,14 @@ final class CurlLog {
     /// Sockets of this epoch that are not connected yet.
     var dials = DialSockets()
 
-    func note(_ change: Change) { self.journal.entries.append(SocketJournal.Entry(epoch: self.epoch, change: change)) }
+    func note(_ change: Change) { self.journal.entries.append(SocketActions.Entry(epoch: self.epoch, change: change)) }
 
     /// The last wish of libcurl's timer: milliseconds from when it was said, or nil for none.
     ///
     /// Taken by the engine.
-    var timer: TimerWish = .unchanged
+    var timer: TimerRequest = .unchanged
 
-    enum TimerWish {
+    enum TimerRequest {
         case unchanged, none
         case after(milliseconds: Int)
     }
@@ -98,10 +98,10 @@ final class CurlLog {
 /// What libcurl wants watched, in the order it said so; applied when no call of libcurl's is under way.
 ///
 /// One for all epochs: a descriptor that one of them closes is often the next one that another opens.
-final class SocketJournal {
+final class SocketActions {
     struct Entry {
         let epoch: Int
-        let change: CurlLog.Change
+        let change: CurlCallbackContext.Change
     }
 
     var entries: [Entry] = []
@@ -112,7 +112,7 @@ private func socketWanted(
     _ context: UnsafeMutableRawPointer?, _ socketContext: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return 0 }
-    Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    Unmanaged<CurlCallbackContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
         $0.dials.wanted(descriptor, what)
         $0.note(.want(descriptor, what))
     }
@@ -123,7 +123,7 @@ private func timerWanted(
     _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return 0 }
-    Unmanaged<CurlLog>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    Unmanaged<CurlCallbackContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
         $0.timer = milliseconds < 0 ? .none : .after(milliseconds: milliseconds)
     }
     return 0

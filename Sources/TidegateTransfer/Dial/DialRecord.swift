@@ -10,14 +10,14 @@ package struct DialEnd: Sendable, Hashable {
     /// The error number (errno(3)); 0 where it was still waiting for an answer.
     package var errorNumber: Int32
     /// Who refused with an ICMP error, where somebody did.
-    package var refusal: NetworkRefusal?
+    package var refusal: ICMPError?
     /// Whether the kernel refused in the very call that asked for the connection.
     package var isImmediate: Bool
     /// How often the first packet was repeated.
     package var retransmits: Int
 
     package init(
-        address: IPAddress?, local: IPAddress? = nil, errorNumber: Int32 = 0, refusal: NetworkRefusal? = nil,
+        address: IPAddress?, local: IPAddress? = nil, errorNumber: Int32 = 0, refusal: ICMPError? = nil,
         isImmediate: Bool = false, retransmits: Int = 0
     ) {
         self.address = address

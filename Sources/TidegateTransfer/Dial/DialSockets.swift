@@ -51,7 +51,7 @@ struct DialSockets {
     }
 
     /// Tells a slot about those of its tries that are still waiting, or were given up without a word.
-    func settle(_ slot: Slot) {
+    func settle(_ slot: CurlTransfer) {
         for (descriptor, dial) in self.dials where dial.slot === slot && dial.isWanted {
             let end = dial.isOpen(descriptor) ? DialSockets.end(of: descriptor, dial) : dial.seen
             slot.dials.ended(end ?? DialEnd(address: dial.address))
@@ -59,7 +59,7 @@ struct DialSockets {
     }
 
     /// Forgets a slot's tries once libcurl has; the sockets that it closed without a word.
-    mutating func forget(_ slot: Slot) -> [Int32] {
+    mutating func forget(_ slot: CurlTransfer) -> [Int32] {
         guard !self.dials.isEmpty else { return [] }
         let over = self.dials.filter { $0.value.slot === slot }.map(\.key)
         for descriptor in over { self.dials[descriptor] = nil }
@@ -92,14 +92,14 @@ struct DialSockets {
     // TCP_SYN_SENT of <linux/tcp_states.h>.
     private static let isSent: UInt8 = 2
 
-    private static func drain(_ descriptor: Int32) -> SocketErrorMessage? {
-        var last: SocketErrorMessage?
+    private static func drain(_ descriptor: Int32) -> ExtendedSocketError? {
+        var last: ExtendedSocketError?
         var control = [UInt8](repeating: 0, count: 256)
         // The bound holds where somebody sends errors faster than they are read.
         for _ in 0..<16 {
             let count = tg_take_error(descriptor, &control, control.count)
             guard count >= 0 else { break }
-            last = SocketErrorMessage(control: Array(control.prefix(count))) ?? last
+            last = ExtendedSocketError(control: Array(control.prefix(count))) ?? last
         }
         return last
     }
@@ -107,7 +107,7 @@ struct DialSockets {
 
 /// A socket of libcurl's that is on its way to a connection.
 struct Dial {
-    let slot: Slot
+    let slot: CurlTransfer
     let attempt: AttemptID
     let address: IPAddress?
     /// When libcurl gives it up.

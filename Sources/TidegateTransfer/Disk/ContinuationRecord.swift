@@ -35,7 +35,7 @@ package struct ContinuationRecord: Sendable, Hashable, Codable {
 
     /// The record beside a destination; nil where there is none or where it makes no sense.
     package static func read(_ paths: DownloadPaths) throws(FileError) -> ContinuationRecord? {
-        guard let bytes = try SmallFile.read(paths.record) else { return nil }
+        guard let bytes = try AtomicFile.read(paths.record) else { return nil }
         return try? JSONDecoder().decode(ContinuationRecord.self, from: Data(bytes))
     }
 
@@ -47,7 +47,7 @@ package struct ContinuationRecord: Sendable, Hashable, Codable {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and numbers always encode; an empty record would only mean a start from 0.
         let bytes = (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
-        try SmallFile.replace(paths.record, with: bytes)
+        try AtomicFile.replace(paths.record, with: bytes)
     }
 
     /// Removes the record, where there is one.

@@ -31,7 +31,7 @@ extension DownloadPaths {
     // The longest name of all is that of the record while it is written; too late to find out after the transfer.
     private func lengthProblem(in directory: String) -> String? {
         let limit = pathconf(directory, Int32(_PC_NAME_MAX))
-        let needed = SmallFile.fresh(self.record).utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
+        let needed = AtomicFile.fresh(self.record).utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
         let excess = needed - (limit > 0 ? limit : 255)
         return excess > 0 ? "the name of \(self.destination) is \(excess) bytes too long for a download" : nil
     }

@@ -2,11 +2,11 @@ package import TidegateLoop
 
 /// The thread that waits for the disk, so that no other one does.
 package final class DiskThread: Sendable {
-    private let thread: LoopThread<DiskBody>
+    private let thread: LoopThread<DiskWorker>
 
     /// Starts the thread; the kernel shows 15 bytes of `name`.
     package init(name: String = "tg-disk") throws(LoopError) {
-        self.thread = try LoopThread(name: name) { _ in DiskBody() }
+        self.thread = try LoopThread(name: name) { _ in DiskWorker() }
     }
 
     /// Runs `work` on the thread, in the order asked, and then `completion`, there too; it usually sends a command to
@@ -29,6 +29,6 @@ package final class DiskThread: Sendable {
 }
 
 /// Does one piece of work after the other.
-private final class DiskBody: LoopBody {
+private final class DiskWorker: LoopHandler {
     func receive(_ work: @Sendable () -> Void) { work() }
 }

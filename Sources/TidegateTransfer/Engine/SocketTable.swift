@@ -38,7 +38,7 @@ struct SocketTable {
     }
 
     /// Applies what libcurl wished for.
-    mutating func apply(_ journal: SocketJournal, on loop: Loop) {
+    mutating func apply(_ journal: SocketActions, on loop: Loop) {
         guard !journal.entries.isEmpty else { return }
         for entry in journal.entries {
             switch entry.change {

@@ -7,7 +7,7 @@ extension TransferEngine {
     private static let interval = Duration.milliseconds(100)
 
     /// What to tell of a slot whose bytes have moved, or are looked at again; nil for nothing now.
-    func news(of slot: Slot) -> AttemptProgress? {
+    func news(of slot: CurlTransfer) -> AttemptProgress? {
         guard self.now - slot.stamps.lastProgress >= TransferEngine.interval else {
             self.untold.append(slot.number)
             return nil
@@ -36,7 +36,7 @@ extension TransferEngine {
     }
 }
 
-extension Slot {
+extension CurlTransfer {
     /// Has the engine look whether there is something to tell.
     func lookAtProgress() {
         self.waitsToTell = false

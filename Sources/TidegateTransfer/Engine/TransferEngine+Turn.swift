@@ -102,7 +102,7 @@ extension TransferEngine {
     }
 
     /// Tells the client what a slot has noted; the attempt's id where it is still running afterwards.
-    private func report(_ slot: Slot, _ client: some TransferClient) -> AttemptID? {
+    private func report(_ slot: CurlTransfer, _ client: some TransferClient) -> AttemptID? {
         guard let id = slot.request?.id else { return nil }
         let pending = slot.pending
         slot.pending = []
@@ -133,13 +133,13 @@ extension TransferEngine {
         return nil
     }
 
-    private func finish(_ slot: Slot, _ id: AttemptID, _ code: CURLcode, _ client: some TransferClient) {
+    private func finish(_ slot: CurlTransfer, _ id: AttemptID, _ code: CURLcode, _ client: some TransferClient) {
         let outcome = slot.outcome(code)
         self.remove(slot, id)
         client.attempt(id, reported: .finished(outcome))
     }
 
-    private func waitForSink(of slot: Slot) {
+    private func waitForSink(of slot: CurlTransfer) {
         guard case .descriptor(let descriptor)? = slot.request?.sink else { return }
         do throws(LoopError) {
             try self.blockedSinks.add(descriptor, slot: slot.number, on: self.loop)
@@ -153,15 +153,15 @@ extension TransferEngine {
 // MARK: - Epochs
 
 extension TransferEngine {
-    func currentEpoch() throws(CurlError) -> Epoch {
+    func currentEpoch() throws(CurlError) -> ConnectionPool {
         if let last = self.epochs.last, last.number == self.epoch { return last }
-        let epoch = try Epoch(number: self.epoch, journal: self.journal)
+        let epoch = try ConnectionPool(number: self.epoch, journal: self.journal)
         self.epochs.append(epoch)
         return epoch
     }
 
     /// Takes an attempt out of libcurl and frees its slot.
-    func remove(_ slot: Slot, _ id: AttemptID) {
+    func remove(_ slot: CurlTransfer, _ id: AttemptID) {
         let epoch = slot.epoch
         if let epoch {
             self.guarding(epoch) { () throws(CurlError) in try epoch.remove(slot) }
@@ -175,7 +175,7 @@ extension TransferEngine {
     }
 
     /// Closes what an old epoch does not need any more.
-    func retire(_ epoch: Epoch) {
+    func retire(_ epoch: ConnectionPool) {
         self.sockets.apply(self.journal, on: self.loop)
         if epoch.running == 0 {
             self.epochs.removeAll { $0 === epoch }
@@ -195,7 +195,7 @@ extension TransferEngine {
     }
 
     // libcurl's sets are unusable after an error of their own: its attempts fail, and the next one gets a new set.
-    private func guarding(_ epoch: Epoch, _ body: () throws(CurlError) -> Void) {
+    private func guarding(_ epoch: ConnectionPool, _ body: () throws(CurlError) -> Void) {
         do throws(CurlError) {
             try body()
         } catch {

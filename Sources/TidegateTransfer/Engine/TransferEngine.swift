@@ -9,9 +9,9 @@ package final class TransferEngine {
     let loop: Loop
     let time = SystemTime()
     let outbox = Outbox()
-    var slots = SlotTable()
+    var slots = TransferPool()
     var sockets = SocketTable()
-    let journal = SocketJournal()
+    let journal = SocketActions()
     var timer = CurlTimer()
     private var origins = OriginCache()
     private var proxies = OriginCache()
@@ -19,7 +19,7 @@ package final class TransferEngine {
     /// Slots whose bytes moved too soon after the last time that was told.
     var untold: [Int] = []
     /// Those with transfers, and the current one; the newest last.
-    var epochs: [Epoch] = []
+    var epochs: [ConnectionPool] = []
 
     /// The current network epoch, from 1.
     package internal(set) var epoch = 1

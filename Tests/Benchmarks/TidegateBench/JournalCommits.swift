@@ -45,7 +45,7 @@ struct JournalCommits {
     ) async throws {
         var generator = SystemRandomNumberGenerator()
         let now = clocks.wall()
-        let life = JournalLife(lived: .zero, wall: now, monotonic: clocks.monotonic(), boot: journal.boot)
+        let life = TaskLifetime(lived: .zero, wall: now, monotonic: clocks.monotonic(), boot: journal.boot)
         let task = JournaledTask(
             id: TaskID(at: now, using: &generator), accepted: now, description: description, suspensions: 1,
             life: life)

@@ -53,7 +53,7 @@ struct Publish {
         let changes: [TaskEvent.Change] = [
             .created(method: "GET", url: "http://127.0.0.1:9/small"), .resumed, .gate(.immediate, waited: .zero),
             .attemptStarted(number: 1), .responseHead(status: 200, expectedBytes: 34),
-            .progress(progress, delta: TaskEvent.ByteDelta(received: 34)), .attemptSucceeded(summary),
+            .progress(progress, delta: TaskEvent.ByteCounts(received: 34)), .attemptSucceeded(summary),
             .completed(result),
         ]
         return changes.map { .task(TaskEvent(id: id, kind: .data, change: $0)) }

@@ -4,7 +4,7 @@ import Tidegate
 @testable import TidegateCLI
 
 /// A small generator of numbers (SplitMix64), so that a failure can be repeated.
-private struct Dice: RandomNumberGenerator {
+private struct RandomSource: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {
@@ -23,13 +23,13 @@ private struct Dice: RandomNumberGenerator {
         String(repeating: "long", count: 60), "via 10.0.0.1 dev eth0", "",
     ]
 
-    private func clause(_ dice: inout Dice) -> String {
+    private func clause(_ dice: inout RandomSource) -> String {
         (0..<Int.random(in: 0...9, using: &dice)).map { _ in
             (Self.pieces.randomElement(using: &dice) ?? "") + (Bool.random(using: &dice) ? " " : "")
         }.joined()
     }
 
-    private func explanation(_ dice: inout Dice) -> Explanation {
+    private func explanation(_ dice: inout RandomSource) -> Explanation {
         let ladders = AddressFamily.allCases.map { family in
             Explanation.Ladder(
                 family: family,
@@ -37,26 +37,27 @@ private struct Dice: RandomNumberGenerator {
                     let status = RungReport.Status.allCases.randomElement(using: &dice) ?? .ok
                     return RungReport(
                         rung: rung, status: status,
-                        reason: status == .bad ? Unreachable.allCases.randomElement(using: &dice) : nil,
+                        reason: status == .bad ? UnreachableReason.allCases.randomElement(using: &dice) : nil,
                         evidence: (0..<Int.random(in: 0...3, using: &dice)).map { _ in self.clause(&dice) })
                 })
         }
         return Explanation(
             target: self.clause(&dice),
             addresses: [IPAddress("2001:db8:1234:5678:9abc:def0:1234:5678")].compactMap(\.self),
-            ladders: ladders, firstFailure: ladders[0].firstFailure, party: Party.allCases.randomElement(using: &dice),
+            ladders: ladders, firstFailure: ladders[0].firstFailure,
+            party: FaultParty.allCases.randomElement(using: &dice),
             advice: self.clause(&dice))
     }
 
     @Test("No line is wider than the terminal or 100 columns, and none obeys what others wrote", arguments: 0..<60)
     func columns(_ seed: UInt64) {
-        var dice = Dice(state: seed)
+        var dice = RandomSource(state: seed)
         let explanation = self.explanation(&dice)
         for width in [40, 57, 80, 100, 250] {
             let lines = ExplanationText.lines(explanation, TextStyle(isColoured: false, width: width))
             for line in lines {
-                #expect(Fold.columns(of: line) <= min(width, 100), "\(line)")
-                #expect(line == Fold.printable(line), "\(line)")
+                #expect(LineWrapper.columns(of: line) <= min(width, 100), "\(line)")
+                #expect(line == LineWrapper.printable(line), "\(line)")
                 #expect(line.last != " ", "\(line)")
             }
             // Colours change nothing but the colour.
@@ -68,17 +69,17 @@ private struct Dice: RandomNumberGenerator {
     @Test("A long URL is cut where its parts begin, and loses nothing")
     func longURL() {
         let url = "https://a.example/one/two/three?four=five&six=seven#eight"
-        let lines = Fold.lines(url, to: 20)
+        let lines = LineWrapper.lines(url, to: 20)
         #expect(lines == ["https://a.example/", "one/two/three?four=", "five&six=seven#eight"])
         #expect(lines.joined() == url)
-        #expect(Fold.lines(String(repeating: "a", count: 45), to: 20).map(\.count) == [20, 20, 5])
+        #expect(LineWrapper.lines(String(repeating: "a", count: 45), to: 20).map(\.count) == [20, 20, 5])
     }
 
     @Test("Words stay whole where they fit, and nothing is a line all the same")
     func words() {
-        #expect(Fold.lines("the quick brown fox", to: 10) == ["the quick", "brown fox"])
-        #expect(Fold.lines("", to: 10) == [""])
-        #expect(Fold.lines("  spaces   between ", to: 20) == ["spaces between"])
-        #expect(Fold.printable("a\u{1B}[1mb\u{7}\u{202E}c") == "a?[1mb??c")
+        #expect(LineWrapper.lines("the quick brown fox", to: 10) == ["the quick", "brown fox"])
+        #expect(LineWrapper.lines("", to: 10) == [""])
+        #expect(LineWrapper.lines("  spaces   between ", to: 20) == ["spaces between"])
+        #expect(LineWrapper.printable("a\u{1B}[1mb\u{7}\u{202E}c") == "a?[1mb??c")
     }
 }

@@ -21,9 +21,9 @@ import Tidegate
         let indent = String(repeating: " ", count: 18)
         #expect(text.contains("  bad  carrier    eth0 has no carrier\n\(indent)eth0: no carrier, operstate down\n"))
         #expect(text.contains("fails at   carrier: eth0 has no carrier\n"))
-        #expect(VerdictWords.isSaid(.lowerLayerDown, by: "the link below eth0.7 is down"))
-        #expect(VerdictWords.isSaid(.nameNotFound, by: "api.test has no IPv6 address"))
-        #expect(!VerdictWords.isSaid(.noCarrier, by: "eth0 is switched off"))
+        #expect(VerdictDescriptions.isSaid(.lowerLayerDown, by: "the link below eth0.7 is down"))
+        #expect(VerdictDescriptions.isSaid(.nameNotFound, by: "api.test has no IPv6 address"))
+        #expect(!VerdictDescriptions.isSaid(.noCarrier, by: "eth0 is switched off"))
     }
 
     @Test("What could not be told is not called well")

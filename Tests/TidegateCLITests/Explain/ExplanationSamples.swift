@@ -33,7 +33,7 @@ enum ExplanationSamples {
 
     static func explanation(
         _ target: String, _ addresses: String..., ipv4: [RungReport], ipv6: [RungReport], failure: RungReport?,
-        party: Party?, advice: String
+        party: FaultParty?, advice: String
     ) -> Explanation {
         Explanation(
             target: target, addresses: addresses.compactMap { IPAddress($0) },

@@ -16,7 +16,7 @@ import TidegateTestKit
 
     @Test("The pause between questions grows from 1 s to 10 s while the ways stay as they are")
     func growing() {
-        var rhythm = AskRhythm()
+        var rhythm = PollInterval()
         let ways = Ways(Self.up)
         var asked: [UInt64] = []
         for time in stride(from: UInt64(0), through: 60_000, by: 250)
@@ -29,7 +29,7 @@ import TidegateTestKit
 
     @Test("Another way is asked on at once, but never more than four times a second")
     func otherWays() {
-        var rhythm = AskRhythm()
+        var rhythm = PollInterval()
         rhythm.asked(on: Ways(Self.up), at: self.moment(0))
         #expect(!rhythm.isDue(on: Ways(Self.down), at: self.moment(200)))
         #expect(rhythm.isDue(on: Ways(Self.down), at: self.moment(250)))
@@ -50,7 +50,7 @@ import TidegateTestKit
     func evidence() async throws {
         let count = Atomic<Int>(0)
         let found = ConditionEvidence.rungs([RungReport(rung: .gateway, status: .ok)])
-        let desk = AskDesk([.gateway, .carrier(interface: nil)]) { _, _ in
+        let desk = ConditionPoller([.gateway, .carrier(interface: nil)]) { _, _ in
             count.add(1, ordering: .relaxed)
             return found
         } onAnswer: {

@@ -13,7 +13,7 @@ import TidegateTestKit
         return (bus, history)
     }
 
-    private func sequences(_ follower: HistoryFollower) async -> (numbers: [UInt64], dropped: UInt64) {
+    private func sequences(_ follower: EventHistoryReader) async -> (numbers: [UInt64], dropped: UInt64) {
         let next = await follower.next()
         return (next?.events.map(\.sequence) ?? [], next?.dropped ?? 0)
     }

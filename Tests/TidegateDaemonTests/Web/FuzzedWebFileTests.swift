@@ -9,7 +9,7 @@ import TidegateTestKit
 /// Files that somebody's editor, disk or ill will has spoiled.
 @Suite(.enabled(if: TestAuthority.isAvailable, "openssl is not installed")) struct FuzzedWebFileTests {
     /// The same numbers at every run (xorshift64).
-    private struct Dice: RandomNumberGenerator {
+    private struct RandomSource: RandomNumberGenerator {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
 
         mutating func next() -> UInt64 {
@@ -26,7 +26,7 @@ import TidegateTestKit
             "---\n",
         ].map { Array($0.utf8) } + [[0], [0xFF], [0xC3]]
 
-    private static func spoiled(_ bytes: [UInt8], _ dice: inout Dice) -> [UInt8] {
+    private static func spoiled(_ bytes: [UInt8], _ dice: inout RandomSource) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...6, using: &dice) where !bytes.isEmpty {
             let place = Int.random(in: 0..<bytes.count, using: &dice)
@@ -52,7 +52,7 @@ import TidegateTestKit
             rate_limit: {interval: 1s, burst: 20}
 
             """
-        var dice = Dice()
+        var dice = RandomSource()
         var refused = 0
         for _ in 0..<500 {
             let bytes = Self.spoiled(Array(text.utf8), &dice)
@@ -68,7 +68,7 @@ import TidegateTestKit
     func spoiledCertificates() async throws {
         let folder = try await WebFolder()
         try folder.write("tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n")
-        var dice = Dice()
+        var dice = RandomSource()
         for name in ["cert.pem", "key.pem"] {
             let whole = Array(try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8).utf8)
             for _ in 0..<200 {

@@ -7,12 +7,14 @@ import TidegateTestKit
 @Suite struct ReachabilityRecorderTests {
     private let fixture = Fixture()
 
-    private func change(_ scope: PathEvent.Scope, _ from: Level, _ to: Level, detection: Duration? = nil) {
+    private func change(
+        _ scope: PathEvent.Scope, _ from: ReachabilityLevel, _ to: ReachabilityLevel, detection: Duration? = nil
+    ) {
         let event = PathEvent(scope: scope, from: Verdict(level: from), to: Verdict(level: to), detection: detection)
         self.fixture.bus.publish(.path(event))
     }
 
-    private func seconds(_ level: Level) -> Double? {
+    private func seconds(_ level: ReachabilityLevel) -> Double? {
         self.fixture.series()["tidegate_reachability_level_seconds_total{level=\"\(level.label)\"}"]
     }
 
@@ -31,7 +33,7 @@ import TidegateTestKit
         #expect(self.seconds(.routed) == 10.5)
         #expect(self.seconds(.none) == 4)
         #expect(self.seconds(.unknown) == 3)
-        #expect(Level.allCases.compactMap(self.seconds).reduce(0, +) == 17.5)
+        #expect(ReachabilityLevel.allCases.compactMap(self.seconds).reduce(0, +) == 17.5)
     }
 
     @Test("Only changes of the global level are transitions")
@@ -68,13 +70,13 @@ import TidegateTestKit
         #expect(series["tidegate_reachability_detection_seconds_bucket{le=\"0.0001\"}"] == 2)
     }
 
-    @Test("Exactly one level is 1, whatever the level", arguments: Level.allCases)
-    func exactlyOne(_ level: Level) {
+    @Test("Exactly one level is 1, whatever the level", arguments: ReachabilityLevel.allCases)
+    func exactlyOne(_ level: ReachabilityLevel) {
         var inputs = self.fixture.inputs
         inputs.status.global = Verdict(level: level)
         let series = self.fixture.series(of: inputs)
-        let levels = Level.allCases.map { series["tidegate_reachability_level{level=\"\($0.label)\"}"] }
-        #expect(levels == Level.allCases.map { $0 == level ? 1 : 0 })
+        let levels = ReachabilityLevel.allCases.map { series["tidegate_reachability_level{level=\"\($0.label)\"}"] }
+        #expect(levels == ReachabilityLevel.allCases.map { $0 == level ? 1 : 0 })
         let isOpen = level == .unknown || level >= .routed
         #expect(series["tidegate_gate_state{state=\"open\"}"] == (isOpen ? 1 : 0))
         #expect(series["tidegate_gate_state{state=\"shut\"}"] == (isOpen ? 0 : 1))

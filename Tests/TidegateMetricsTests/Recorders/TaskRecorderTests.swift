@@ -53,7 +53,7 @@ import TidegateTestKit
     }
 
     private func complete(
-        _ outcome: TaskOutcome, attempts: Int = 1, failure: TaskFailure? = nil, party: Party? = nil
+        _ outcome: TaskOutcome, attempts: Int = 1, failure: TaskFailure? = nil, party: FaultParty? = nil
     ) {
         var generator = SystemRandomNumberGenerator()
         let result = TaskResult(

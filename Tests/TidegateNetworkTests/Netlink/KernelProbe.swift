@@ -5,21 +5,21 @@ internal import TidegateTestKit
 
 /// Runs closures on a netlink thread inside a namespace, and keeps the news.
 final class KernelProbe: Sendable {
-    typealias Errand = @Sendable (Kernel) -> Void
+    typealias Errand = @Sendable (NetlinkClient) -> Void
 
-    private final class Observer: KernelObserver {
+    private final class Observer: NetlinkDelegate {
         typealias Command = Errand
 
-        private let kernel: Kernel
+        private let kernel: NetlinkClient
         private let heard: Heard
 
-        init(_ kernel: Kernel, _ heard: Heard) {
+        init(_ kernel: NetlinkClient, _ heard: Heard) {
             self.kernel = kernel
             self.heard = heard
         }
 
         func started(send: @escaping @Sendable (@escaping Errand) -> Bool) {}
-        func kernelChanged(_ news: KernelNews) { self.heard.take(news) }
+        func kernelChanged(_ news: NetlinkChanges) { self.heard.take(news) }
         func receive(_ command: @escaping Errand) { command(self.kernel) }
         func timerFired(_ token: UInt64) {}
         func stopping() {}
@@ -27,37 +27,39 @@ final class KernelProbe: Sendable {
 
     /// The news of a kernel, as they came.
     final class Heard: Sendable {
-        private let all = Mutex<[KernelNews]>([])
+        private let all = Mutex<[NetlinkChanges]>([])
 
-        func take(_ news: KernelNews) { self.all.withLock { $0.append(news) } }
+        func take(_ news: NetlinkChanges) { self.all.withLock { $0.append(news) } }
 
-        var news: [KernelNews] { self.all.withLock { $0 } }
+        var news: [NetlinkChanges] { self.all.withLock { $0 } }
         var events: [NetlinkEvent] { self.news.flatMap(\.events) }
         var neighbours: [KernelNeighbour] { self.news.flatMap(\.neighbours) }
     }
 
     let heard: Heard
-    private let thread: KernelThread<Observer>
+    private let thread: NetlinkThread<Observer>
 
-    init(_ namespace: NetworkNamespace, tune: (inout KernelOptions) -> Void = { _ in }) throws {
-        var options = KernelOptions(onThreadStart: { namespace.enter() })
+    init(_ namespace: NetworkNamespace, tune: (inout NetlinkOptions) -> Void = { _ in }) throws {
+        var options = NetlinkOptions(onThreadStart: { namespace.enter() })
         tune(&options)
         let heard = Heard()
         self.heard = heard
-        self.thread = try KernelThread(options: options) { Observer($0, heard) }
+        self.thread = try NetlinkThread(options: options) { Observer($0, heard) }
     }
 
     deinit { self.thread.stop() }
 
     /// Asks on the netlink thread.
-    func ask<Answer: Sendable>(_ question: @escaping @Sendable (Kernel) -> Answer) async -> Answer? {
+    func ask<Answer: Sendable>(_ question: @escaping @Sendable (NetlinkClient) -> Answer) async -> Answer? {
         await withCheckedContinuation { waiter in
             let isSent = self.thread.send { kernel in waiter.resume(returning: question(kernel)) }
             if !isSent { waiter.resume(returning: nil) }
         }
     }
 
-    func story(of question: RouteQuestion) async -> RouteStory? { await self.ask { $0.story(of: question) } ?? nil }
+    func story(of question: RouteQuestion) async -> RouteExplanation? {
+        await self.ask { $0.story(of: question) } ?? nil
+    }
 
     /// Waits until what was heard is as wanted.
     func hears(within limit: Duration = .seconds(5), _ isWanted: (Heard) -> Bool) async -> Bool {
@@ -70,7 +72,9 @@ final class KernelProbe: Sendable {
     }
 
     /// Asks again and again until the answer is yes; gives the last one.
-    func holds(within limit: Duration = .seconds(5), _ isTrue: @escaping @Sendable (Kernel) -> Bool) async -> Bool {
+    func holds(within limit: Duration = .seconds(5), _ isTrue: @escaping @Sendable (NetlinkClient) -> Bool) async
+        -> Bool
+    {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             if await self.ask(isTrue) ?? false { return true }

@@ -87,8 +87,8 @@ struct KernelTablesTests {
     @Test("Where sysfs cannot tell, a device without a driver's word is hardware")
     func withoutSysfs() {
         #expect(LinkClassifier.kind(of: self.up) { nil } == .ethernet)
-        #expect(SystemFiles.facts(of: KernelLink(index: 4_000_000, name: "lo", flags: 0)) == nil)
-        #expect(SystemFiles.facts(of: KernelLink(index: 1, name: "../../etc", flags: 0)) == nil)
+        #expect(ProcSysFiles.facts(of: KernelLink(index: 4_000_000, name: "lo", flags: 0)) == nil)
+        #expect(ProcSysFiles.facts(of: KernelLink(index: 1, name: "../../etc", flags: 0)) == nil)
     }
 
     @Test("A rename keeps the kind that was found out")

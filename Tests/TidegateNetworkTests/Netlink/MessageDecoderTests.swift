@@ -5,7 +5,7 @@ internal import TidegateCore
 
 /// Bytes of the kernel's, or of anybody's, into values.
 struct MessageDecoderTests {
-    private func one(_ bytes: [UInt8]) -> KernelMessage? {
+    private func one(_ bytes: [UInt8]) -> NetlinkMessage? {
         let envelopes = MessageDecoder.decode(bytes)
         return envelopes.count == 1 ? envelopes.first?.message : nil
     }
@@ -178,7 +178,7 @@ struct MessageDecoderTests {
 
     @Test("A listener hears only that routes changed, not which")
     func routesAsNews() {
-        var heard: [KernelMessage?] = []
+        var heard: [NetlinkMessage?] = []
         RecordedMessages.multipath.withUnsafeBytes { bytes in
             MessageDecoder.decode(bytes, routesAsNews: true) { heard.append($0.message) }
         }
@@ -241,7 +241,7 @@ struct MessageDecoderTests {
                 _ = MessageDecoder.each(datagram) { message in
                     _ = RuleDecoder.decode(message, in: .ipv4)
                     _ = NeighbourDecoder.decode(message)
-                    _ = SettingsDecoder.decode(message)
+                    _ = NetconfDecoder.decode(message)
                     _ = RouteDecoder.listed(message, longest: 128, in: .ipv6)
                 }
             }

@@ -13,7 +13,7 @@ internal import TidegateTestKit
 struct NeighbourTests {
     /// A probe in a world whose link is up for good: what comes before its carrier is forgotten with it.
     private func probe(
-        _ world: KernelWorld, tune: (inout KernelOptions) -> Void = { _ in }
+        _ world: KernelWorld, tune: (inout NetlinkOptions) -> Void = { _ in }
     ) async throws -> KernelProbe {
         let probe = try KernelProbe(world.here, tune: tune)
         let isUp = await probe.holds { $0.tables.link(77)?.operState == .up }

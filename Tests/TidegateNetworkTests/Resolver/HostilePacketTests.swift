@@ -45,7 +45,7 @@ import TidegateCore
         for number in 0..<100_000 {
             var packet = models[number % models.count]
             for _ in 0..<Int.random(in: 1...6, using: &generator) { self.mutate(&packet, &generator) }
-            guard case .whole(.answered(let addresses, let timeToLive)) = DNSReading(packet, of: query) else {
+            guard case .whole(.answered(let addresses, let timeToLive)) = DNSMessageParser(packet, of: query) else {
                 continue
             }
             answers += 1
@@ -78,7 +78,7 @@ import TidegateCore
         let start = UInt8(query.bytes.count)
         for pointer: [UInt8] in [[0xC0, start], [0xC0, start + 2], [0xFF, 0xFF], [0xC0], [0x40, 1], [0x80, 1]] {
             let record = Packet.record(pointer, 1, 60, [6, 6, 6, 6])
-            let reading = DNSReading(Packet(to: query.bytes, [record]).bytes, of: query)
+            let reading = DNSMessageParser(Packet(to: query.bytes, [record]).bytes, of: query)
             #expect(reading == .foreign || reading == .whole(.noData), "\(pointer)")
         }
     }
@@ -96,7 +96,7 @@ import TidegateCore
         let packet = Packet(to: query.bytes, [text] + Array(repeating: record, count: 500)).bytes
         #expect(packet.count <= 16_384)
         let start = ContinuousClock.now
-        _ = DNSReading(packet, of: query)
+        _ = DNSMessageParser(packet, of: query)
         #expect(ContinuousClock.now - start < .seconds(20))
     }
 
@@ -105,7 +105,7 @@ import TidegateCore
         let query = try self.query()
         for count in 0...3 {
             let record = Packet.record([0xC0, 12], 1, 60, Array(repeating: 6, count: count))
-            let reading = DNSReading(Packet(to: query.bytes, [record]).bytes, of: query)
+            let reading = DNSMessageParser(Packet(to: query.bytes, [record]).bytes, of: query)
             if case .whole(.answered) = reading { Issue.record("\(count) octets were taken for an address") }
         }
     }

@@ -139,7 +139,7 @@ private final class Lab: Sendable {
         try lab.there.sysctl("net.ipv4.ip_forward=1")
         try lab.here.ip("route add default via 10.9.0.2")
         let far = try #require(IPAddress("203.0.113.53"))
-        let refusal = NetworkRefusal(offender: lab.server, type: 3, code: 0)
+        let refusal = ICMPError(offender: lab.server, type: 3, code: 0)
         #expect(await lab.ask("api.lab.test", at: far, within: .seconds(60)) == .unreachable(refusal))
     }
 
@@ -153,14 +153,14 @@ private final class Lab: Sendable {
         try lab.here.ip("route add default via 10.9.0.2")
         let far = try #require(IPAddress("203.0.113.53"))
         try lab.filter("table inet f { chain w { type filter hook forward priority 0; udp dport 53 reject; }; }")
-        let closed = NetworkRefusal(offender: lab.server, type: 3, code: 3)
+        let closed = ICMPError(offender: lab.server, type: 3, code: 3)
         #expect(await lab.ask("api.lab.test", at: far) == .unreachable(closed))
         try lab.filter(
             """
             delete table inet f
             table inet f { chain w { type filter hook forward priority 0; reject with icmpx type admin-prohibited; }; }
             """)
-        let forbidden = NetworkRefusal(offender: lab.server, type: 3, code: 13)
+        let forbidden = ICMPError(offender: lab.server, type: 3, code: 13)
         #expect(await lab.ask("api.lab.test", at: far) == .unreachable(forbidden))
     }
 
@@ -169,7 +169,7 @@ private final class Lab: Sendable {
         let lab = try Lab()
         try lab.here.sysctl("net.ipv4.neigh.v0.retrans_time_ms=50")
         let dead = try #require(IPAddress("10.9.0.99"))
-        let refusal = NetworkRefusal(offender: IPAddress(ipv4: 0x0A09_0001), type: 3, code: 1)
+        let refusal = ICMPError(offender: IPAddress(ipv4: 0x0A09_0001), type: 3, code: 1)
         #expect(await lab.ask("api.lab.test", at: dead, within: .seconds(60)) == .unreachable(refusal))
     }
 
@@ -191,7 +191,7 @@ private final class Lab: Sendable {
         try await lab.serve()
         let addresses = [try #require(IPAddress("2001:db8::7")), IPAddress(ipv4: 0x0A09_0007)]
         let settings = ResolverSettings(parsing: "nameserver 10.9.0.2\nsearch lab.test\n")
-        let lives = TimeToLiveDesk(client: lab.client, time: SystemTime(), settings: { settings })
+        let lives = TTLLookup(client: lab.client, time: SystemTime(), settings: { settings })
         let resolver = Resolver(time: SystemTime(), lives: lives) { name in
             .success(name == "hosts" ? [loopback] : addresses)
         }

@@ -22,7 +22,7 @@ import TidegateTestKit
     @Test("The shorter time of both families counts, and only for the very same addresses")
     func families() throws {
         let six = try #require(IPAddress("2001:db8::1"))
-        var machine = TimeToLiveMachine("a.example", [six, Self.four, Self.other], self.settings())
+        var machine = TTLMachine("a.example", [six, Self.four, Self.other], self.settings())
         #expect(machine.step() == .ask(name: "a.example", .a, server: Self.servers[0]))
         machine.heard(self.answer(300, Self.other, Self.four))
         #expect(machine.step() == .ask(name: "a.example", .aaaa, server: Self.servers[0]))
@@ -33,7 +33,7 @@ import TidegateTestKit
     @Test("Other addresses than those known mean that the name came from elsewhere")
     func elsewhere() {
         for addresses in [[Self.other], [Self.four, Self.other]] {
-            var machine = TimeToLiveMachine("a.example", [Self.four], self.settings())
+            var machine = TTLMachine("a.example", [Self.four], self.settings())
             machine.heard(.answered(addresses, timeToLive: .seconds(30)))
             #expect(machine.step() == .finish(nil))
         }
@@ -42,7 +42,7 @@ import TidegateTestKit
     @Test("A server that fails hands over to the next, and the last one's failure leaves the time unknown")
     func failures() {
         for outcome: DNSOutcome in [.failed(code: "SERVFAIL"), .refused, .unreachable(nil), .timedOut] {
-            var machine = TimeToLiveMachine("a.example", [Self.four], self.settings())
+            var machine = TTLMachine("a.example", [Self.four], self.settings())
             machine.heard(outcome)
             #expect(machine.step() == .ask(name: "a.example", .a, server: Self.servers[1]))
             machine.heard(outcome)
@@ -52,7 +52,7 @@ import TidegateTestKit
 
     @Test("A short name is looked for in the search list")
     func search() {
-        var machine = TimeToLiveMachine("api", [Self.four], self.settings("search x.test y.test"))
+        var machine = TTLMachine("api", [Self.four], self.settings("search x.test y.test"))
         for name in ["api.x.test", "api.y.test"] {
             #expect(machine.step() == .ask(name: name, .a, server: Self.servers[0]))
             machine.heard(.nameNotFound)
@@ -66,13 +66,13 @@ import TidegateTestKit
         "Names of the host or of the link are asked of no server",
         arguments: ["localhost", "printer.local", "a.localhost", "printer.local."])
     func local(_ name: String) {
-        let machine = TimeToLiveMachine(name, [Self.four], self.settings())
+        let machine = TTLMachine(name, [Self.four], self.settings())
         #expect(machine.step() == .finish(nil))
     }
 
     @Test("Times are kept between five seconds and an hour", arguments: [(0, 5), (5, 5), (90, 90), (86_400, 3600)])
     func clamping(_ told: Int, _ taken: Int) {
-        var machine = TimeToLiveMachine("a.example", [Self.four], self.settings())
+        var machine = TTLMachine("a.example", [Self.four], self.settings())
         machine.heard(self.answer(told, Self.four))
         #expect(machine.step() == .finish(.seconds(taken)))
     }
@@ -80,7 +80,7 @@ import TidegateTestKit
     // MARK: Together with the resolver
 
     private func resolver(_ time: ManualTime, _ server: ScriptedNameServer) -> Resolver {
-        let lives = TimeToLiveDesk(
+        let lives = TTLLookup(
             client: DNSClient(time: SystemTime()), time: time, settings: { ResolverSettings() }, port: server.port)
         return Resolver(time: time, lives: lives) { _ in .success([Self.four]) }
     }
@@ -102,7 +102,7 @@ import TidegateTestKit
         let time = ManualTime()
         let server = try self.server(seconds)
         let lookups = Mutex(0)
-        let lives = TimeToLiveDesk(
+        let lives = TTLLookup(
             client: DNSClient(time: SystemTime()), time: time, settings: { ResolverSettings() }, port: server.port)
         let resolver = Resolver(time: time, lives: lives) { _ in
             lookups.withLock { $0 += 1 }

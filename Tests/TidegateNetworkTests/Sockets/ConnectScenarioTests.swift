@@ -24,8 +24,8 @@ struct ConnectScenarioTests {
         }
     }
 
-    private func refusal(_ offender: String, _ type: UInt8, _ code: UInt8) -> NetworkRefusal {
-        NetworkRefusal(offender: IPAddress(offender), type: type, code: code)
+    private func refusal(_ offender: String, _ type: UInt8, _ code: UInt8) -> ICMPError {
+        ICMPError(offender: IPAddress(offender), type: type, code: code)
     }
 
     @Test("A closed port is refused without ICMP, and an open one connects")

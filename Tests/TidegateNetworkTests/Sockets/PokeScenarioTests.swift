@@ -7,12 +7,12 @@ internal import TidegateTestKit
 @Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct PokeScenarioTests {
     private let hosts: ThreeHosts
-    private let poker: Poker
+    private let poker: UDPProbe
 
     init() throws {
         let hosts = try ThreeHosts()
         self.hosts = hosts
-        self.poker = try Poker(onThreadStart: { hosts.here.enter() })
+        self.poker = try UDPProbe(onThreadStart: { hosts.here.enter() })
     }
 
     private func poke(_ text: String, within limit: Duration = .seconds(8)) async throws -> PokeOutcome {
@@ -32,7 +32,7 @@ struct PokeScenarioTests {
         let outcome = try await self.poke(version == 4 ? "10.0.0.99" : "2001:db8::99")
         let own = IPAddress(version == 4 ? "10.0.0.2" : "2001:db8::2")
         let (type, code): (UInt8, UInt8) = version == 4 ? (3, 1) : (1, 3)
-        #expect(outcome == .unresolved(NetworkRefusal(offender: own, type: type, code: code)))
+        #expect(outcome == .unresolved(ICMPError(offender: own, type: type, code: code)))
     }
 
     @Test("A gateway that swallows pokes is silent")
@@ -47,7 +47,7 @@ struct PokeScenarioTests {
     @Test("A router that refuses for somebody else is named")
     func refused() async throws {
         try self.hosts.gateway.ip("route add prohibit 203.0.113.0/24")
-        let prohibited = NetworkRefusal(offender: IPAddress("10.0.0.1"), type: 3, code: 13)
+        let prohibited = ICMPError(offender: IPAddress("10.0.0.1"), type: 3, code: 13)
         #expect(try await self.poke("203.0.113.1") == .refused(prohibited))
         #expect(try await self.poke(ThreeHosts.farAddress.ipv4) == .answered, "through the gateway")
     }

@@ -8,8 +8,8 @@ import TidegateCore
     static let secret = "$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
     static let other = "$2y$04$abcdefghijklmnopqrstuu0HtfOlPbTiymk5tcV.3TsFPDd3SYZqu"
 
-    static func book(_ users: [String: String]) -> PasswordBook {
-        var book = PasswordBook()
+    static func book(_ users: [String: String]) -> UserTable {
+        var book = UserTable()
         for (user, hash) in users { book[user] = BcryptHash(hash) }
         return book
     }

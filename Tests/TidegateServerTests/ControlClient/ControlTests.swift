@@ -21,10 +21,10 @@ struct ControlTests {
             self.id = TaskID(at: WallTime(microseconds: 1), using: &generator)
         }
 
-        func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> TaskReceipt {
+        func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse {
             if submission.name == "full" { throw ControlRefusal(.diskFull, "the disk is full") }
             self.submitted.withLock { $0.append(submission) }
-            return TaskReceipt(id: self.id, isNew: submission.key != "known")
+            return SubmitResponse(id: self.id, isNew: submission.key != "known")
         }
 
         func tasks() async throws(ControlRefusal) -> [JSONValue] { [self.info.json] }
@@ -175,7 +175,7 @@ struct ControlTests {
 
     @Test("Root, the daemon's own user and members of the socket's group are let in, and nobody else")
     func peers() {
-        let check = PeerCheck(ownUser: 1000, path: "/nonexistent")
+        let check = PeerVerification(ownUser: 1000, path: "/nonexistent")
         #expect(check.admits(.init(user: 0, groups: [0]), group: 7))
         #expect(check.admits(.init(user: 1000, groups: [5]), group: 7))
         #expect(check.admits(.init(user: 1001, groups: [5, 7]), group: 7))

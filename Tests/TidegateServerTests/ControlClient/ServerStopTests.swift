@@ -26,7 +26,7 @@ struct ServerStopTests {
 
         func letGo() { for one in self.waiting.withLock({ $0 }) { one.resume() } }
 
-        func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> TaskReceipt { throw self.refusal }
+        func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse { throw self.refusal }
         func task(_ id: TaskID) async throws(ControlRefusal) -> JSONValue { throw self.refusal }
         func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> JSONValue {
             throw self.refusal

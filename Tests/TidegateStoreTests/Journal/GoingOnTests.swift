@@ -112,8 +112,8 @@ struct GoingOnTests {
 
     @Test("A life goes on by the clock that never jumps within a boot, and by the wall across boots")
     func life() {
-        func at(_ seconds: Int64, wall: Int64, boot: String) -> JournalLife {
-            JournalLife(
+        func at(_ seconds: Int64, wall: Int64, boot: String) -> TaskLifetime {
+            TaskLifetime(
                 lived: .seconds(5), wall: WallTime(microseconds: wall * 1_000_000),
                 monotonic: MonotonicTime(nanoseconds: UInt64(seconds) * 1_000_000_000), boot: boot)
         }

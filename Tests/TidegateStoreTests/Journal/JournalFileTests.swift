@@ -153,7 +153,7 @@ struct JournalFileTests {
                     let task = JournaledTask(
                         id: TaskID(at: time, using: &generator), accepted: time, description: description,
                         suspensions: 1,
-                        life: JournalLife(lived: .zero, wall: time, monotonic: .init(nanoseconds: 0), boot: ""))
+                        life: TaskLifetime(lived: .zero, wall: time, monotonic: .init(nanoseconds: 0), boot: ""))
                     await withCheckedContinuation { continuation in
                         journal.accept(task, onDuplicate: .keep) { _ in continuation.resume() }
                     }

@@ -7,7 +7,7 @@ import TidegateTestKit
 
 @Suite struct TaskDescriptionTests {
     /// Values from a seed.
-    private struct Dice: RandomNumberGenerator {
+    private struct RandomSource: RandomNumberGenerator {
         var state: UInt64
 
         mutating func next() -> UInt64 {
@@ -18,7 +18,7 @@ import TidegateTestKit
             return mixed ^ (mixed >> 31)
         }
 
-        mutating func maybe<Value>(_ value: (inout Dice) throws -> Value) rethrows -> Value? {
+        mutating func maybe<Value>(_ value: (inout RandomSource) throws -> Value) rethrows -> Value? {
             Bool.random(using: &self) ? try value(&self) : nil
         }
 
@@ -42,7 +42,7 @@ import TidegateTestKit
     @Test("What a task is survives its process, whatever it is", arguments: 0..<200 as Range<UInt64>)
     func roundTrip(_ seed: UInt64) throws {
         let folder = try Folder()
-        var dice = Dice(state: seed)
+        var dice = RandomSource(state: seed)
         let request = try Self.request(folder, &dice)
         let description = try TaskDescription(request, key: dice.maybe { $0.text() })
         let text = try JSONEncoder().encode(description)
@@ -50,13 +50,13 @@ import TidegateTestKit
         #expect(back == description)
         let again = try TaskDescription(back.request(), key: back.key)
         #expect(again == description)
-        let life = JournalLife(
+        let life = TaskLifetime(
             lived: dice.duration(), wall: WallTime(microseconds: Int64.random(in: 0...(.max), using: &dice)),
             monotonic: MonotonicTime(nanoseconds: .random(in: 0...UInt64(Int64.max), using: &dice)), boot: dice.text())
-        #expect(try JSONDecoder().decode(JournalLife.self, from: JSONEncoder().encode(life)) == life)
+        #expect(try JSONDecoder().decode(TaskLifetime.self, from: JSONEncoder().encode(life)) == life)
     }
 
-    private static func request(_ folder: Folder, _ dice: inout Dice) throws -> TaskRequest {
+    private static func request(_ folder: Folder, _ dice: inout RandomSource) throws -> TaskRequest {
         let headers = (0..<Int.random(in: 0...4, using: &dice)).map {
             HeaderField("X-\($0)", "v\(UInt8.random(in: 0...255, using: &dice))")
         }

@@ -4,7 +4,7 @@ internal import TidegateServer
 struct WebConfiguration: Sendable, Hashable {
     var tls = TLS()
     var http = HTTP()
-    var users = PasswordBook()
+    var users = UserTable()
     var rate = Rate()
 
     /// The `tls_server_config` section.

@@ -48,7 +48,7 @@ struct WebFile: Sendable {
         policy.rate = configuration.rate.limit
         let section = root.value(of: "tls_server_config")
         if let section {
-            var pieces = PEMPieces(section: section, directory: self.directory(of: path), problems: problems)
+            var pieces = TLSMaterialLoader(section: section, directory: self.directory(of: path), problems: problems)
             policy.tls = pieces.serving(configuration.tls, &files)
             guard pieces.problems.problems.isEmpty else { throw ConfigurationError(pieces.problems.problems) }
         }
@@ -61,7 +61,7 @@ struct WebFile: Sendable {
         do {
             return try Access(policy)
         } catch {
-            let key = PEMPieces.keys(of: error.part).first { section?.value(of: $0) != nil }
+            let key = TLSMaterialLoader.keys(of: error.part).first { section?.value(of: $0) != nil }
             let node = key.flatMap { section?.value(of: $0) } ?? section
             let problem = ConfigurationError.Problem(
                 file: path, line: node?.line, key: node?.path, message: error.message)

@@ -18,7 +18,7 @@ extension Field {
     }
 
     /// A key with users, and the hashes of their passwords under their names.
-    static func users(_ key: String, _ place: Place<Section, PasswordBook>) -> Field {
+    static func users(_ key: String, _ place: Place<Section, UserTable>) -> Field {
         .named(key) { section, entry, problems in
             let hash = problems.trying(at: entry.value) { () throws(TextError) in
                 guard !entry.key.contains(":") else { throw TextError("nobody can log in with a colon in the name") }

@@ -5,24 +5,24 @@ internal import TidegateCore
 /// Turns datagrams of the kernel's into values; any bytes are safe to give it.
 package enum MessageDecoder {
     /// Decodes every message of a datagram; a rest that is no message comes back as an envelope without one.
-    package static func decode(_ datagram: [UInt8]) -> [KernelEnvelope] {
-        var envelopes: [KernelEnvelope] = []
+    package static func decode(_ datagram: [UInt8]) -> [NetlinkEnvelope] {
+        var envelopes: [NetlinkEnvelope] = []
         datagram.withUnsafeBytes { self.decode($0) { envelopes.append($0) } }
         return envelopes
     }
 
     /// Decodes every message of a datagram; with `routesAsNews`, only that routes have changed.
     static func decode(
-        _ datagram: UnsafeRawBufferPointer, routesAsNews: Bool = false, _ body: (KernelEnvelope) -> Void
+        _ datagram: UnsafeRawBufferPointer, routesAsNews: Bool = false, _ body: (NetlinkEnvelope) -> Void
     ) {
         let isWhole = self.each(datagram) { message in
             body(
-                KernelEnvelope(
+                NetlinkEnvelope(
                     sequence: message.pointee.nlmsg_seq,
                     isInterrupted: message.pointee.nlmsg_flags & UInt16(NLM_F_DUMP_INTR) != 0,
                     message: self.decode(message, routesAsNews: routesAsNews)))
         }
-        if !isWhole { body(KernelEnvelope(sequence: 0, isInterrupted: false, message: nil)) }
+        if !isWhole { body(NetlinkEnvelope(sequence: 0, isInterrupted: false, message: nil)) }
     }
 
     /// Hands over the messages of a datagram; false where a rest is no message.
@@ -49,7 +49,7 @@ package enum MessageDecoder {
         }
     }
 
-    private static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, routesAsNews: Bool) -> KernelMessage? {
+    private static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, routesAsNews: Bool) -> NetlinkMessage? {
         switch Int(message.pointee.nlmsg_type) {
         case Int(NLMSG_ERROR): self.refusal(message)
         case Int(NLMSG_DONE): .done(errno: self.body(message, as: Int32.self) ?? 0)
@@ -79,7 +79,7 @@ package enum MessageDecoder {
     }
 
     // struct nlmsgerr: the error, then the header of the request, then (NLM_F_ACK_TLVS, with CAP_ACK) attributes.
-    private static func refusal(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelMessage? {
+    private static func refusal(_ message: UnsafeMutablePointer<nlmsghdr>) -> NetlinkMessage? {
         guard let error = self.body(message, as: nlmsgerr.self) else { return nil }
         let isCapped = message.pointee.nlmsg_flags & UInt16(NLM_F_CAPPED) != 0
         let hasAttributes = message.pointee.nlmsg_flags & UInt16(NLM_F_ACK_TLVS) != 0

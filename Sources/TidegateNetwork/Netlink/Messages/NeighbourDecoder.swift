@@ -29,7 +29,7 @@ enum NeighbourDecoder {
 }
 
 /// Decodes the answer to RTM_GETNETCONF.
-enum SettingsDecoder {
+enum NetconfDecoder {
     static func decode(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelSettings? {
         guard Int(message.pointee.nlmsg_type) == RTM_NEWNETCONF else { return nil }
         return Attributes.of(

@@ -20,7 +20,7 @@ struct RequestPen {
         self.write(UInt16(NLM_F_REQUEST))
         self.write(sequence)
         self.write(UInt32(0))
-        self.write(RequestWriter.number(of: destination.family))
+        self.write(RequestEncoder.number(of: destination.family))
         self.write(UInt8(destination.family.bits))
         self.write(UInt16(0))
         self.write(UInt32(0))

@@ -31,7 +31,7 @@ enum RouteDecoder {
     /// A route of a dump, where its prefix is no longer than `longest`; nil for any other.
     static func listed(
         _ message: UnsafeMutablePointer<nlmsghdr>, longest: UInt8, in family: AddressFamily
-    ) -> KernelDefault? {
+    ) -> DefaultRoute? {
         guard let header = MessageDecoder.body(message, as: rtmsg.self), header.rtm_dst_len <= longest,
             header.rtm_flags & UInt32(RTM_F_CLONED) == 0, let route = self.decode(message)
         else { return nil }
@@ -41,7 +41,7 @@ enum RouteDecoder {
             if type == Int(RTA_DST.rawValue) { destination = Attributes.address(bytes) }
         }
         guard let prefix = destination.flatMap({ IPPrefix($0, length: Int(header.rtm_dst_len)) }) else { return nil }
-        return KernelDefault(prefix: prefix, route: route)
+        return DefaultRoute(prefix: prefix, route: route)
     }
 
     private static func kind(_ type: UInt8) -> KernelRoute.Kind {

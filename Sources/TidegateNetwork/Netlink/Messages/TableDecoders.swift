@@ -4,7 +4,7 @@ internal import TidegateCore
 
 /// Decodes RTM_NEWLINK and RTM_DELLINK.
 enum LinkDecoder {
-    static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, isGone: Bool) -> KernelMessage? {
+    static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, isGone: Bool) -> NetlinkMessage? {
         guard let header = MessageDecoder.body(message, as: ifinfomsg.self) else { return nil }
         // A port that leaves its bridge is announced as RTM_DELLINK of AF_BRIDGE, and is not gone.
         guard header.ifi_family == UInt8(AF_UNSPEC) else { return .ignored }

@@ -15,7 +15,7 @@ final class MonitorChannel {
 
     private let socket: NetlinkSocket
 
-    init(_ options: KernelOptions) throws(NetlinkError) {
+    init(_ options: NetlinkOptions) throws(NetlinkError) {
         self.socket = try NetlinkSocket.connected(.monitor, options, bufferBytes: options.receiveBufferBytes)
         try self.socket.setNonblocking()
         for group in MonitorChannel.required { try self.socket.join(group) }
@@ -33,7 +33,7 @@ final class MonitorChannel {
 
     func leaveRoutes() { for group in MonitorChannel.routes { try? self.socket.leave(group) } }
 
-    func receive(_ body: (KernelEnvelope) -> Void) -> NetlinkSocket.Received {
+    func receive(_ body: (NetlinkEnvelope) -> Void) -> NetlinkSocket.Received {
         self.socket.receive { MessageDecoder.decode($0, routesAsNews: true, body) }
     }
 

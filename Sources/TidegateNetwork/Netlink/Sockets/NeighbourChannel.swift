@@ -10,7 +10,7 @@ final class NeighbourChannel {
 
     private let socket: NetlinkSocket
 
-    init(_ options: KernelOptions) throws(NetlinkError) {
+    init(_ options: NetlinkOptions) throws(NetlinkError) {
         self.socket = try NetlinkSocket.connected(
             .neighbours, options, bufferBytes: min(NeighbourChannel.bufferBytes, options.receiveBufferBytes))
         try self.socket.setNonblocking()

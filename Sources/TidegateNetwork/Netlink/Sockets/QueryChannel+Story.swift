@@ -15,9 +15,8 @@ extension QueryChannel {
     /// The routes of a dump whose prefix is no longer than `longest`; none where the table does not exist.
     ///
     /// All others are dropped as they come: of a table with hundreds of thousands nothing stays.
-    func routes(_ family: AddressFamily, _ filter: RouteFilter, longest: UInt8) throws(QueryFailure) -> [KernelDefault]
-    {
-        var routes: [KernelDefault] = []
+    func routes(_ family: AddressFamily, _ filter: RouteFilter, longest: UInt8) throws(QueryFailure) -> [DefaultRoute] {
+        var routes: [DefaultRoute] = []
         try self.exchange({ $0.routeDump(family, filter, sequence: $1) }) { message in
             guard let route = RouteDecoder.listed(message, longest: longest, in: family) else { return }
             // Kernels before 4.20 do not filter.
@@ -42,14 +41,14 @@ extension QueryChannel {
     func settings(_ family: AddressFamily, of link: Int32) throws(QueryFailure) -> KernelSettings? {
         var settings: KernelSettings?
         try self.exchange({ $0.settings(family, of: link, sequence: $1) }) { message in
-            settings = SettingsDecoder.decode(message) ?? settings
+            settings = NetconfDecoder.decode(message) ?? settings
         }
         return settings
     }
 
     /// Sends one request and hands over the messages of its answer; a refusal ends it like an empty one.
     private func exchange(
-        _ write: (inout RequestWriter, UInt32) -> Void, _ body: (UnsafeMutablePointer<nlmsghdr>) -> Void
+        _ write: (inout RequestEncoder, UInt32) -> Void, _ body: (UnsafeMutablePointer<nlmsghdr>) -> Void
     ) throws(QueryFailure) {
         let sequence = try self.send(write)
         var (isOver, isWhole) = (false, true)

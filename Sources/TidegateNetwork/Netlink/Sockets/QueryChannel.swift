@@ -27,9 +27,9 @@ final class QueryChannel {
     private var sequence: UInt32 = 0
     /// Messages that made no sense, or came from somebody else than the kernel, since somebody asked.
     private var nonsense = 0
-    private var writer = RequestWriter()
+    private var writer = RequestEncoder()
 
-    init(_ options: KernelOptions) throws(NetlinkError) {
+    init(_ options: NetlinkOptions) throws(NetlinkError) {
         self.socket = try NetlinkSocket.connected(.query, options, bufferBytes: 4 << 20)
         self.socket.setQueryOptions(timeoutSeconds: QueryChannel.timeoutSeconds)
     }
@@ -57,7 +57,7 @@ final class QueryChannel {
     }
 
     private func dump(
-        _ write: (inout RequestWriter, UInt32) -> Void, interrupted: inout Bool, _ body: (KernelMessage) -> Void
+        _ write: (inout RequestEncoder, UInt32) -> Void, interrupted: inout Bool, _ body: (NetlinkMessage) -> Void
     ) throws(QueryFailure) {
         let sequence = try self.send(write)
         var end: NetlinkError?
@@ -88,7 +88,7 @@ final class QueryChannel {
     }
 
     /// Sends one request; the sequence number of its answer.
-    func send(_ write: (inout RequestWriter, UInt32) -> Void) throws(QueryFailure) -> UInt32 {
+    func send(_ write: (inout RequestEncoder, UInt32) -> Void) throws(QueryFailure) -> UInt32 {
         self.sequence &+= 1
         self.writer.clear()
         write(&self.writer, self.sequence)

@@ -35,7 +35,7 @@ package struct KernelTables: Sendable {
     package func link(_ index: UInt32) -> KernelLink? { self.links[index] }
 
     /// Applies news; messages may come twice or late, so each is a whole replacement of its row.
-    package mutating func apply(_ message: KernelMessage) -> Change {
+    package mutating func apply(_ message: NetlinkMessage) -> Change {
         switch message {
         case .link(let link): self.upsert(link)
         case .linkGone(let index): self.remove(link: index)

@@ -8,7 +8,7 @@ package import TidegateCore
 package final class DNSClient: Sendable {
     private let time: any TimeSource
     private let onThreadStart: @Sendable () -> Void
-    private let thread = Mutex<LoopThread<DNSDesk>?>(nil)
+    private let thread = Mutex<LoopThread<DNSClientLoop>?>(nil)
 
     /// A client without a thread yet; `onThreadStart` runs on it first, for tests to enter a namespace.
     package init(time: any TimeSource, onThreadStart: @escaping @Sendable () -> Void = {}) {
@@ -21,18 +21,18 @@ package final class DNSClient: Sendable {
     /// At most 64 questions are on their way at a time and 4096 wait; further ones fail with `EAGAIN` at once, on the
     /// caller's thread. A question's limit runs from now on.
     package func ask(_ question: DNSQuestion, completion: @escaping @Sendable (DNSOutcome) -> Void) {
-        let order = DNSDesk.Order(
+        let order = DNSClientLoop.Order(
             question: question, deadline: self.time.monotonic() + question.limit, completion: completion)
         guard let thread = self.runningThread(), thread.send(order) else { return completion(.failed(code: "EAGAIN")) }
     }
 
-    private func runningThread() -> LoopThread<DNSDesk>? {
+    private func runningThread() -> LoopThread<DNSClientLoop>? {
         let (time, onThreadStart) = (self.time, self.onThreadStart)
         return self.thread.withLock { thread in
             if thread == nil {
                 thread = try? LoopThread(name: "tg-dns-ask") { loop in
                     onThreadStart()
-                    return DNSDesk(loop: loop, time: time)
+                    return DNSClientLoop(loop: loop, time: time)
                 }
             }
             return thread

@@ -14,7 +14,7 @@ struct DNSExchangeMachine {
     enum Input {
         case begin
         /// A packet from the server, read.
-        case heard(DNSReading)
+        case heard(DNSMessageParser)
         /// Sending or receiving failed.
         case broken(DNSOutcome)
         case resendDue

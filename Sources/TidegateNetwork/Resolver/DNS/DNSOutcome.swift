@@ -15,7 +15,7 @@ package enum DNSOutcome: Sendable, Hashable {
     /// Nothing listens at the server's port (ECONNREFUSED).
     case refused
     /// No packet gets there: by this host's own route (nil), or as somebody on the way says.
-    case unreachable(NetworkRefusal?)
+    case unreachable(ICMPError?)
     /// Nothing came in time.
     case timedOut
 

@@ -70,19 +70,19 @@ enum DNSSocket {
     }
 
     // Bounded where somebody sends errors faster than they are read.
-    private static func lastError(of descriptor: Int32) -> NetworkRefusal? {
+    private static func lastError(of descriptor: Int32) -> ICMPError? {
         var control = [UInt8](repeating: 0, count: 256)
-        var last: NetworkRefusal?
+        var last: ICMPError?
         for _ in 0..<16 {
             let count = tg_take_error(descriptor, &control, control.count)
             guard count >= 0 else { break }
-            last = SocketErrorMessage(control: Array(control.prefix(count)))?.refusal ?? last
+            last = ExtendedSocketError(control: Array(control.prefix(count)))?.refusal ?? last
         }
         return last
     }
 
     private static func outcome(
-        _ code: Int32, _ server: IPAddress, _ refusal: NetworkRefusal? = nil
+        _ code: Int32, _ server: IPAddress, _ refusal: ICMPError? = nil
     ) -> DNSOutcome {
         switch code {
         case ECONNREFUSED, ECONNRESET:

@@ -7,19 +7,19 @@ package final class Resolver: NameResolver {
     /// Asks the network; blocks.
     package typealias Lookup = @Sendable (String) -> Result<[IPAddress], ResolveFailure>
 
-    private let desk: ResolverDesk
-    private let lives: TimeToLiveDesk?
+    private let desk: LookupQueue
+    private let lives: TTLLookup?
 
     /// A resolver that trusts an answer for `freshness` while nobody knows better, asks at most `limit` names at a time
     /// and remembers `capacity`.
     ///
     /// How long answers are good for it learns from `lives`; without, nobody knows.
     package init(
-        time: any TimeSource, freshness: Duration = NameLife.unknown, limit: Int = 8, capacity: Int = 16_384,
-        lives: TimeToLiveDesk? = nil, lookup: Lookup? = nil
+        time: any TimeSource, freshness: Duration = DNSTTL.unknown, limit: Int = 8, capacity: Int = 16_384,
+        lives: TTLLookup? = nil, lookup: Lookup? = nil
     ) {
         self.lives = lives
-        self.desk = ResolverDesk(
+        self.desk = LookupQueue(
             time: time, freshness: freshness, limit: max(1, limit), capacity: max(1, capacity),
             lookup: lookup ?? SystemLookup.resolve)
     }
@@ -45,7 +45,7 @@ package final class Resolver: NameResolver {
 
     package func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void) {
         guard let lives = self.lives, let answer = self.desk.fresh(name) else { return completion(nil) }
-        if let rest = answer.knownRest { return completion(NameLife.clamped(rest)) }
+        if let rest = answer.knownRest { return completion(DNSTTL.clamped(rest)) }
         lives.learn(name, answer.addresses) { [desk = self.desk] life in
             if let life { desk.lasts(name, answer, for: life) }
             completion(life)

@@ -5,8 +5,8 @@ package import TidegateLoop
 ///
 /// One thread, `tg-resolv-conf`, waits for the kernel's word (inotify(7)).
 package final class ResolverWatch: Sendable {
-    private let board: ResolverBoard
-    private let thread: LoopThread<ResolverWatchBody>
+    private let board: ResolverStore
+    private let thread: LoopThread<ResolverWatchWorker>
 
     /// Reads the files and starts to watch them.
     ///
@@ -16,11 +16,11 @@ package final class ResolverWatch: Sendable {
         _ files: ResolverFiles = ResolverFiles(), onThreadStart: @escaping @Sendable () -> Void = {},
         onChange: @escaping @Sendable (ResolverSettings) -> Void
     ) throws(LoopError) {
-        let board = ResolverBoard(files.read())
+        let board = ResolverStore(files.read())
         self.board = board
         self.thread = try LoopThread(name: "tg-resolv-conf") { loop in
             onThreadStart()
-            return ResolverWatchBody(loop: loop, files: files, board: board, onChange: onChange)
+            return ResolverWatchWorker(loop: loop, files: files, board: board, onChange: onChange)
         }
     }
 
@@ -32,7 +32,7 @@ package final class ResolverWatch: Sendable {
 }
 
 /// The settings as others may read them.
-final class ResolverBoard: Sendable {
+final class ResolverStore: Sendable {
     private let state: Mutex<ResolverSettings>
 
     init(_ settings: ResolverSettings) { self.state = Mutex(settings) }

@@ -38,7 +38,7 @@ enum Advice {
     }
 
     /// The sentence for a reason; `rung` tells apart what can fail on several.
-    static func sentence(for reason: Unreachable, on rung: Rung, _ place: Place) -> String {
+    static func sentence(for reason: UnreachableReason, on rung: Rung, _ place: Place) -> String {
         switch reason.rung {
         case .monitor:
             "Allow this process its netlink sockets: a sandbox or a seccomp filter keeps it from seeing the network."
@@ -52,8 +52,8 @@ enum Advice {
         }
     }
 
-    private static func link(_ reason: Unreachable, _ place: Place) -> String {
-        let sentences: [Unreachable: String] = [
+    private static func link(_ reason: UnreachableReason, _ place: Place) -> String {
+        let sentences: [UnreachableReason: String] = [
             .noInterface: "Add or load a network interface: this host has none besides loopback.",
             .adminDown: "Switch the link on: ip link set \(place.link) up.",
             .noCarrier: "Plug in the cable of \(place.link), or \(self.detour(place)).",
@@ -70,8 +70,8 @@ enum Advice {
         return "let the default route of \(rival) take over: sysctl -w \(setting)"
     }
 
-    private static func address(_ reason: Unreachable, _ place: Place) -> String {
-        let sentences: [Unreachable: String] = [
+    private static func address(_ reason: UnreachableReason, _ place: Place) -> String {
+        let sentences: [UnreachableReason: String] = [
             .linkLocalOnly:
                 "Check the DHCP server or router of \(place.link): it gave no \(place.kind) address.",
             .tentative: "Wait two seconds: the address of \(place.link) is still being checked for duplicates.",
@@ -81,9 +81,9 @@ enum Advice {
         return sentences[reason] ?? "Give \(place.link) an \(place.kind) address, or start its DHCP client."
     }
 
-    private static func route(_ reason: Unreachable, _ place: Place) -> String {
+    private static func route(_ reason: UnreachableReason, _ place: Place) -> String {
         let host = place.target.host
-        let sentences: [Unreachable: String] = [
+        let sentences: [UnreachableReason: String] = [
             .routeUnreachable: "Remove the unreachable route to \(host), or bring up the VPN that it stands in for.",
             .prohibited: "Remove the prohibit rule or route, or run as a user that it does not match.",
             .blackholed: "Remove the blackhole rule or route that swallows what goes to \(host).",
@@ -92,15 +92,15 @@ enum Advice {
         return sentences[reason] ?? "Add a default \(place.kind) route, or one to \(host): no route leads there."
     }
 
-    private static func gateway(_ reason: Unreachable, _ place: Place) -> String {
+    private static func gateway(_ reason: UnreachableReason, _ place: Place) -> String {
         reason == .gatewaySilent
             ? "Restart or reconnect \(place.gatewayWords): it was there on \(place.link) and has fallen silent."
             : "Check that \(place.gatewayWords) is on, and on the link of \(place.link): nobody there has its address."
     }
 
-    private static func name(_ reason: Unreachable, _ place: Place) -> String {
+    private static func name(_ reason: UnreachableReason, _ place: Place) -> String {
         let resolver = place.resolverWords
-        let sentences: [Unreachable: String] = [
+        let sentences: [UnreachableReason: String] = [
             .resolverNoRoute: "Name a resolver in /etc/resolv.conf that has a route: \(resolver) has none.",
             .resolverTimeout: "Check \(resolver), or name another one in /etc/resolv.conf: it does not answer.",
             .nameNotFound: self.missing(place),
@@ -124,7 +124,7 @@ enum Advice {
         return "Ask whoever runs the zone of \(host) for an \(record): the name exists and has none."
     }
 
-    private static func internet(_ reason: Unreachable, _ place: Place) -> String {
+    private static func internet(_ reason: UnreachableReason, _ place: Place) -> String {
         guard reason == .portal else {
             return
                 "Ask who runs the network behind \(place.gatewayWords): the internet does not answer as it should."
@@ -132,9 +132,9 @@ enum Advice {
         return "Log in to the captive portal: open \(place.portal ?? "any http page") in a browser on this network."
     }
 
-    private static func target(_ reason: Unreachable, _ rung: Rung, _ place: Place) -> String {
+    private static func target(_ reason: UnreachableReason, _ rung: Rung, _ place: Place) -> String {
         let target = place.target
-        let sentences: [Unreachable: String] = [
+        let sentences: [UnreachableReason: String] = [
             .refused: "Start the service on \(target), or check the port: the host is there and refuses.",
             .hostUnreachable:
                 "Check that \(target.host) is running and allowed: the network reports that it cannot be reached.",

@@ -33,7 +33,7 @@ public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// How far a look at the target can go; nil without a port.
-    var depth: WebQuestion.Depth? {
+    var depth: HTTPCheckRequest.Depth? {
         if self.location != nil { return .http }
         switch self.target.port {
         case nil: return nil

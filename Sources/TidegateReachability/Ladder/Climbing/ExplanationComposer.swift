@@ -16,7 +16,7 @@ enum ExplanationComposer {
             target: findings.target.description,
             addresses: addresses.filter { findings.families.contains($0.family) }, ladders: ladders,
             firstFailure: failure,
-            party: failure.map { PartyJudge.party(of: $0, way, isNameWrong: findings.name?.isNameWrong ?? false) }
+            party: failure.map { PartyClassifier.party(of: $0, way, isNameWrong: findings.name?.isNameWrong ?? false) }
                 // What neither failed nor was reached is nobody's that can be told.
                 ?? (isReached ? nil : .unknown),
             advice: self.advice(failure, way, findings, isReached: isReached))
@@ -63,8 +63,10 @@ enum ExplanationComposer {
         place.localResolver = findings.name?.deadLocalServer
         place.isResolverDeaf = findings.name?.servers.first?.outcomes.contains(.refused) ?? false
         place.missingRecord = findings.name?.missingRecord(findings.families)
-        place.liveRival = way?.story.flatMap(Rivalry.liveRival)
-        if case .portal(let location)? = way?.internet.map(ConnectivityJudge.connectivity) { place.portal = location }
+        place.liveRival = way?.story.flatMap(DefaultRouteComparison.liveRival)
+        if case .portal(let location)? = way?.internet.map(ConnectivityEvaluator.connectivity) {
+            place.portal = location
+        }
         place.status = way?.web[way?.subject.address ?? IPAddress(ipv4: 0)]?.status
         return Advice.sentence(for: reason, on: failure.rung, place)
     }
@@ -73,7 +75,7 @@ enum ExplanationComposer {
 
     private static func ladder(_ family: AddressFamily, _ findings: LadderFindings) -> Explanation.Ladder {
         guard let way = findings.ways[family] else {
-            return Explanation.Ladder(family: family, rungs: Rung.allCases.map(LadderWords.notClimbed))
+            return Explanation.Ladder(family: family, rungs: Rung.allCases.map(LadderDescriptions.notClimbed))
         }
         let web = self.web(way, findings)
         var gateway = self.gateway(way, web)
@@ -98,7 +100,9 @@ enum ExplanationComposer {
     }
 
     private static func gateway(_ way: WayFindings, _ web: [RungReport]) -> RungReport {
-        guard way.verdict.level >= .routed, let path = way.verdict.path else { return LadderWords.notClimbed(.gateway) }
+        guard way.verdict.level >= .routed, let path = way.verdict.path else {
+            return LadderDescriptions.notClimbed(.gateway)
+        }
         let report = GatewayRung.judge(path, way.gateway, passive: way.passive)
         // A connection came about, or another host's answer came back: the gateway forwards.
         if web.first?.status == .ok {
@@ -119,7 +123,7 @@ enum ExplanationComposer {
 
     private static func internet(_ way: WayFindings) -> RungReport {
         guard way.verdict.level >= .routed || way.verdict.level == .unknown else {
-            return LadderWords.notClimbed(.internet)
+            return LadderDescriptions.notClimbed(.internet)
         }
         return InternetRung.judge(way.internet, passive: way.passive)
     }
@@ -132,12 +136,12 @@ enum ExplanationComposer {
         let others = way.web.filter { $0.key != address }.sorted { $0.key.description < $1.key.description }
         if let depth = findings.target.depth, !rungs.isEmpty {
             rungs[0].evidence += others.map { other, answer in
-                let words = WebRungs.failure(answer, depth).map { VerdictWords.phrase($0) } ?? "answers"
+                let words = WebRungs.failure(answer, depth).map { VerdictDescriptions.phrase($0) } ?? "answers"
                 return "its other address \(other): \(words)"
             }
         }
         guard let last = rungs.last, last.status == .ok, findings.target.location?.scheme == .http,
-            case .portal? = way.internet.map(ConnectivityJudge.connectivity)
+            case .portal? = way.internet.map(ConnectivityEvaluator.connectivity)
         else { return rungs }
         rungs[rungs.count - 1] = RungReport(
             rung: .http, status: .unknown, evidence: last.evidence + ["the captive portal may have answered this"])

@@ -80,12 +80,12 @@ struct WayFindings: Sendable {
     var verdict = Verdict.unknown
     /// The link that a matching route leads to in vain.
     var deadLink: UInt32?
-    var story: RouteStory?
+    var story: RouteExplanation?
     var gateway = GatewayFindings()
     /// Nil where nobody asked for internet checks.
     var internet: [InternetObservation]?
     /// What was found at each address that was tried, the subject's among them.
-    var web: [IPAddress: WebAnswer] = [:]
+    var web: [IPAddress: HTTPCheckResult] = [:]
     /// What requests over this way showed lately, and how long ago.
     var passive: PassiveFindings?
 }

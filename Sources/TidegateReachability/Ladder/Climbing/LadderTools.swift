@@ -43,13 +43,13 @@ package struct LadderTools: Sendable {
 /// A poker whose thread starts with the first poke: most climbers never get to one.
 private final class LazyPoker: Sendable {
     private let onThreadStart: @Sendable () -> Void
-    private let made = Mutex<Poker?>(nil)
+    private let made = Mutex<UDPProbe?>(nil)
 
     init(onThreadStart: @escaping @Sendable () -> Void) { self.onThreadStart = onThreadStart }
 
-    var poker: Poker? {
+    var poker: UDPProbe? {
         self.made.withLock { made in
-            if made == nil { made = try? Poker(onThreadStart: self.onThreadStart) }
+            if made == nil { made = try? UDPProbe(onThreadStart: self.onThreadStart) }
             return made
         }
     }

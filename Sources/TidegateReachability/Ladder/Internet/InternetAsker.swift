@@ -3,7 +3,7 @@ internal import TidegateCore
 /// Asks the check URLs over one family, all at once.
 struct InternetAsker: Sendable {
     let urls: [InternetCheckURL]
-    let web: any WebChecker
+    let web: any HTTPChecker
     /// For each URL; a portal answers fast, and what takes longer is no good internet.
     let limit: Duration
 
@@ -33,14 +33,14 @@ struct InternetAsker: Sendable {
         switch found {
         case .success(let addresses)?:
             guard let address = addresses.first(where: { $0.family == family }) else {
-                return ConnectivityJudge.absent(url, from: family)
+                return ConnectivityEvaluator.absent(url, from: family)
             }
             let wanted = max(InternetAsker.bodyLimit, url.expectedBody?.utf8.count ?? 0)
-            let question = WebQuestion(url: url.text, address: address, limit: self.limit, bodyLimit: wanted)
-            return ConnectivityJudge.judge(url, await self.web.ask(question))
+            let question = HTTPCheckRequest(url: url.text, address: address, limit: self.limit, bodyLimit: wanted)
+            return ConnectivityEvaluator.judge(url, await self.web.ask(question))
         case .failure(let failure)?:
-            return ConnectivityJudge.unresolved(url, VerdictWords.phrase(failure.reason))
-        case nil: return ConnectivityJudge.unresolved(url, "not resolved in time")
+            return ConnectivityEvaluator.unresolved(url, VerdictDescriptions.phrase(failure.reason))
+        case nil: return ConnectivityEvaluator.unresolved(url, "not resolved in time")
         }
     }
 }

@@ -45,7 +45,7 @@ enum DNSRung {
         return RungReport(rung: .dns, status: .ok, evidence: ["\(findings.name) is \(list)\(more)"] + evidence)
     }
 
-    private static func failure(_ findings: NameFindings) -> (Unreachable?, [String]) {
+    private static func failure(_ findings: NameFindings) -> (UnreachableReason?, [String]) {
         let answers = findings.servers.flatMap { $0.answers.values }
         // What a server said about the name is more telling than the system's word for it.
         if answers.contains(where: { $0 == .nameNotFound || $0 == .noData }) {
@@ -61,7 +61,7 @@ enum DNSRung {
     }
 
     // Whoever comes nearest to an answer says what is wrong.
-    private static func reason(_ servers: [ResolverFindings]) -> Unreachable? {
+    private static func reason(_ servers: [ResolverFindings]) -> UnreachableReason? {
         let routed = servers.filter { $0.verdict.level >= .routed || $0.verdict.level == .unknown }
         guard !routed.isEmpty else { return servers.isEmpty ? nil : .resolverNoRoute }
         let outcomes = routed.flatMap(\.outcomes)
@@ -76,7 +76,7 @@ enum DNSRung {
 
     private static func words(_ server: ResolverFindings) -> [String] {
         guard server.verdict.level >= .routed || server.verdict.level == .unknown else {
-            let reason = server.verdict.reason.map { VerdictWords.phrase($0) } ?? "no route"
+            let reason = server.verdict.reason.map { VerdictDescriptions.phrase($0) } ?? "no route"
             return ["resolver \(server.server): \(reason), so that it was not asked"]
         }
         var words = DNSQuestion.RecordType.allCases.compactMap { type -> String? in
@@ -107,7 +107,8 @@ enum DNSRung {
             let place = server.server.isLoopback ? ", on this host itself" : ""
             return "nothing listens at port 53\(place) (ECONNREFUSED)"
         case .unreachable(let refusal?):
-            return LadderWords.refusal(refusal, own: server.verdict.path?.source, gateway: server.verdict.path?.gateway)
+            return LadderDescriptions.refusal(
+                refusal, own: server.verdict.path?.source, gateway: server.verdict.path?.gateway)
         case .unreachable(nil): return "this host has no way to it"
         case .timedOut: return "no answer in time"
         }

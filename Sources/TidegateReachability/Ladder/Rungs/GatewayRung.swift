@@ -23,7 +23,7 @@ enum GatewayRung {
             return RungReport(rung: .gateway, status: status, reason: reason, evidence: evidence)
         }
         // A gateway need not answer us as long as it forwards.
-        let flow = LadderWords.passive(passive, ago: passive.answered)
+        let flow = LadderDescriptions.passive(passive, ago: passive.answered)
         return RungReport(rung: .gateway, status: .ok, evidence: evidence + ["\(flow), through this gateway"])
     }
 
@@ -33,10 +33,10 @@ enum GatewayRung {
         return RungReport(rung: .gateway, status: .ok, evidence: report.evidence + [words])
     }
 
-    private static func status(_ findings: GatewayFindings) -> (RungReport.Status, Unreachable?) {
+    private static func status(_ findings: GatewayFindings) -> (RungReport.Status, UnreachableReason?) {
         // After FAILED the kernel tries again for ever: INCOMPLETE then is no news.
         let state = findings.neighbour?.state ?? .none
-        let silence = findings.wasReachable ? Unreachable.gatewaySilent : .gatewayUnresolved
+        let silence = findings.wasReachable ? UnreachableReason.gatewaySilent : .gatewayUnresolved
         switch findings.poke {
         case .answered: return (.ok, nil)
         case .unresolved: return (.bad, silence)
@@ -63,7 +63,7 @@ enum GatewayRung {
         case .answered: evidence.append("it answered a UDP packet to port 9")
         case .unresolved: evidence.append("its link-layer address is not found: this host itself gave up")
         case .refused(let refusal):
-            evidence.append(LadderWords.refusal(refusal, own: path.source, gateway: gateway))
+            evidence.append(LadderDescriptions.refusal(refusal, own: path.source, gateway: gateway))
         case .silent: evidence.append("a UDP packet to port 9 was not answered")
         case .failed(let code): evidence.append("a UDP packet to port 9 could not be sent (errno \(code))")
         case nil: break
@@ -74,7 +74,7 @@ enum GatewayRung {
 }
 
 /// Remembers of watched neighbours what their present state does not show any more.
-struct NeighbourMemory: Sendable {
+struct NeighbourHistory: Sendable {
     private struct Record: Hashable {
         var isStuck = false
         var wasReachable = false

@@ -8,10 +8,10 @@ enum InternetRung {
             guard let passive, let ago = passive.internet else {
                 return RungReport(rung: .internet, status: .unknown, evidence: ["no internet check is configured"])
             }
-            return RungReport(rung: .internet, status: .ok, evidence: [LadderWords.passive(passive, ago: ago)])
+            return RungReport(rung: .internet, status: .ok, evidence: [LadderDescriptions.passive(passive, ago: ago)])
         }
         let evidence = observations.map(\.evidence)
-        switch ConnectivityJudge.connectivity(observations) {
+        switch ConnectivityEvaluator.connectivity(observations) {
         case .unknown:
             return RungReport(rung: .internet, status: .unknown, evidence: evidence + ["no check URL could be asked"])
         case .full: return RungReport(rung: .internet, status: .ok, evidence: evidence)

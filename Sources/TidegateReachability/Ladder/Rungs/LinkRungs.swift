@@ -13,26 +13,26 @@ enum LinkRungs {
                 let evidence = self.naming(link, reason) + self.evidence(rung, way, link, links)
                 return RungReport(rung: rung, status: .bad, reason: reason, evidence: evidence)
             }
-            if let failing, self.order(failing) < self.order(rung) { return LadderWords.notClimbed(rung) }
+            if let failing, self.order(failing) < self.order(rung) { return LadderDescriptions.notClimbed(rung) }
             return self.sound(rung, way, link, links)
         }
     }
 
     /// The link that a way leads by, or would.
-    static func link(of way: WayFindings, _ reason: Unreachable?, among links: [Link]) -> Link? {
+    static func link(of way: WayFindings, _ reason: UnreachableReason?, among links: [Link]) -> Link? {
         let index = way.verdict.path?.index ?? way.deadLink ?? way.story?.matched?.link
         if let index, let link = links.first(where: { $0.index == index }) { return link }
-        if let reason, let culprit = VerdictWords.culprit(reason, among: links) { return culprit }
+        if let reason, let culprit = VerdictDescriptions.culprit(reason, among: links) { return culprit }
         // Beside the address that is missing, the link that could have it.
         let outward = links.filter { $0.kind != .loopback && !$0.isExcluded }
         return outward.first(where: \.isUsable) ?? outward.first ?? links.first { $0.isUsable }
     }
 
     // Which link it is about comes first, where it is about one.
-    private static func naming(_ link: Link?, _ reason: Unreachable) -> [String] {
+    private static func naming(_ link: Link?, _ reason: UnreachableReason) -> [String] {
         guard let link, link.reason == reason else { return [] }
-        let words = VerdictWords.phrase(reason, link: link.name)
-        return words == VerdictWords.phrase(reason) ? [] : [words]
+        let words = VerdictDescriptions.phrase(reason, link: link.name)
+        return words == VerdictDescriptions.phrase(reason) ? [] : [words]
     }
 
     static func order(_ rung: Rung) -> Int { Rung.allCases.firstIndex(of: rung) ?? 0 }

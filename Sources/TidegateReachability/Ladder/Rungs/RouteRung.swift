@@ -32,12 +32,12 @@ enum RouteRung {
         lines += self.settings(story, way)
         lines += way.verdict.notes.compactMap(self.words)
         lines += way.unrouted.sorted { $0.key.description < $1.key.description }.map { address, verdict in
-            "its other address \(address): \(verdict.reason.map { VerdictWords.phrase($0) } ?? "no route")"
+            "its other address \(address): \(verdict.reason.map { VerdictDescriptions.phrase($0) } ?? "no route")"
         }
         return lines
     }
 
-    private static func answer(_ story: RouteStory, _ way: WayFindings) -> String? {
+    private static func answer(_ story: RouteExplanation, _ way: WayFindings) -> String? {
         let destination = self.subject(way.subject)
         switch (story.lookup.matched, story.lookup.chosen) {
         case (.none, _), (_, .none): return "the kernel did not answer about \(destination)"
@@ -60,15 +60,17 @@ enum RouteRung {
         }
     }
 
-    private static func link(_ index: UInt32, _ story: RouteStory) -> String { story.names[index] ?? "if\(index)" }
+    private static func link(_ index: UInt32, _ story: RouteExplanation) -> String {
+        story.names[index] ?? "if\(index)"
+    }
 
-    private static func text(_ route: KernelRoute, _ story: RouteStory) -> String {
+    private static func text(_ route: KernelRoute, _ story: RouteExplanation) -> String {
         let destination = story.question.destination
         let length = Int(route.prefixLength)
         guard let prefix = IPPrefix(destination.masked(to: length), length: length) else {
             return "table \(KernelRule.name(ofTable: route.table))"
         }
-        return story.text(KernelDefault(prefix: prefix, route: route))
+        return story.text(DefaultRoute(prefix: prefix, route: route))
     }
 
     // The error numbers of a refused lookup (errno(3)).
@@ -91,26 +93,26 @@ enum RouteRung {
 
     private static let mostRivals = 6
 
-    private static func rivals(_ story: RouteStory) -> [String] {
+    private static func rivals(_ story: RouteExplanation) -> [String] {
         let others = story.defaults.filter { !self.isMatch($0, story) }
         let lines = others.prefix(self.mostRivals).map { rival in
-            "not taken: \(story.text(rival)): \(Rivalry.reason(rival, story))"
+            "not taken: \(story.text(rival)): \(DefaultRouteComparison.reason(rival, story))"
         }
         let more = others.count - lines.count
         return lines + (more > 0 ? ["and \(more) more default routes"] : [])
     }
 
-    private static func isMatch(_ rival: KernelDefault, _ story: RouteStory) -> Bool {
+    private static func isMatch(_ rival: DefaultRoute, _ story: RouteExplanation) -> Bool {
         guard let matched = story.matched else { return rival == story.refusal }
         return rival.prefix.length == Int(matched.prefixLength) && rival.table == matched.table
             && rival.metric == matched.metric && rival.legs.map(\.link) == matched.legs.map(\.link)
             && rival.legs.map(\.gateway) == matched.legs.map(\.gateway)
     }
 
-    private static func settings(_ story: RouteStory, _ way: WayFindings) -> [String] {
+    private static func settings(_ story: RouteExplanation, _ way: WayFindings) -> [String] {
         var lines: [String] = []
         let link = story.matched?.link.map { self.link($0, story) }
-        if let matched = story.matched, Rivalry.isDead(matched), story.ignoresLinkdown == false {
+        if let matched = story.matched, DefaultRouteComparison.isDead(matched), story.ignoresLinkdown == false {
             let name = link ?? "its link"
             lines.append("\(name) is down and the kernel takes the route all the same (ignore_routes_with_linkdown=0)")
         }
@@ -121,7 +123,7 @@ enum RouteRung {
         return lines
     }
 
-    private static func words(_ note: PathNote) -> String? {
+    private static func words(_ note: PathWarning) -> String? {
         switch note {
         case .degradedMultipath(let live, let total): "only \(live) of \(total) nexthops can be used"
         case .tunnel: "the path leads through a tunnel"

@@ -3,7 +3,7 @@ internal import TidegateCore
 /// The rungs that a web server makes: tcp, tls, http.
 enum WebRungs {
     /// The three rungs by what a look at the server came to; nil where nobody looked.
-    static func judge(_ target: ExplainTarget, _ answer: WebAnswer?, at address: IPAddress?, path: NetworkPath?)
+    static func judge(_ target: ExplainTarget, _ answer: HTTPCheckResult?, at address: IPAddress?, path: NetworkPath?)
         -> [RungReport]
     {
         guard let depth = target.depth else {
@@ -22,15 +22,15 @@ enum WebRungs {
     private static let noTLS = RungReport(rung: .tls, status: .notApplicable, evidence: ["the target speaks no TLS"])
     private static let noURL = RungReport(rung: .http, status: .notApplicable, evidence: ["no URL was given"])
 
-    private static func unlooked(_ target: ExplainTarget, _ depth: WebQuestion.Depth) -> [RungReport] {
+    private static func unlooked(_ target: ExplainTarget, _ depth: HTTPCheckRequest.Depth) -> [RungReport] {
         [
-            LadderWords.notClimbed(.tcp), target.usesTLS ? LadderWords.notClimbed(.tls) : self.noTLS,
-            depth == .http ? LadderWords.notClimbed(.http) : self.noURL,
+            LadderDescriptions.notClimbed(.tcp), target.usesTLS ? LadderDescriptions.notClimbed(.tls) : self.noTLS,
+            depth == .http ? LadderDescriptions.notClimbed(.http) : self.noURL,
         ]
     }
 
     /// The reason of an answer that did not come as far as `depth`; nil where it did.
-    static func failure(_ answer: WebAnswer, _ depth: WebQuestion.Depth) -> Unreachable? {
+    static func failure(_ answer: HTTPCheckResult, _ depth: HTTPCheckRequest.Depth) -> UnreachableReason? {
         if answer.reached < .tcp { return self.connectFailure(answer) }
         switch depth {
         case .tcp: return nil
@@ -43,30 +43,30 @@ enum WebRungs {
 
     /// The address whose look came furthest, and the first of several: the family has come as far as any of them.
     static func furthest(
-        _ addresses: [IPAddress], _ answers: [IPAddress: WebAnswer], _ depth: WebQuestion.Depth
+        _ addresses: [IPAddress], _ answers: [IPAddress: HTTPCheckResult], _ depth: HTTPCheckRequest.Depth
     ) -> IPAddress? {
         var best: (address: IPAddress, rank: Int)?
         for address in addresses {
             guard let answer = answers[address] else { continue }
             let isThere = self.failure(answer, depth) == nil
-            let rank = isThere ? WebAnswer.Reached.http.rawValue + 1 : answer.reached.rawValue
+            let rank = isThere ? HTTPCheckResult.Reached.http.rawValue + 1 : answer.reached.rawValue
             if rank > best?.rank ?? -1 { best = (address, rank) }
         }
         return best?.address
     }
 
-    private static func later(_ answer: WebAnswer, otherwise reason: Unreachable) -> Unreachable {
+    private static func later(_ answer: HTTPCheckResult, otherwise reason: UnreachableReason) -> UnreachableReason {
         if answer.failure == .tlsFailed || answer.failure == .tlsPinMismatch { return .tlsFailed }
         return self.isLate(answer) ? .timeout : reason
     }
 
     /// True where nothing but the time ran out.
-    static func isLate(_ answer: WebAnswer) -> Bool {
+    static func isLate(_ answer: HTTPCheckResult) -> Bool {
         guard let failure = answer.failure else { return false }
         return [.timedOut, .stalled, .deadlineExceeded].contains(failure)
     }
 
-    static func connectFailure(_ answer: WebAnswer) -> Unreachable {
+    static func connectFailure(_ answer: HTTPCheckResult) -> UnreachableReason {
         switch answer.socketError {
         case .refused, .reset: return .refused
         case .networkUnreachable, .hostUnreachable: return .hostUnreachable
@@ -82,7 +82,7 @@ enum WebRungs {
 
 /// One look at a server, rung by rung.
 private struct Look {
-    let answer: WebAnswer
+    let answer: HTTPCheckResult
     let address: IPAddress
     let target: ExplainTarget
     let path: NetworkPath?
@@ -90,7 +90,7 @@ private struct Look {
     var tcp: RungReport {
         let place = self.target.target.port.map { "\(self.host):\($0)" } ?? self.host
         guard self.answer.reached < .tcp else {
-            let time = self.answer.phases.connect.map { " in \(LadderWords.time($0))" } ?? ""
+            let time = self.answer.phases.connect.map { " in \(LadderDescriptions.time($0))" } ?? ""
             let local = self.answer.local.map { " from \($0)" } ?? ""
             return RungReport(rung: .tcp, status: .ok, evidence: ["connected to \(place)\(time)\(local)"])
         }
@@ -99,12 +99,12 @@ private struct Look {
             return RungReport(rung: .tcp, status: .unknown, evidence: [self.words("could not be asked")])
         }
         let reason = WebRungs.connectFailure(self.answer)
-        let phrase = VerdictWords.phrase(reason)
+        let phrase = VerdictDescriptions.phrase(reason)
         // Who refused is said below, with the part that he plays.
         var evidence = ["\(place): \(self.answer.refusal == nil ? self.words(phrase) : phrase)"]
         if let refusal = self.answer.refusal {
             let own = self.answer.local ?? self.path?.source
-            evidence.append(LadderWords.refusal(refusal, own: own, gateway: self.path?.gateway))
+            evidence.append(LadderDescriptions.refusal(refusal, own: own, gateway: self.path?.gateway))
         } else if reason != .timeout {
             evidence.append("no ICMP error came with it")
         }
@@ -112,26 +112,28 @@ private struct Look {
     }
 
     var tls: RungReport {
-        guard self.answer.reached >= .tcp else { return LadderWords.notClimbed(.tls) }
+        guard self.answer.reached >= .tcp else { return LadderDescriptions.notClimbed(.tls) }
         let certificate = self.certificate
         guard self.answer.reached < .tls else {
-            let time = self.answer.phases.tls.map { ["handshake in \(LadderWords.time($0))"] } ?? []
+            let time = self.answer.phases.tls.map { ["handshake in \(LadderDescriptions.time($0))"] } ?? []
             return RungReport(rung: .tls, status: .ok, evidence: time + certificate)
         }
-        let reason: Unreachable = self.isLate ? .timeout : .tlsFailed
+        let reason: UnreachableReason = self.isLate ? .timeout : .tlsFailed
         return RungReport(
             rung: .tls, status: .bad, reason: reason,
-            evidence: [self.words(VerdictWords.phrase(reason))] + certificate)
+            evidence: [self.words(VerdictDescriptions.phrase(reason))] + certificate)
     }
 
     var http: RungReport {
-        guard self.answer.reached >= (self.target.usesTLS ? .tls : .tcp) else { return LadderWords.notClimbed(.http) }
+        guard self.answer.reached >= (self.target.usesTLS ? .tls : .tcp) else {
+            return LadderDescriptions.notClimbed(.http)
+        }
         guard let status = self.answer.status else {
-            let reason: Unreachable = self.isLate ? .timeout : .httpError
+            let reason: UnreachableReason = self.isLate ? .timeout : .httpError
             return RungReport(
                 rung: .http, status: .bad, reason: reason, evidence: [self.words("the server gave no answer")])
         }
-        let time = self.answer.phases.processing.map { " after \(LadderWords.time($0))" } ?? ""
+        let time = self.answer.phases.processing.map { " after \(LadderDescriptions.time($0))" } ?? ""
         let location = self.answer.location.map { ["Location: \($0)"] } ?? []
         return RungReport(
             rung: .http, status: status >= 400 ? .bad : .ok, reason: status >= 400 ? .httpError : nil,

@@ -1,7 +1,7 @@
 internal import CCrypt
 internal import Glibc
 
-extension PasswordBook.Work {
+extension UserTable.Work {
     /// True where the password is the user's; takes as long as bcrypt does, so that no event loop may wait for it.
     func isDone(with password: [UInt8]) -> Bool {
         // The hash ends at a zero byte, and would take what stands before it for the whole.

@@ -5,20 +5,20 @@ struct Timeline {
     /// Failed requests by party, in a quarter of a minute.
     struct Failures {
         fileprivate(set) var slice: UInt64 = 0
-        private(set) var counts = Array(repeating: 0, count: Party.allCases.count)
+        private(set) var counts = Array(repeating: 0, count: FaultParty.allCases.count)
 
-        fileprivate mutating func add(_ party: Party, in slice: UInt64) {
+        fileprivate mutating func add(_ party: FaultParty, in slice: UInt64) {
             if self.slice != slice {
                 self.slice = slice
                 for position in self.counts.indices { self.counts[position] = 0 }
             }
-            if let position = Party.allCases.firstIndex(of: party) { self.counts[position] += 1 }
+            if let position = FaultParty.allCases.firstIndex(of: party) { self.counts[position] += 1 }
         }
     }
 
     private struct Change {
         let moment: MonotonicTime
-        let level: Level
+        let level: ReachabilityLevel
     }
 
     static let sliceLength = Duration.seconds(15)
@@ -26,7 +26,7 @@ struct Timeline {
     private static let changeLimit = 512
 
     let start: MonotonicTime
-    private var first: Level?
+    private var first: ReachabilityLevel?
     private var changes: [Change] = []
     private var slices = Array(repeating: Failures(), count: Timeline.sliceCount)
 
@@ -61,11 +61,11 @@ struct Timeline {
     }
 
     /// The levels from `start` to `end`, oldest first; `current` is that of a time in which nothing changed.
-    func levels(from start: MonotonicTime, to end: MonotonicTime, current: Level) -> [(
-        level: Level, until: MonotonicTime
+    func levels(from start: MonotonicTime, to end: MonotonicTime, current: ReachabilityLevel) -> [(
+        level: ReachabilityLevel, until: MonotonicTime
     )] {
         var level = self.changes.isEmpty ? current : self.first ?? current
-        var spans: [(level: Level, until: MonotonicTime)] = []
+        var spans: [(level: ReachabilityLevel, until: MonotonicTime)] = []
         for change in self.changes {
             if change.moment > start { spans.append((level, min(change.moment, end))) }
             level = change.level

@@ -28,12 +28,12 @@ final class LiveAttempt {
     var asksBeforeBody = false
     /// True while a hook is asked about it.
     var isDeciding = false
-    var contact: WireContact?
+    var contact: ConnectionFacts?
     var head: ResponseHead?
     private var ownPath: NetworkPath?
     var progress: AttemptProgress
     /// What of the progress has been told.
-    var told = TaskEvent.ByteDelta()
+    var told = TaskEvent.ByteCounts()
     var wasTold = false
     /// Bytes of the body that had never been here before.
     var gained: Int64 = 0

@@ -4,7 +4,7 @@ internal import TidegateTransfer
 /// Everything the session's thread knows about one task.
 final class TaskRecord {
     let task: TransferTask
-    private let terms: TaskTerms
+    private let terms: ResolvedPolicies
 
     var machine = TaskMachine()
     var clocks: TaskClocks
@@ -12,10 +12,10 @@ final class TaskRecord {
     var hop: RedirectRule.Hop
     var redirects = 0
     var attempt: LiveAttempt?
-    var hold = BodyHold()
+    var hold = PartialBody()
     var file: DownloadFile?
     /// Where the finished file is; nil until it is put there.
-    var placement: Placement?
+    var placement: FileCommit?
     /// True once a temporary file of this task may be on the disk.
     var hasTemporary = false
     var bodyIdentity: FileIdentity?
@@ -25,20 +25,20 @@ final class TaskRecord {
     var finalProgress: TransferProgress?
 
     /// The desk of the current hop; nil before the first one.
-    var desk: GateDesk?
+    var desk: TargetState?
     /// True once it has stood in one of the desk's lines.
     var standsInLine = false
     var hasSlot = false
     var gateWaitBegan: MonotonicTime?
     var gateWasTold = false
-    var shut: GateJudge.Shut?
+    var shut: GateEvaluator.Shut?
     var linkFailures = 0
 
     /// The journal's side of it; nil for a task that dies with its process.
-    let journal: JournalMark?
+    let journal: JournalState?
 
     /// What only few tasks have; nil for most.
-    var extras: TaskExtras?
+    var extras: RareTaskState?
     /// The origin that it asks before the others do; nil for most.
     var probes: Origin?
     /// The origin that failed too often and is waited for; nil for most.
@@ -71,11 +71,11 @@ final class TaskRecord {
         var head: ResponseHead?
     }
 
-    init(_ task: TransferTask, _ terms: TaskTerms) {
+    init(_ task: TransferTask, _ terms: ResolvedPolicies) {
         self.task = task
         self.terms = terms
         self.hop = task.request.firstHop
-        self.journal = task.journaled.map { JournalMark($0.task) }
+        self.journal = task.journaled.map { JournalState($0.task) }
         self.clocks = TaskClocks(limits: terms.limits)
     }
 

@@ -1,5 +1,0 @@
-/// What this build is.
-public enum Release {
-    /// The version, as semver.org numbers them.
-    public static let version = "0.1.0"
-}

@@ -1,0 +1,10 @@
+internal import Synchronization
+
+/// Remembers the first signal that asked for the end.
+final class CapturedSignal: Sendable {
+    private let first = Mutex<Int32?>(nil)
+
+    func set(_ number: Int32) { self.first.withLock { $0 = $0 ?? number } }
+
+    var number: Int32? { self.first.withLock { $0 } }
+}

@@ -1,0 +1,41 @@
+internal import ArgumentParser
+internal import Tidegate
+internal import TidegateDaemon
+internal import TidegateCore
+
+/// Turns options' texts into values; the error names the option and quotes the text.
+enum OptionParsing {
+    /// On the command line a whole number without a unit counts seconds, as for timeout(1) and curl(1).
+    static func duration(_ text: String, of option: String) throws -> DurationText {
+        let isNumber = text.count <= 9 && text.allSatisfy { $0.isASCII && $0.isNumber } && !text.isEmpty
+        return try self.naming(option) { () throws(TextError) in try DurationText(parsing: isNumber ? "\(text)s" : text)
+        }
+    }
+
+    /// A finite duration above zero.
+    static func positive(_ text: String, of option: String) throws -> Duration {
+        guard let duration = try self.duration(text, of: option).duration, duration > .zero else {
+            throw ValidationError("\(option): \"\(text)\" has to be longer than 0 and not inf")
+        }
+        return duration
+    }
+
+    static func digest(_ text: String, of option: String) throws -> ContentDigest {
+        guard let digest = ContentDigest(text) else {
+            throw ValidationError("\(option): \"\(text)\" is not a SHA-256 of 64 hexadecimal digits")
+        }
+        return digest
+    }
+
+    static func target(_ text: String, of option: String) throws -> Target {
+        try TargetText.parse(text, of: option)
+    }
+
+    static func naming<Value>(_ option: String, _ parse: () throws(TextError) -> Value) throws -> Value {
+        do {
+            return try parse()
+        } catch {
+            throw ValidationError("\(option): \(error)")
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// Something worth knowing about a verdict that does not change its level.
+public enum PathWarning: Sendable, Hashable, CustomStringConvertible {
+    /// Only `live` of `total` nexthops can be used.
+    case degradedMultipath(live: Int, total: Int)
+    /// The only source addresses are deprecated.
+    case deprecatedOnly
+    /// The source address is a unique local one (fc00::/7).
+    case uniqueLocalSource
+    /// Different sentinels leave by different ways.
+    case mixedPaths
+    /// Only some sentinels have a path.
+    case partial
+    /// The target is an address of this host.
+    case thisHost
+    /// The path leads through a tunnel.
+    case tunnel
+    /// The preferred default route is dead and hides a live one.
+    case deadPreferredDefault
+
+    /// The note as JSON gives it: `degradedMultipath(1/2)`, `sourceScope(ula)`, `thisHost`.
+    public var description: String {
+        switch self {
+        case .degradedMultipath(let live, let total): "degradedMultipath(\(live)/\(total))"
+        case .deprecatedOnly: "deprecatedOnly"
+        case .uniqueLocalSource: "sourceScope(ula)"
+        case .mixedPaths: "mixedPaths"
+        case .partial: "partial"
+        case .thisHost: "thisHost"
+        case .tunnel: "tunnel"
+        case .deadPreferredDefault: "deadPreferredDefault"
+        }
+    }
+}

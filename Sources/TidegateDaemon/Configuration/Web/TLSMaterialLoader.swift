@@ -1,0 +1,49 @@
+internal import TidegateServer
+
+/// Puts together what TLS is served with, from the file itself and from those that it names.
+struct TLSMaterialLoader {
+    let section: ConfigurationNode
+    /// Where relative paths begin; empty, or with a slash at its end.
+    let directory: String
+    var problems: ProblemList
+
+    /// How TLS is served; nil where it is not, or where a file cannot be read, which is a problem more.
+    mutating func serving(_ tls: WebConfiguration.TLS, _ files: inout WebFile.Files) -> TLSServing? {
+        guard let certificate = self.text(tls.certificate, tls.certificateFile, "cert_file", &files),
+            let key = self.text(tls.key, tls.keyFile, "key_file", &files)
+        else { return nil }
+        var serving = TLSServing(certificate: certificate, key: key)
+        serving.clientAuthorities = self.text(
+            tls.clientAuthorities, tls.clientAuthoritiesFile, "client_ca_file", &files)
+        serving.client = tls.client ?? serving.client
+        serving.clientNames = tls.clientNames.map(Set.init)
+        serving.oldest = tls.oldest ?? serving.oldest
+        serving.newest = tls.newest ?? serving.newest
+        serving.suites = tls.suites ?? serving.suites
+        serving.curves = tls.curves ?? serving.curves
+        return serving
+    }
+
+    private mutating func text(
+        _ text: String?, _ path: String?, _ key: String, _ files: inout WebFile.Files
+    ) -> String? {
+        guard text == nil, let path, let node = self.section.value(of: key) else { return text }
+        let place = path.hasPrefix("/") ? path : self.directory + path
+        do {
+            return try files.text(of: place)
+        } catch {
+            self.problems.add("\(place) \(error)", at: node)
+            return nil
+        }
+    }
+
+    /// The keys that a part of the policy may come from.
+    static func keys(of part: AccessError.Part) -> [String] {
+        switch part {
+        case .certificate: ["cert_file", "cert"]
+        case .key: ["key_file", "key"]
+        case .clientAuthorities: ["client_ca_file", "client_ca"]
+        case .tls: []
+        }
+    }
+}

@@ -1,0 +1,169 @@
+internal import TidegateCore
+
+/// The exposition while it is being written, in any format.
+struct ExpositionWriter {
+    private var writer: ProtobufWriter
+    /// The text so far, or the messages.
+    private(set) var bytes: [UInt8]
+    private(set) var series = 0
+    let format: ExpositionFormat
+    /// Since when counters count, for the formats that tell.
+    let start: WallTime
+    private var family: ProtobufWriter.Mark?
+    private var familyStart = 0
+    // Samples instead of lines; nil where something is written.
+    private var samples: [MetricSample]?
+
+    /// Writes into `buffer`'s storage.
+    init(reusing buffer: consuming [UInt8], format: ExpositionFormat, start: WallTime = WallTime(microseconds: 0)) {
+        buffer.removeAll(keepingCapacity: true)
+        self.bytes = format == .protobuf ? [] : buffer
+        self.writer = ProtobufWriter(format == .protobuf ? buffer : [])
+        self.format = format
+        self.start = start
+    }
+
+    /// Takes samples as values and writes nothing; they are those of the text.
+    static func collecting() -> ExpositionWriter {
+        var output = ExpositionWriter(reusing: [], format: .text)
+        output.samples = []
+        return output
+    }
+
+    /// The samples taken; none where something was written.
+    consuming func taken() -> [MetricSample] { self.samples ?? [] }
+
+    /// Everything written, ending the exposition.
+    consuming func finish() -> [UInt8] {
+        guard self.format != .protobuf else { return self.writer.bytes }
+        if self.format.isOpenMetrics { self.bytes += "# EOF\n".utf8 }
+        return self.bytes
+    }
+
+    // MARK: Families
+
+    mutating func open(_ header: Header) {
+        switch self.format {
+        case .openMetrics, .openMetricsDraft: self.bytes += header.openMetrics
+        case .text: self.bytes += header.text
+        case .protobuf:
+            self.family = self.writer.openDelimited()
+            self.writer.raw(header.protobuf)
+            self.familyStart = self.series
+        }
+    }
+
+    /// Ends the family; a protobuf family without a sample is left out.
+    mutating func close() {
+        guard let family = self.family else { return }
+        if self.series == self.familyStart { self.writer.discard(family) } else { self.writer.close(family) }
+        self.family = nil
+    }
+
+    // MARK: Samples
+
+    mutating func counter(_ name: borrowing SeriesName, _ whole: UInt64, exemplar: Exemplar? = nil) {
+        guard self.format != .protobuf else { return self.counterMessage(name, Double(whole), exemplar) }
+        self.line(name.text, whole: whole, exemplar)
+    }
+
+    mutating func counter(_ name: borrowing SeriesName, _ value: Double, exemplar: Exemplar? = nil) {
+        guard self.format != .protobuf else { return self.counterMessage(name, value, exemplar) }
+        self.line(name.text, value, exemplar)
+    }
+
+    mutating func gauge(_ name: borrowing SeriesName, _ value: Double) {
+        guard self.format != .protobuf else {
+            let mark = self.writer.open(4)
+            self.writer.raw(name.pairs)
+            let gauge = self.writer.open(2)
+            self.writer.double(1, value)
+            self.writer.close(gauge)
+            self.writer.close(mark)
+            self.series += 1
+            return
+        }
+        self.line(name.text, value)
+    }
+
+    mutating func histogram(_ name: borrowing HistogramName, _ reading: borrowing HistogramReading) {
+        guard self.format != .protobuf else {
+            self.series += reading.counts.count + 2
+            return reading.write(to: &self.writer, pairs: name.pairs, start: self.start)
+        }
+        var total: UInt64 = 0
+        for (position, count) in reading.counts.enumerated() {
+            total += count
+            let exemplar = reading.exemplars.isEmpty ? nil : reading.exemplars[position]
+            self.line(name.bucket(position), whole: total, exemplar)
+        }
+        self.line(name.sum, reading.sum)
+        self.line(name.count, whole: total)
+    }
+
+    private mutating func counterMessage(_ name: borrowing SeriesName, _ value: Double, _ exemplar: Exemplar?) {
+        let mark = self.writer.open(4)
+        self.writer.raw(name.pairs)
+        let counter = self.writer.open(3)
+        self.writer.double(1, value)
+        if let exemplar {
+            let place = self.writer.open(2)
+            exemplar.write(to: &self.writer)
+            self.writer.close(place)
+        }
+        let time = self.writer.open(3)
+        self.writer.timestamp(self.start)
+        self.writer.close(time)
+        self.writer.close(counter)
+        self.writer.close(mark)
+        self.series += 1
+    }
+
+    // MARK: Lines
+
+    private mutating func line(_ prefix: some Collection<UInt8>, whole: UInt64, _ exemplar: Exemplar? = nil) {
+        guard self.samples == nil else { return self.take(prefix, Double(whole)) }
+        self.bytes += prefix
+        self.digits(of: whole)
+        self.endLine(exemplar)
+    }
+
+    private mutating func line(_ prefix: some Collection<UInt8>, _ value: Double, _ exemplar: Exemplar? = nil) {
+        guard self.samples == nil else { return self.take(prefix, value) }
+        self.bytes += prefix
+        self.number(value)
+        self.endLine(exemplar)
+    }
+
+    private mutating func take(_ prefix: some Collection<UInt8>, _ value: Double) {
+        self.samples?.append(MetricSample(line: prefix, value: value))
+        self.series += 1
+    }
+
+    private mutating func number(_ value: Double) {
+        // Counts are exact and quick to write; a whole negative number and minus zero are rare enough for the long way.
+        if value > 0 || value.bitPattern == 0, value < 9e15, value == value.rounded() {
+            self.digits(of: UInt64(value))
+        } else {
+            self.bytes += NumberText.float(value).utf8
+        }
+    }
+
+    private mutating func endLine(_ exemplar: Exemplar?) {
+        if let exemplar, self.format.isOpenMetrics { self.bytes += exemplar.text }
+        self.bytes.append(UInt8(ascii: "\n"))
+        self.series += 1
+    }
+
+    // From the last digit to the first into a place on the stack: reversing a part of the buffer would copy it.
+    private mutating func digits(of value: UInt64) {
+        var digits = InlineArray<20, UInt8>(repeating: 0)
+        var (rest, first) = (value, 20)
+        repeat {
+            first -= 1
+            digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+        for position in first..<20 { self.bytes.append(digits[position]) }
+    }
+}

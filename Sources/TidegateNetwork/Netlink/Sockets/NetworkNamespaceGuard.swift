@@ -1,0 +1,52 @@
+internal import CNetlink
+internal import Glibc
+
+/// A thread's stay in a network namespace that has a name (ip-netns(8)).
+///
+/// A thread and its sockets keep a namespace alive after its name was deleted, and with it the other ends of its
+/// links; so the stay has to end with the name.
+final class NetworkNamespaceGuard {
+    private let path: String
+    private let home: Int32
+    private let device: UInt
+    private let inode: UInt
+
+    private init(path: String, home: Int32, _ identity: stat) {
+        self.path = path
+        self.home = home
+        self.device = UInt(identity.st_dev)
+        self.inode = UInt(identity.st_ino)
+    }
+
+    deinit { close(self.home) }
+
+    /// Moves the calling thread in.
+    static func enter(_ path: String) throws(NetlinkError) -> NetworkNamespaceGuard {
+        let door = open(path, O_RDONLY | O_CLOEXEC)
+        guard door >= 0 else { throw NetlinkError(operation: "entering the namespace \(path)", errno: errno) }
+        defer { close(door) }
+        let home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
+        guard home >= 0 else { throw NetlinkError(operation: "remembering the thread's namespace", errno: errno) }
+        var identity = stat()
+        guard fstat(door, &identity) == 0, tg_join_network(door) == 0 else {
+            let code = errno
+            close(home)
+            throw NetlinkError(operation: "entering the namespace \(path)", errno: code)
+        }
+        return NetworkNamespaceGuard(path: path, home: home, identity)
+    }
+
+    /// True once the name is gone, or belongs to another namespace.
+    var isOver: Bool {
+        var now = stat()
+        guard stat(self.path, &now) == 0 else { return true }
+        return UInt(now.st_dev) != self.device || UInt(now.st_ino) != self.inode
+    }
+
+    /// Moves the calling thread back to where it came from.
+    func leave() throws(NetlinkError) {
+        guard tg_join_network(self.home) == 0 else {
+            throw NetlinkError(operation: "leaving the namespace \(self.path)", errno: errno)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package import TidegateCore
+
+/// Follows a packet of this host's through the rules, as the kernel does, to say which one decided.
+package struct RuleEvaluation: Sendable {
+    /// What rules look at.
+    package struct Packet: Sendable, Hashable {
+        package var destination: IPAddress
+        package var source: IPAddress?
+        package var mark: UInt32 = 0
+        package var uid: UInt32
+        package var ipProtocol: UInt8?
+        package var port: UInt16?
+        /// The link that the socket is bound to.
+        package var outputName: String?
+        /// The table of the VRF that the socket is bound to.
+        package var l3Table: UInt32?
+        /// What packets of this host's come in by.
+        package var loopbackName = "lo"
+
+        package init(_ destination: IPAddress, uid: UInt32 = 0) {
+            self.destination = destination
+            self.uid = uid
+        }
+    }
+
+    private let packet: Packet
+    /// The rules that the packet meets and matches, in order; what follows a rule that refuses is never met.
+    package let matching: [KernelRule]
+
+    /// The trail of a packet through rules in the kernel's order.
+    package init(of packet: Packet, through rules: [KernelRule]) {
+        self.packet = packet
+        var matching: [KernelRule] = []
+        var position = 0
+        while position < rules.count {
+            let rule = rules[position]
+            position += 1
+            guard rule.matches(packet) else { continue }
+            switch rule.action {
+            case .goTo(let priority):
+                // The kernel only lets rules jump forward; one whose goal does not exist is passed over.
+                position = rules[position...].firstIndex { $0.priority == priority } ?? position
+            case .other: continue
+            case .lookup: matching.append(rule)
+            case .unreachable, .prohibit, .blackhole:
+                matching.append(rule)
+                position = rules.count
+            }
+        }
+        self.matching = matching
+    }
+
+    /// The rule that led to a route of `table` with this many network bits; nil where none can have.
+    package func rule(to table: UInt32, prefixLength: UInt8) -> KernelRule? {
+        self.matching.first { rule in
+            self.table(of: rule) == table && !rule.suppresses(prefixLength)
+        }
+    }
+
+    /// The table that a matching rule leads this packet to.
+    package func table(of rule: KernelRule) -> UInt32? { rule.isL3Master ? self.packet.l3Table : rule.table }
+
+    /// The rule that refused the packet with an error number, and the route where it was one; both nil where the
+    /// packet only ran out of rules.
+    ///
+    /// `refusing` are the routes of types that refuse.
+    package func refusal(errno code: Int32, among refusing: [DefaultRoute]) -> (
+        rule: KernelRule?, route: DefaultRoute?
+    ) {
+        for rule in self.matching {
+            if rule.action.errno == code { return (rule, nil) }
+            guard let table = self.table(of: rule) else { continue }
+            let candidates = refusing.filter {
+                $0.table == table && $0.kind.errno == code && $0.prefix.contains(self.packet.destination)
+            }
+            if let route = candidates.max(by: { $0.prefix.length < $1.prefix.length }) { return (rule, route) }
+        }
+        return (nil, nil)
+    }
+}
+
+extension KernelRule {
+    fileprivate func suppresses(_ prefixLength: UInt8) -> Bool {
+        self.suppressPrefixLength.map { UInt32(prefixLength) <= $0 } ?? false
+    }
+
+    fileprivate func matches(_ packet: RuleEvaluation.Packet) -> Bool { self.selects(packet) != self.isInverted }
+
+    private func selects(_ packet: RuleEvaluation.Packet) -> Bool {
+        if let mark = self.mark, (mark.value ^ packet.mark) & mark.mask != 0 { return false }
+        if let range = self.uidRange, !range.contains(packet.uid) { return false }
+        if let name = self.inputName, name != packet.loopbackName { return false }
+        if let name = self.outputName, name != packet.outputName { return false }
+        if self.isL3Master, packet.l3Table == nil { return false }
+        return self.selectsAddresses(of: packet) && self.selectsTransport(of: packet)
+    }
+
+    private func selectsAddresses(of packet: RuleEvaluation.Packet) -> Bool {
+        if let prefix = self.destination, !prefix.contains(packet.destination) { return false }
+        guard let prefix = self.source else { return true }
+        guard let source = packet.source else {
+            // The kernel compares an IPv4 source that is not chosen yet as 0.0.0.0.
+            return packet.destination.family == .ipv4 && prefix.contains(IPAddress(ipv4: 0))
+        }
+        return prefix.contains(source)
+    }
+
+    private func selectsTransport(of packet: RuleEvaluation.Packet) -> Bool {
+        if let number = self.ipProtocol, number != packet.ipProtocol { return false }
+        if self.typeOfService != 0 || self.sourcePorts != nil { return false }
+        guard let ports = self.destinationPorts else { return true }
+        return packet.port.map(ports.contains) ?? false
+    }
+}
+
+extension KernelRule.Action {
+    /// What a lookup gives where this decides.
+    fileprivate var errno: Int32? {
+        switch self {
+        case .lookup, .goTo, .other: nil
+        case .unreachable: 101
+        case .prohibit: 13
+        case .blackhole: 22
+        }
+    }
+}
+
+extension KernelRoute.Kind {
+    /// What a lookup gives where a route of this kind decides.
+    fileprivate var errno: Int32? {
+        switch self {
+        case .other(6): 22
+        case .other(7): 113
+        case .other(8): 13
+        case .unicast, .local, .broadcast, .multicast, .anycast, .other: nil
+        }
+    }
+}

@@ -1,0 +1,43 @@
+internal import Glibc
+
+/// Small files of the system's that the kernel or the administrator keeps.
+package enum ProcSysFiles {
+    /// What sysfs says about a link; nil where it is not mounted or belongs to another namespace.
+    package static func facts(of link: KernelLink) -> LinkFacts? {
+        let folder = "/sys/class/net/\(link.name)"
+        guard !link.name.contains("/"), let index = self.text("\(folder)/ifindex"),
+            UInt32(index.filter(\.isNumber)) == link.index
+        else { return nil }
+        let event = self.text("\(folder)/uevent") ?? ""
+        let type = event.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }?.dropFirst("DEVTYPE=".count)
+        return LinkFacts(
+            deviceType: type.map(String.init),
+            isWireless: self.exists("\(folder)/wireless") || self.exists("\(folder)/phy80211"),
+            hasDevice: self.exists("\(folder)/device"))
+    }
+
+    /// How long the machine has slept since it was started: CLOCK_BOOTTIME runs on meanwhile, CLOCK_MONOTONIC does not.
+    package static func slept() -> Duration {
+        var (all, awake) = (timespec(), timespec())
+        clock_gettime(CLOCK_MONOTONIC, &awake)
+        clock_gettime(CLOCK_BOOTTIME, &all)
+        return .seconds(all.tv_sec - awake.tv_sec) + .nanoseconds(all.tv_nsec - awake.tv_nsec)
+    }
+
+    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    // These files are short; whatever goes beyond 64 KiB is not one of them.
+    private static func text(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while content.count < 65_536 {
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { break }
+            content.append(contentsOf: buffer[..<count])
+        }
+        return String(decoding: content, as: UTF8.self)
+    }
+}

@@ -1,0 +1,81 @@
+internal import TidegateCore
+
+/// What a packet means to a question.
+enum DNSMessageParser: Sendable, Hashable {
+    /// It is no answer to this question; somebody else's, a forgery, or garbage.
+    case foreign
+    /// The answer did not fit; what is there may do where the rest cannot be had.
+    case truncated(DNSOutcome?)
+    /// The answer.
+    case whole(DNSOutcome)
+
+    // Longer than any chain that resolvers follow.
+    private static let longestChain = 16
+
+    /// Reads a packet in the light of a question.
+    init(_ bytes: [UInt8], of query: DNSQuery) {
+        guard let message = DNSMessage.reading(bytes), message.id == query.id, message.isResponse, message.isQuery
+        else {
+            self = .foreign
+            return
+        }
+        // Some servers leave the question out of a failure.
+        if message.questionCount == 0, case .failure(let name) = message.code {
+            self = .whole(.failed(code: name))
+            return
+        }
+        let questions = message.questions
+        guard message.questionCount == 1, let question = questions.first, question.owner == query.name,
+            question.kind == .address(query.type)
+        else {
+            self = .foreign
+            return
+        }
+        let outcome =
+            switch message.code {
+            case .noError: DNSMessageParser.follow(message.answers, from: query)
+            case .nameNotFound: DNSOutcome.nameNotFound
+            case .failure(let name): DNSOutcome.failed(code: name)
+            }
+        // Cut off before the first address, an answer does not tell that there is none.
+        self = message.isTruncated ? .truncated(outcome == .noData ? nil : outcome) : .whole(outcome)
+    }
+
+    private static func follow(_ records: [DNSRecord], from query: DNSQuery) -> DNSOutcome {
+        var name = query.name
+        var shortest = UInt32(Int32.max)
+        for _ in 0..<self.longestChain {
+            let own = records.filter { $0.owner == name }
+            let matching = own.filter { $0.kind == .address(query.type) }
+            if !matching.isEmpty {
+                let addresses = self.addresses(matching, query.type)
+                shortest = matching.reduce(shortest) { min($0, self.seconds($1)) }
+                return addresses.isEmpty ? .failed(code: "MALFORMED") : self.answer(addresses, shortest)
+            }
+            guard let alias = own.first(where: { $0.kind == .alias }) else { return .noData }
+            shortest = min(shortest, self.seconds(alias))
+            name = DNSRecord.lowercased(alias.data)
+        }
+        return .failed(code: "MALFORMED")
+    }
+
+    private static func answer(_ addresses: [IPAddress], _ seconds: UInt32) -> DNSOutcome {
+        .answered(addresses, timeToLive: .seconds(Int64(seconds)))
+    }
+
+    private static func addresses(_ records: [DNSRecord], _ type: DNSQuestion.RecordType) -> [IPAddress] {
+        var addresses: [IPAddress] = []
+        for record in records {
+            guard let address = IPAddress(octets: record.data), address.family == type.family,
+                !addresses.contains(address)
+            else { continue }
+            addresses.append(address)
+        }
+        return addresses
+    }
+
+    // With the highest bit set it counts as 0 (RFC 2181 8).
+    private static func seconds(_ record: DNSRecord) -> UInt32 {
+        record.timeToLive > UInt32(Int32.max) ? 0 : record.timeToLive
+    }
+}

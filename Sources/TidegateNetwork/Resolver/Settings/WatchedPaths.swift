@@ -1,0 +1,57 @@
+internal import Glibc
+
+/// Where to look so that no change of some files is missed: directories, and the entries that matter in them.
+///
+/// Files are replaced rather than written to, and directories come and go with the service that owns them. So a file is
+/// watched through the deepest directory on its way that exists, and through every link on its way.
+struct WatchedPaths: Hashable {
+    private(set) var entries: [String: Set<String>] = [:]
+
+    // As many links in a row as the kernel follows is far more than anybody has.
+    private static let longestChain = 8
+
+    init(for paths: [String]) {
+        for path in paths { self.add(path) }
+    }
+
+    private mutating func add(_ path: String) {
+        var path = path
+        for _ in 0..<WatchedPaths.longestChain {
+            let (folder, name) = WatchedPaths.split(path)
+            guard WatchedPaths.isFolder(folder) else { return self.addAncestor(of: folder) }
+            self.entries[folder, default: []].insert(name)
+            guard let target = WatchedPaths.target(of: path) else { return }
+            path = target.hasPrefix("/") ? target : "\(folder)/\(target)"
+        }
+    }
+
+    private mutating func addAncestor(of folder: String) {
+        var folder = folder
+        while folder != "/" {
+            let (parent, name) = WatchedPaths.split(folder)
+            if WatchedPaths.isFolder(parent) {
+                self.entries[parent, default: []].insert(name)
+                return
+            }
+            folder = parent
+        }
+    }
+
+    private static func split(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        let folder = String(path[..<slash])
+        return (folder.isEmpty ? "/" : folder, String(path[path.index(after: slash)...]))
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var information = stat()
+        return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private static func target(of path: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink(path, &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,36 @@
+internal import CLinux
+internal import Glibc
+
+/// Who may use the control socket: root, the daemon's own user, and members of the socket's group.
+struct PeerVerification: Sendable {
+    /// Who is at the other end (unix(7), SO_PEERCRED and SO_PEERGROUPS).
+    struct Peer: Sendable, Hashable {
+        var user: UInt32
+        /// The effective group and the supplementary ones.
+        var groups: [UInt32]
+    }
+
+    let ownUser: UInt32
+    let path: String
+
+    /// The socket's group is looked up each time, so that chgrp(1) takes effect at once.
+    func admits(_ peer: Peer) -> Bool {
+        if peer.user == 0 || peer.user == self.ownUser { return true }
+        var status = stat()
+        guard stat(self.path, &status) == 0 else { return false }
+        return self.admits(peer, group: status.st_gid)
+    }
+
+    func admits(_ peer: Peer, group: UInt32) -> Bool {
+        peer.user == 0 || peer.user == self.ownUser || peer.groups.contains(group)
+    }
+
+    /// The peer of a connected socket; nil where the kernel does not tell.
+    static func peer(of descriptor: Int32) -> Peer? {
+        var (user, group): (UInt32, UInt32) = (0, 0)
+        guard tg_peer_credentials(descriptor, &user, &group) == 0 else { return nil }
+        var groups = [UInt32](repeating: 0, count: 256)
+        let count = tg_peer_groups(descriptor, &groups, Int32(groups.count))
+        return Peer(user: user, groups: [group] + groups.prefix(Int(max(0, count))))
+    }
+}

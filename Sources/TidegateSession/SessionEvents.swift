@@ -1,0 +1,22 @@
+internal import Synchronization
+internal import TidegateCore
+
+/// Carries the events of one session's tasks to whoever subscribes to that session; costs nothing until somebody does.
+final class SessionEvents: Sendable {
+    private let bus: EventBus
+    private let hasReaders = Atomic<Bool>(false)
+
+    init(time: any TimeSource) { self.bus = EventBus(time: time) }
+
+    /// True once somebody has subscribed: nothing is copied for nobody.
+    var isOpen: Bool { self.hasReaders.load(ordering: .relaxed) }
+
+    func publish(_ event: TaskEvent) { self.bus.publish(.task(event)) }
+
+    func subscribe(
+        keepingNewest capacity: Int, where isWanted: @escaping @Sendable (Event) -> Bool = { _ in true }
+    ) -> Subscription {
+        self.hasReaders.store(true, ordering: .relaxed)
+        return self.bus.subscribe(.library, keepingNewest: capacity, where: isWanted)
+    }
+}

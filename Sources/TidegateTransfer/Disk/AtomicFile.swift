@@ -1,0 +1,43 @@
+internal import Glibc
+
+/// Reads and replaces files that fit in one piece of memory.
+enum AtomicFile {
+    private static let limit = 64 * 1024
+
+    /// The file's first 64 KiB; nil where there is no such file.
+    static func read(_ path: String) throws(FileError) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw FileError(operation: "open", path: path, code: errno) }
+            return nil
+        }
+        defer { close(descriptor) }
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: self.limit) { buffer, initialized in
+            count = Glibc.read(descriptor, buffer.baseAddress, self.limit)
+            initialized = max(0, count)
+        }
+        guard count >= 0 else { throw FileError(operation: "read", path: path, code: errno) }
+        return bytes
+    }
+
+    /// Where a new file is written before it takes the old one's place.
+    static func fresh(_ path: String) -> String { "\(path).new" }
+
+    /// Writes a new file durably, for its owner only, and puts it in the old one's place.
+    static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
+        let fresh = self.fresh(path)
+        // What a crash left there, or somebody put there, is not written into.
+        unlink(fresh)
+        let descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileError(operation: "open", path: fresh, code: errno) }
+        let count = write(descriptor, bytes, bytes.count)
+        let code = count == bytes.count && fdatasync(descriptor) == 0 ? 0 : errno
+        close(descriptor)
+        guard code == 0, count == bytes.count else {
+            unlink(fresh)
+            throw FileError(operation: "write", path: fresh, code: code == 0 ? ENOSPC : code)
+        }
+        guard rename(fresh, path) == 0 else { throw FileError(operation: "rename", path: path, code: errno) }
+    }
+}

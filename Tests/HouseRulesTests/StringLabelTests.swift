@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+@Suite struct StringLabelTests {
+    private let tree = SourceTree()
+
+    // Spelled in two halves so that this file does not accuse itself.
+    private static let banned = [
+        "@unchecked " + "Sendable", "nonisolated" + "(unsafe)", "fatal" + "Error(", "precondition" + "Failure(",
+        "try" + "!", " as" + "! ", "Dispatch" + "Queue", "NS" + "Lock", "TO" + "DO", "FIX" + "ME",
+        "static let " + "shared", "Notification" + "Center",
+    ]
+
+    @Test("Nothing is forced, promised or shared", arguments: ["Sources", "Tests"])
+    func bannedWords(_ folder: String) throws {
+        for file in try self.tree.files(below: folder) {
+            for (number, line) in file.lines.enumerated() {
+                for word in Self.banned where line.contains(word) {
+                    Issue.record("\(file.path):\(number + 1) says \(word)")
+                }
+            }
+        }
+    }
+
+    @Test("No folder or file is called after nothing in particular")
+    func names() throws {
+        let vague = ["Utils", "Utilities", "Common", "Helpers", "Extensions", "Manager", "Misc", "Shared"]
+        let paths = try self.tree.files(below: "Sources").map(\.path) + self.tree.folders(below: "Sources")
+        for path in paths {
+            for word in vague { #expect(!path.contains(word), "\(path)") }
+        }
+    }
+
+    @Test("Plumbing keeps to the package")
+    func plumbing() throws {
+        let plumbing = ["TidegateLoop", "TidegateNetwork", "TidegateTransfer", "TidegateMetrics"]
+        for file in try self.tree.files(below: "Sources") where plumbing.contains(file.target) {
+            for (number, line) in file.lines.enumerated() {
+                let words = code(line).split(separator: " ")
+                #expect(words.first != "public", "\(file.path):\(number + 1)")
+            }
+        }
+    }
+
+    @Test("Pointers never cross a wall")
+    func pointers() throws {
+        for file in try self.tree.files(below: "Sources") {
+            for (number, line) in file.lines.enumerated() {
+                let text = code(line)
+                let isSignature =
+                    ["public ", "package "].contains { text.drop { $0 == " " }.hasPrefix($0) }
+                    && text.contains("func ")
+                #expect(
+                    !(isSignature && (text.contains("Unsafe") || text.contains("OpaquePointer"))),
+                    "\(file.path):\(number + 1)")
+            }
+        }
+    }
+
+    @Test("Below the roof nobody logs, sleeps, or asks the environment")
+    func belowTheRoof() throws {
+        let roof: Set = ["TidegateDaemon", "TidegateCLI"]
+        let words = ["getenv(", "ProcessInfo", "print(", "Date()", "Task.sleep", "import Logging"]
+        // The endpoint hands Hummingbird the silent logger that it insists on.
+        let allowed = ["TidegateServer": "import Logging"]
+        for file in try self.tree.files(below: "Sources") where !roof.contains(file.target) {
+            for (number, line) in file.lines.enumerated() {
+                for word in words where code(line).contains(word) && allowed[file.target] != word {
+                    Issue.record("\(file.path):\(number + 1) says \(word)")
+                }
+            }
+        }
+    }
+
+    @Test("The top level holds what belongs there and nothing else")
+    func topLevel() throws {
+        let expected: Set = [
+            "Package.swift", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "Sources", "Tests", "dashboards",
+            ".ci",
+            ".swift-format", ".editorconfig", ".gitignore",
+        ]
+        let ignored: Set = [".git", ".build", "Package.resolved", ".swiftpm"]
+        #expect(Set(try self.tree.topLevel()).subtracting(ignored) == expected)
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Logging
+import Testing
+import Tidegate
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateDaemon
+@testable import TidegateServer
+
+@Suite struct ReloadStatusTests {
+    private let bus = EventBus(time: SystemClocks())
+    private let heard = RecordingSink()
+
+    init() { self.bus.attach(self.heard) }
+
+    private var told: [Bool] {
+        self.heard.events.compactMap { event in
+            if case .daemon(.configurationLoaded(let isGood)) = event.occurrence { isGood } else { nil }
+        }
+    }
+
+    @Test("The last word is about both files: a good one does not hide that the other is still bad")
+    func both() {
+        let ledger = ReloadStatus(bus: self.bus)
+        ledger.note(.web, isGood: false)
+        #expect(self.told == [false])
+        ledger.note(.configuration, isGood: true)
+        #expect(self.told == [false, true, false])
+        ledger.note(.web, isGood: true)
+        #expect(self.told == [false, true, false, true])
+    }
+
+    @Test(
+        "A web configuration that turns bad is told like any other, and so is its repair",
+        .enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
+    func web() async throws {
+        let folder = try await WebFolder()
+        try folder.write("rate_limit: {interval: 1s, burst: 2}\n")
+        let clocks = SystemClocks()
+        let web = try WebService(path: folder.file, at: clocks.wall())
+        let source = web.source(
+            time: clocks, ledger: ReloadStatus(bus: self.bus),
+            logger: Logger(label: "t") { _ in SwiftLogNoOpLogHandler() })
+        try folder.write("rate_limit: {interval: soon}\n")
+        _ = source.current()
+        #expect(self.told == [false])
+        try folder.write("rate_limit: {interval: 1s, burst: 3}\n")
+        _ = source.current()
+        #expect(self.told == [false, true])
+    }
+}
