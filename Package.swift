@@ -46,6 +46,7 @@ let package = Package(
         .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLdns", pkgConfig: "ldns", providers: [.apt(["libldns-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSnappy", pkgConfig: "snappy", providers: [.apt(["libsnappy-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
@@ -58,7 +59,8 @@ let package = Package(
             name: "TidegateNetwork",
             dependencies: ["TidegateCore", "TidegateLoop", "CNetlink", "CLdns", "CLinux"], swiftSettings: base),
         .target(
-            name: "TidegateTransfer", dependencies: ["TidegateCore", "TidegateLoop", "CCurl", "CLinux"],
+            name: "TidegateTransfer",
+            dependencies: ["TidegateCore", "TidegateLoop", "CCurl", "COpenSSL", "CLinux"],
             swiftSettings: base),
         .target(name: "TidegateMetrics", dependencies: ["TidegateCore", coreMetrics], swiftSettings: safe),
 
@@ -81,8 +83,7 @@ let package = Package(
         .target(
             name: "TidegateServer",
             dependencies: [
-                "TidegateCore", "TidegateMetrics", "CCrypt", "CLinux", "CZlib",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "TidegateCore", "TidegateMetrics", "CCrypt", "CLinux", "COpenSSL", "CZlib",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 logging, nioCore, nioPosix,

@@ -1,4 +1,3 @@
-internal import Crypto
 internal import Glibc
 internal import NIOCore
 internal import NIOPosix
@@ -17,7 +16,7 @@ final class AccessController: Sendable {
     private let time: any TimeSource
     private let files = NIOThreadPool(numberOfThreads: 1)
     private let hashing = NIOThreadPool(numberOfThreads: 1)
-    private let secret = SymmetricKey(size: .bits256)
+    private let authenticator = MessageAuthenticator()
     private let state = Mutex(State())
 
     private struct State {
@@ -96,12 +95,15 @@ final class AccessController: Sendable {
     }
 
     // The hash is part of it: a password that is changed is not known any more.
-    private func mark(of credentials: BasicCredentials, _ work: UserTable.Work) -> [UInt8] {
-        let words = Array(credentials.user.utf8) + [0] + Array(work.hash.text.utf8) + [0] + credentials.password
-        return Array(HMAC<SHA256>.authenticationCode(for: words, using: self.secret))
+    private func mark(of credentials: BasicCredentials, _ work: UserTable.Work) -> [UInt8]? {
+        self.authenticator.code(
+            for: Array(credentials.user.utf8) + [0] + Array(work.hash.text.utf8) + [0] + credentials.password)
     }
 
-    private func isKnown(_ user: String, _ mark: [UInt8]) -> Bool { self.state.withLock { $0.known[user] == mark } }
+    private func isKnown(_ user: String, _ mark: [UInt8]?) -> Bool {
+        guard let mark, let known = self.state.withLock({ $0.known[user] }) else { return false }
+        return MessageAuthenticator.isSame(known, mark)
+    }
 
     private func enter() -> Bool {
         self.state.withLock { state in

@@ -17,13 +17,7 @@ extension UserTable.Work {
         var (memory, size): (UnsafeMutableRawPointer?, Int32) = (nil, 0)
         defer { free(memory) }
         guard let result = crypt_ra(phrase, hash.text, &memory, &size) else { return false }
-        return Self.isSame(Array(UnsafeBufferPointer(start: result, count: strlen(result))), hash.text)
-    }
-
-    // Looks at every byte, wherever the first difference is.
-    private static func isSame(_ left: [CChar], _ right: String) -> Bool {
-        let right = right.utf8.map { CChar(bitPattern: $0) }
-        guard left.count == right.count else { return false }
-        return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        let computed = UnsafeBufferPointer(start: result, count: strlen(result)).map { UInt8(bitPattern: $0) }
+        return MessageAuthenticator.isSame(computed, Array(hash.text.utf8))
     }
 }
