@@ -1,0 +1,143 @@
+import Foundation
+
+/// A type of the project with everything that its module says about it: its body and its extensions.
+struct TypeReport {
+    /// The name with its outer types: `Session.State`.
+    let name: String
+    let module: String
+    var kind = ""
+    var isNoncopyable = false
+    /// Lines of the declaration and of all extensions in the module; nested types count with the type they stand in.
+    var lines = 0
+    var declaringFile: String?
+    var extensionFiles: Set<String> = []
+    var hasMutatingFunction = false
+    /// Stored properties with the text that follows their name.
+    var stored: [(name: String, rest: String)] = []
+
+    /// Whether the law about stored properties holds for it.
+    var isStateful: Bool {
+        ["class", "actor"].contains(self.kind) || self.hasMutatingFunction || self.isNoncopyable
+    }
+}
+
+/// Reads declarations of types out of Swift source: braces and keywords, no more.
+struct TypeScanner {
+    private struct Scope {
+        /// The type whose body this is; nil for the body of anything else.
+        let type: String?
+        let depth: Int
+        let isExtension: Bool
+    }
+
+    private(set) var types: [String: TypeReport] = [:]
+    private let module: String
+
+    init(module: String) {
+        self.module = module
+    }
+
+    mutating func read(_ file: SourceTree.File) {
+        var scopes: [Scope] = []
+        var depth = 0
+        var pending: (type: String, isExtension: Bool)?
+        for line in strippedLines(of: file.text) {
+            let inside = scopes.last
+            if let header = Self.header(of: line) {
+                let outer = scopes.last { $0.type != nil }?.type
+                let name = header.kind == "extension" || outer == nil ? header.name : "\(outer ?? "").\(header.name)"
+                self.declare(name, header, in: file.path)
+                pending = (name, header.kind == "extension")
+            } else if let type = inside?.type, depth == inside?.depth {
+                self.readMember(line, of: type)
+            }
+            for type in Set(scopes.compactMap(\.type)) { self.types[type]?.lines += 1 }
+            if let pending, !scopes.contains(where: { $0.type == pending.type }) {
+                self.types[pending.type]?.lines += 1
+            }
+            for character in line {
+                if character == "{" {
+                    depth += 1
+                    if let found = pending {
+                        scopes.append(Scope(type: found.type, depth: depth, isExtension: found.isExtension))
+                        pending = nil
+                    }
+                } else if character == "}" {
+                    if scopes.last?.depth == depth { scopes.removeLast() }
+                    depth -= 1
+                }
+            }
+        }
+    }
+
+    private mutating func declare(_ name: String, _ header: Header, in path: String) {
+        var report = self.types[name] ?? TypeReport(name: name, module: self.module)
+        if header.kind == "extension" {
+            report.extensionFiles.insert(path)
+        } else {
+            report.kind = header.kind
+            report.declaringFile = path
+            report.isNoncopyable = header.isNoncopyable
+        }
+        self.types[name] = report
+    }
+
+    private mutating func readMember(_ line: String, of type: String) {
+        let tokens = line.split(whereSeparator: { " \t".contains($0) })
+        if tokens.contains("mutating"), tokens.contains("func") { self.types[type]?.hasMutatingFunction = true }
+        guard let position = tokens.firstIndex(where: { $0 == "var" || $0 == "let" }), position + 1 < tokens.count,
+            tokens[..<position].allSatisfy(Self.isModifier), !tokens[..<position].contains("static")
+        else { return }
+        let rest = tokens[(position + 1)...].joined(separator: " ")
+        // A computed property opens its body in the line of its name and assigns nothing.
+        let isComputed = rest.contains("{") && !rest.contains("=") && !rest.contains("didSet")
+        if tokens[position] == "var", isComputed { return }
+        for name in Self.names(in: rest) { self.types[type]?.stored.append((name, rest)) }
+    }
+
+    private static func isModifier(_ token: Substring) -> Bool {
+        let modifiers: Set<Substring> = [
+            "public", "package", "internal", "private", "fileprivate", "private(set)", "package(set)", "internal(set)",
+            "fileprivate(set)", "final", "lazy", "weak", "unowned", "static", "nonisolated", "unowned(unsafe)",
+        ]
+        return modifiers.contains(token) || token.hasPrefix("@")
+    }
+
+    // `var (a, b) = …` declares two.
+    private static func names(in rest: String) -> [String] {
+        guard rest.hasPrefix("(") else { return [String(rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" })] }
+        return rest.dropFirst().prefix { $0 != ")" }.split(separator: ",").map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+    }
+
+    struct Header {
+        let kind: String
+        let name: String
+        let isNoncopyable: Bool
+    }
+
+    static func header(of line: String) -> Header? {
+        let tokens = line.split(whereSeparator: { " \t".contains($0) })
+        let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "protocol", "extension"]
+        guard let position = tokens.firstIndex(where: { kinds.contains($0) }), position + 1 < tokens.count,
+            tokens[..<position].allSatisfy({ Self.isModifier($0) || $0 == "indirect" })
+        else { return nil }
+        let name = tokens[position + 1].prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
+        guard name.first?.isUppercase == true else { return nil }
+        return Header(
+            kind: String(tokens[position]), name: String(name), isNoncopyable: line.contains("~Copyable"))
+    }
+}
+
+/// The lines of Swift source without comments and without the text of string literals, multi-line ones included.
+func strippedLines(of text: String) -> [String] {
+    var isMultiline = false
+    return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+        let quotes = line.components(separatedBy: "\"\"\"").count - 1
+        defer { if quotes % 2 == 1 { isMultiline.toggle() } }
+        if isMultiline { return quotes % 2 == 1 ? "" : "" }
+        if quotes > 0 { return code(line[..<(line.range(of: "\"\"\"")?.lowerBound ?? line.endIndex)]) }
+        return code(line)
+    }
+}

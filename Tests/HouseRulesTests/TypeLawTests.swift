@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+/// A type is small, its extensions included, and a component is a folder.
+@Suite struct TypeLawTests {
+    private let tree = SourceTree()
+
+    /// Plain values that mirror a format or a configuration; they may have as many properties as that has.
+    private static let mirrors: Set<String> = []
+
+    private func types() throws -> [TypeReport] {
+        var scanners: [String: TypeScanner] = [:]
+        for file in try self.tree.files(below: "Sources") {
+            scanners[file.target, default: TypeScanner(module: file.target)].read(file)
+        }
+        return scanners.values.flatMap(\.types.values).sorted { ($0.module, $0.name) < ($1.module, $1.name) }
+    }
+
+    @Test("A type has at most 500 lines, its extensions in the module included")
+    func lines() throws {
+        for type in try self.types() where type.declaringFile != nil {
+            #expect(type.lines <= 500, "\(type.module).\(type.name) has \(type.lines) lines")
+        }
+    }
+
+    @Test("A type is extended in at most two files of its module besides its own")
+    func extensionFiles() throws {
+        for type in try self.types() {
+            guard let own = type.declaringFile else { continue }
+            let files = type.extensionFiles.subtracting([own])
+            #expect(files.count <= 2, "\(type.module).\(type.name): \(files.sorted().joined(separator: ", "))")
+        }
+    }
+
+    @Test("A type that changes has at most 12 stored properties, a nested state struct counted in")
+    func storedProperties() throws {
+        let all = try self.types()
+        let byName = Dictionary(grouping: all, by: { "\($0.module).\($0.name)" })
+        for type in all where type.isStateful && !Self.mirrors.contains(type.name) {
+            let nested = type.stored.flatMap { property in
+                all.filter {
+                    $0.module == type.module && $0.kind == "struct" && $0.name.hasPrefix(type.name + ".")
+                        && mentions(property.rest, $0.name.split(separator: ".").last ?? "")
+                }
+            }
+            let bags = Dictionary(grouping: nested, by: \.name).keys.compactMap {
+                byName["\(type.module).\($0)"]?.first?.stored.count
+            }
+            let count = type.stored.count + bags.reduce(0, +) - bags.count
+            #expect(count <= 12, "\(type.module).\(type.name) has \(count) stored properties")
+        }
+    }
+
+    @Test("The folders of a module form no cycle")
+    func folders() throws {
+        let files = try self.tree.files(below: "Sources")
+        for (module, files) in Dictionary(grouping: files, by: \.target) {
+            var folderOfType: [String: Set<String>] = [:]
+            for file in files {
+                var scanner = TypeScanner(module: module)
+                scanner.read(file)
+                for type in scanner.types.values where type.declaringFile != nil && !type.name.contains(".") {
+                    folderOfType[type.name, default: []].insert(Self.folder(of: file))
+                }
+            }
+            var edges: [String: [String: String]] = [:]
+            for file in files where !Self.folder(of: file).isEmpty {
+                let own = Self.folder(of: file)
+                for identifier in identifiers(in: file) {
+                    guard let folders = folderOfType[identifier], folders.count == 1, let folder = folders.first,
+                        folder != own, !folder.isEmpty
+                    else { continue }
+                    edges[own, default: [:]][folder] =
+                        "\(file.path.split(separator: "/").last ?? "") uses \(identifier)"
+                }
+            }
+            for (from, to) in Self.cyclicEdges(edges) {
+                Issue.record("\(module): \(from) -> \(to), which needs \(from) again (\(edges[from]?[to] ?? ""))")
+            }
+        }
+    }
+
+    /// The component of a file: its first folder below the target; empty for the files beside the folders.
+    private static func folder(of file: SourceTree.File) -> String {
+        let parts = file.path.split(separator: "/")
+        return parts.count > 3 ? String(parts[2]) : ""
+    }
+
+    /// The edges whose end leads back to their start.
+    static func cyclicEdges(_ edges: [String: [String: String]]) -> [(from: String, to: String)] {
+        func reachable(from start: String) -> Set<String> {
+            var seen: Set<String> = []
+            var open = [start]
+            while let node = open.popLast() {
+                for next in (edges[node] ?? [:]).keys where seen.insert(next).inserted { open.append(next) }
+            }
+            return seen
+        }
+        return edges.keys.sorted().flatMap { from in
+            (edges[from] ?? [:]).keys.sorted().filter { reachable(from: $0).contains(from) }.map { (from, $0) }
+        }
+    }
+
+    @Test("The measure itself sees lines, extensions, properties and cycles")
+    func measure() throws {
+        var scanner = TypeScanner(module: "M")
+        scanner.read(
+            SourceTree.File(
+                path: "Sources/M/A.swift",
+                text: """
+                    final class A {
+                        let one: Int
+                        private var two = "{", three: Int { 4 }
+                        var computed: Int { 4 }
+                        struct State {
+                            var x = 0
+                        }
+                        func f() {
+                            let local = 1
+                        }
+                    }
+                    """))
+        scanner.read(
+            SourceTree.File(path: "Sources/M/B.swift", text: "extension A {\n    mutating func g() {}\n}\n"))
+        let type = try #require(scanner.types["A"])
+        #expect(type.lines == 11 + 3)
+        #expect(type.extensionFiles == ["Sources/M/B.swift"])
+        #expect(type.stored.map(\.name) == ["one", "two"])
+        #expect(type.hasMutatingFunction && type.isStateful)
+        #expect(scanner.types["A.State"]?.stored.map(\.name) == ["x"])
+        let cyclic = Self.cyclicEdges(["a": ["b": ""], "b": ["c": ""], "c": ["b": ""]])
+        #expect(cyclic.map { "\($0.from)\($0.to)" } == ["bc", "cb"])
+        #expect(Self.cyclicEdges(["a": ["b": "", "c": ""], "b": ["c": ""]]).isEmpty)
+    }
+}
+
+/// Whether `text` has `name` as a whole identifier.
+private func mentions(_ text: String, _ name: Substring) -> Bool {
+    text.split(whereSeparator: { !($0.isLetter || $0.isNumber || $0 == "_") }).contains { $0 == name }
+}
+
+/// Every identifier of a file, comments and texts left out.
+func identifiers(in file: SourceTree.File) -> Set<String> {
+    var found: Set<String> = []
+    for line in strippedLines(of: file.text) {
+        for token in line.split(whereSeparator: { !($0.isLetter || $0.isNumber || $0 == "_") }) {
+            found.insert(String(token))
+        }
+    }
+    return found
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+/// Names are the field's words; the README's glossary says what the less common ones mean.
+@Suite struct VocabularyTests {
+    private let tree = SourceTree()
+
+    /// Metaphors and private words that identifiers do not use, whole or as a part of a camelCase name.
+    private static let retired: Set<String> = [
+        "tell", "tells", "told", "telling", "desk", "desks", "hear", "hears", "hearing", "hearings", "heard", "hearer",
+        "hearers", "sight", "blind", "blindness", "board", "ledger", "book", "story", "judge", "judges", "judging",
+        "dice", "tap", "pen", "poke", "poked", "pokes", "poker", "bury", "buried", "swept", "unswept", "climb",
+        "climber", "climbed", "climbing", "survey", "words", "farewell", "keeper", "watchkeeper", "epoch", "alarm",
+        "rang", "appoint", "asker", "sleepers", "asleep", "owes", "rig", "victim", "workbench",
+    ]
+
+    /// Identifiers that another interface fixes: metric names, C declarations, libraries.
+    private static let allowed: Set<String> = []
+
+    @Test("No identifier uses a retired word", arguments: ["Sources", "Tests"])
+    func retiredWords(_ folder: String) throws {
+        for file in try self.tree.files(below: folder) {
+            for identifier in identifiers(in: file) where !Self.allowed.contains(identifier) {
+                for component in camelCaseComponents(of: identifier) where Self.retired.contains(component) {
+                    Issue.record("\(file.path): \(identifier) has “\(component)”")
+                }
+            }
+        }
+    }
+
+    @Test("A name is taken apart where a reader would")
+    func components() {
+        #expect(camelCaseComponents(of: "tellFirst") == ["tell", "first"])
+        #expect(camelCaseComponents(of: "DNSDesk") == ["dns", "desk"])
+        #expect(camelCaseComponents(of: "tg_take_error") == ["tg", "take", "error"])
+        #expect(camelCaseComponents(of: "IPv6Address") == ["i", "pv6", "address"])
+        #expect(camelCaseComponents(of: "keyboard") == ["keyboard"])
+    }
+}
+
+/// The parts of a camelCase or snake_case name, in lower case.
+func camelCaseComponents(of identifier: String) -> [String] {
+    var components: [String] = []
+    var current = ""
+    let characters = Array(identifier)
+    for (index, character) in characters.enumerated() {
+        let next = index + 1 < characters.count ? characters[index + 1] : nil
+        let previous = index > 0 ? characters[index - 1] : nil
+        let begins = character.isUppercase && (previous?.isUppercase != true || next?.isLowercase == true)
+        if character == "_" || begins {
+            if !current.isEmpty { components.append(current.lowercased()) }
+            current = ""
+        }
+        if character != "_" { current.append(character) }
+    }
+    if !current.isEmpty { components.append(current.lowercased()) }
+    return components
+}
