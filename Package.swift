@@ -165,7 +165,13 @@ let package = Package(
                 "TidegateStore", "JournalCrashHelper", "RemoteWriteCrashHelper", "TidegateSession", "TidegateLoop",
                 "TidegateMetrics", "TidegateCore", "TidegateTestKit", sqlite,
             ], swiftSettings: base),
-        .testTarget(name: "TidegateTests", dependencies: ["Tidegate", "TidegateTestKit"], swiftSettings: base),
+        .testTarget(
+            name: "TidegateTests",
+            dependencies: [
+                "Tidegate", "TidegateCore", "TidegateNetwork", "TidegateReachability", "TidegateSession",
+                "TidegateTransfer",
+                "TidegateTestKit",
+            ], swiftSettings: base),
         .testTarget(name: "HouseRulesTests", swiftSettings: base),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: base),

@@ -12,7 +12,7 @@ struct RungGatewayTests {
     private static let passive = PassiveFindings(answered: .seconds(3), remote: IPAddress(ipv4: 0x0808_0808))
 
     private static func findings(
-        _ state: KernelNeighbour.State?, _ poke: PokeOutcome? = nil, stuck: Bool = false, known: Bool = false
+        _ state: KernelNeighbour.State?, _ poke: UDPProbe.Result? = nil, stuck: Bool = false, known: Bool = false
     ) -> GatewayFindings {
         var findings = GatewayFindings()
         findings.neighbour = state.map { KernelNeighbour(gateway, on: 77, $0) }

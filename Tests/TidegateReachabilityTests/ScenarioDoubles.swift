@@ -37,7 +37,7 @@ final class Refusals: Sendable {
 
     init(_ count: Int) { self.left = Atomic(count) }
 
-    var next: @Sendable (NetlinkOptions.Purpose) -> NetlinkError? {
+    var next: @Sendable (NetlinkOptions.SocketKind) -> NetlinkError? {
         { _ in
             self.left.subtract(1, ordering: .relaxed).oldValue > 0
                 ? NetlinkError(operation: "opening a route netlink socket", text: "Too many open files") : nil

@@ -11,16 +11,16 @@ internal import TidegateTestKit
 struct SocketFaultTests {
     /// The descriptors that a monitor has opened.
     private final class Sockets: Sendable {
-        private let opened = Mutex<[NetlinkOptions.Purpose: [Int32]]>([:])
+        private let opened = Mutex<[NetlinkOptions.SocketKind: [Int32]]>([:])
 
-        func note(_ purpose: NetlinkOptions.Purpose, _ descriptor: Int32) {
+        func note(_ purpose: NetlinkOptions.SocketKind, _ descriptor: Int32) {
             self.opened.withLock { $0[purpose, default: []].append(descriptor) }
         }
 
-        func count(_ purpose: NetlinkOptions.Purpose) -> Int { self.opened.withLock { $0[purpose]?.count ?? 0 } }
+        func count(_ purpose: NetlinkOptions.SocketKind) -> Int { self.opened.withLock { $0[purpose]?.count ?? 0 } }
 
         /// Puts /dev/null in a socket's place: nothing announces it, and no other descriptor is hit.
-        func kill(_ purpose: NetlinkOptions.Purpose) {
+        func kill(_ purpose: NetlinkOptions.SocketKind) {
             guard let descriptor = self.opened.withLock({ $0[purpose]?.last }) else { return }
             let null = open("/dev/null", O_RDWR | O_CLOEXEC)
             dup2(null, descriptor)

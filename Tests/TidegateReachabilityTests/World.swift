@@ -53,7 +53,7 @@ final class Watcher: Sendable {
         _ namespace: NetworkNamespace, _ configuration: ReachabilityConfiguration = .init(),
         names: [String: [IPAddress]] = [:], receiveBufferBytes: Int = 8 << 20,
         onThreadStart: @escaping @Sendable () -> Void = {},
-        refusal: @escaping @Sendable (NetlinkOptions.Purpose) -> NetlinkError? = { _ in nil },
+        refusal: @escaping @Sendable (NetlinkOptions.SocketKind) -> NetlinkError? = { _ in nil },
         web: (any HTTPChecker)? = nil, tune: (inout NetlinkOptions) -> Void = { _ in }
     ) {
         let bus = EventBus(time: TestTime())

@@ -3,75 +3,107 @@ internal import Glibc
 package import TidegateLoop
 package import TidegateCore
 
-/// Asks whether hosts are alive, by one byte to the discard port: whoever does not listen there says so by ICMP.
+/// Finds out whether hosts are alive by sending one byte to the discard port: a live host without a listener there
+/// answers with an ICMP error.
 ///
 /// Needs no privilege. A thread of its own waits for the answers.
 package final class UDPProbe: Sendable {
-    private let thread: LoopThread<PokerBody>
+    /// What one probe found.
+    package enum Result: Sendable, Hashable {
+        /// The host is alive: it sent something back, usually an ICMP "port unreachable".
+        case answered
+        /// This host found no link-layer address for it (ARP, neighbour discovery).
+        case unresolved(ICMPError?)
+        /// Another host answered in its place: a router on the way, or a filter on this host.
+        case refused(ICMPError)
+        /// Nothing came back in time.
+        case silent
+        /// The byte could not be sent (errno(3)): no route, or a filter on this host dropped it (EPERM).
+        case failed(Int32)
+    }
 
-    /// UDP port 9, discard (RFC 863): nobody minds a byte there.
+    private let thread: LoopThread<UDPProbeLoop>
+
+    /// UDP port 9, discard (RFC 863): a byte sent there has no effect on any service.
     static let port: UInt16 = 9
 
-    /// Starts the thread; `onThreadStart` runs on it first, for tests to enter a namespace.
+    /// Starts the thread; `onThreadStart` runs on it first, so that tests can enter a namespace.
     package init(onThreadStart: @escaping @Sendable () -> Void = {}) throws(LoopError) {
-        self.thread = try LoopThread(name: "tg-poke") { loop in
+        self.thread = try LoopThread(name: "tg-udp-probe") { loop in
             onThreadStart()
-            return PokerBody(loop: loop)
+            return UDPProbeLoop(loop: loop)
         }
     }
 
-    /// Pokes an address and waits for at most `limit`; `completion` is called once, on the poker's thread.
+    /// Probes an address and waits for at most `limit`; `completion` is called once, on the probe's thread.
     ///
-    /// An address this host has no neighbour entry for is asked for first, which takes the kernel up to 3 s to give up.
-    package func poke(
-        _ address: IPAddress, within limit: Duration, completion: @escaping @Sendable (PokeOutcome) -> Void
+    /// Without a neighbour entry the kernel resolves the address first, which takes up to 3 s to fail.
+    package func probe(
+        _ address: IPAddress, within limit: Duration, completion: @escaping @Sendable (Result) -> Void
     ) {
-        let order = PokerBody.Order(address: address, limit: limit, completion: completion)
-        if !self.thread.send(order) { completion(.failed(ESHUTDOWN)) }
+        let request = UDPProbeLoop.Request(address: address, limit: limit, completion: completion)
+        if !self.thread.send(request) { completion(.failed(ESHUTDOWN)) }
     }
 
-    /// Gives up whatever is under way and ends the thread.
+    /// Ends every probe under way as silent, then the thread.
     package func stop() { self.thread.stop() }
 }
 
-private final class PokerBody: LoopHandler {
-    struct Order: Sendable {
+extension UDPProbe.Result {
+    /// What a message of the socket's error queue says about `address`; `local` is the address probed from.
+    init(_ message: ExtendedSocketError, from address: IPAddress, local: IPAddress?) {
+        let refusal = message.refusal
+        if let offender = refusal.offender, offender.withoutZone == address.withoutZone {
+            // Any ICMP error that the host itself sends shows that it is alive.
+            self = .answered
+        } else if refusal.isHostUnreachable, refusal.offender == nil || refusal.isFrom(local) {
+            self = .unresolved(refusal)
+        } else if message.origin == .local {
+            self = .failed(message.errorNumber)
+        } else {
+            self = .refused(refusal)
+        }
+    }
+}
+
+private final class UDPProbeLoop: LoopHandler {
+    struct Request: Sendable {
         let address: IPAddress
         let limit: Duration
-        let completion: @Sendable (PokeOutcome) -> Void
+        let completion: @Sendable (UDPProbe.Result) -> Void
     }
 
-    private struct Poke {
-        let order: Order
+    private struct Pending {
+        let request: Request
         let timer: TimerID
     }
 
     private let loop: Loop
-    private var pokes: [Int32: Poke] = [:]
+    private var pending: [Int32: Pending] = [:]
 
     init(loop: Loop) { self.loop = loop }
 
-    func receive(_ order: Order) {
-        let domain = order.address.family == .ipv4 ? AF_INET : AF_INET6
+    func receive(_ request: Request) {
+        let domain = request.address.family == .ipv4 ? AF_INET : AF_INET6
         let kind = Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(domain, kind, 0)
-        guard descriptor >= 0 else { return order.completion(.failed(errno)) }
-        ErrorQueue.open(descriptor, order.address.family)
-        if let code = self.send(descriptor, order.address) {
+        guard descriptor >= 0 else { return request.completion(.failed(errno)) }
+        ErrorQueue.open(descriptor, request.address.family)
+        if let code = self.send(descriptor, request.address) {
             close(descriptor)
-            return order.completion(.failed(code))
+            return request.completion(.failed(code))
         }
         do throws(LoopError) {
             try self.loop.watch(descriptor, for: .read)
         } catch {
             close(descriptor)
-            return order.completion(.failed(error.code))
+            return request.completion(.failed(error.code))
         }
-        let timer = self.loop.schedule(after: order.limit, token: UInt64(UInt32(bitPattern: descriptor)))
-        self.pokes[descriptor] = Poke(order: order, timer: timer)
+        let timer = self.loop.schedule(after: request.limit, token: UInt64(UInt32(bitPattern: descriptor)))
+        self.pending[descriptor] = Pending(request: request, timer: timer)
     }
 
-    // The error number; nil where the byte is on its way.
+    // The error number; nil if the byte was sent.
     private func send(_ descriptor: Int32, _ address: IPAddress) -> Int32? {
         let code = SocketAddress.connect(descriptor, to: address, port: UDPProbe.port)
         guard code == 0 else { return code }
@@ -80,11 +112,10 @@ private final class PokerBody: LoopHandler {
     }
 
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
-        guard let poke = self.pokes[descriptor] else { return }
-        let address = poke.order.address
+        guard let address = self.pending[descriptor]?.request.address else { return }
         if let message = ErrorQueue.drain(descriptor) {
             let local = SocketAddress.local(of: descriptor)
-            return self.finish(descriptor, PokeOutcome(message, from: address, local: local))
+            return self.finish(descriptor, UDPProbe.Result(message, from: address, local: local))
         }
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, 0)
@@ -97,15 +128,15 @@ private final class PokerBody: LoopHandler {
     func timerFired(_ token: UInt64) { self.finish(Int32(truncatingIfNeeded: token), .silent) }
 
     func stopping() {
-        for descriptor in Array(self.pokes.keys) { self.finish(descriptor, .silent) }
+        for descriptor in Array(self.pending.keys) { self.finish(descriptor, .silent) }
     }
 
-    private func finish(_ descriptor: Int32, _ outcome: PokeOutcome) {
-        guard let poke = self.pokes.removeValue(forKey: descriptor) else { return }
-        self.loop.cancel(poke.timer)
-        // Closing ends the watch as well; a failure to end it before leaves nothing behind.
+    private func finish(_ descriptor: Int32, _ result: UDPProbe.Result) {
+        guard let probe = self.pending.removeValue(forKey: descriptor) else { return }
+        self.loop.cancel(probe.timer)
+        // Closing the descriptor ends the watch anyway, so a failure to end it first does not matter.
         try? self.loop.unwatch(descriptor)
         close(descriptor)
-        poke.order.completion(outcome)
+        probe.request.completion(result)
     }
 }

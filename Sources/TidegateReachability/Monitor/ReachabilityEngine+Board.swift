@@ -20,13 +20,13 @@ extension ReachabilityEngine {
     }
 
     func writeHealth() {
-        let (health, sight) = (self.kernel.health, self.kernel.sight)
+        let (health, state) = (self.kernel.health, self.kernel.state)
         self.board.write { content in
             content.status.health = health
-            switch sight {
+            switch state {
             case .starting: break
-            case .blind(let text): content.blindness = text
-            case .seeing(let mode):
+            case .unavailable(let reason): content.blindness = reason
+            case .connected(let mode):
                 content.blindness = nil
                 content.status.mode = mode
             }

@@ -9,7 +9,7 @@ extension ReachabilityEngine {
         self.disarm(.evaluate)
         // Behind the kernel the last verdict is better than one by tables that may be wrong.
         if self.kernel.isBehind, self.isReady { return self.writeHealth() }
-        guard case .seeing = self.kernel.sight else { return self.goBlind() }
+        guard case .connected = self.kernel.state else { return self.goBlind() }
         let start = self.kernel.moment
         defer {
             let end = self.kernel.moment
@@ -32,19 +32,19 @@ extension ReachabilityEngine {
         isAnswered = self.evaluateTargets(reducer, heardAt: heardAt)
         self.tell(told)
         // A socket that died on the way has left silence behind, which is no verdict.
-        guard isAnswered, case .seeing = self.kernel.sight else { return self.loseSight() }
+        guard isAnswered, case .connected = self.kernel.state else { return self.loseSight() }
         self.finish(reducer, lookups: questions.count + self.book.questionCount)
     }
 
     /// Takes in that a lookup has found the kernel gone.
     func loseSight() {
-        if case .blind(let text) = self.kernel.sight { self.parts.bus.publish(.netlink(.lost(text))) }
+        if case .unavailable(let reason) = self.kernel.state { self.parts.bus.publish(.netlink(.lost(reason))) }
         self.goBlind()
     }
 
     /// Opens everything: a monitor that cannot see may not hold anybody back.
     func goBlind() {
-        guard self.kernel.sight != .starting else { return }
+        guard self.kernel.state != .starting else { return }
         self.writeHealth()
         let told = self.settle(
             self.raise(AddressFamily.allCases.map { .init(family: $0, verdict: .unknown) }), detection: nil)

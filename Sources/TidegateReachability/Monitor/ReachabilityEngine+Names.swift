@@ -5,7 +5,7 @@ internal import TidegateNetwork
 extension ReachabilityEngine {
     /// Asks how long the last answer about a name is good for; whoever looks only once does not live to see it.
     func learnLife(of name: String) {
-        guard self.kernel.sight != .seeing(.once) else { return }
+        guard self.kernel.state != .connected(.once) else { return }
         self.parts.resolver.timeToLive(of: name) { [send = self.send] life in
             if let life { _ = send(.lasts(name, life)) }
         }

@@ -9,7 +9,7 @@ extension ReachabilityEngine {
 
     /// Looks at some addresses now, with everything that there is to tell about them.
     func survey(_ question: RouteQuery) -> RouteReport {
-        guard case .seeing = self.kernel.sight else { return .blind(self.blindnessWords) }
+        guard case .connected = self.kernel.state else { return .blind(self.blindnessWords) }
         let reducer = self.currentReducer()
         var survey = RouteReport()
         survey.health = self.kernel.health
@@ -29,7 +29,7 @@ extension ReachabilityEngine {
         }
         if question.watchesGateways { self.watchGateways(of: survey) }
         // What only rounds a story off may have found the socket dead.
-        guard case .seeing = self.kernel.sight else {
+        guard case .connected = self.kernel.state else {
             self.loseSight()
             return .blind(self.blindnessWords)
         }
@@ -39,14 +39,14 @@ extension ReachabilityEngine {
     }
 
     private var blindnessWords: String {
-        switch self.kernel.sight {
-        case .blind(let text): text
-        case .starting, .seeing: "the kernel has not been read yet"
+        switch self.kernel.state {
+        case .unavailable(let reason): reason
+        case .starting, .connected: "the kernel has not been read yet"
         }
     }
 
     private func way(_ question: RouteQuestion, _ reducer: VerdictReducer) -> RouteReport.Way? {
-        guard let story = self.kernel.story(of: question) else { return nil }
+        guard let story = self.kernel.explanation(of: question) else { return nil }
         let judgement = reducer.judge(story.lookup, of: question.destination)
         var way = RouteReport.Way(verdict: reducer.address(question.destination, judgement), story: story)
         if case .failed(_, let deadLink) = judgement { way.deadLink = deadLink }

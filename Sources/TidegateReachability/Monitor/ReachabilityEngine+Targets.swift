@@ -114,7 +114,7 @@ extension ReachabilityEngine {
     }
 
     private func evaluateTarget(at position: Int) {
-        guard case .seeing = self.kernel.sight else { return self.judged(position, [], .unknown, .usual, nil) }
+        guard case .connected = self.kernel.state else { return self.judged(position, [], .unknown, .usual, nil) }
         let reducer = self.currentReducer()
         let questions = self.book.questions(of: self.book.entries[position].target)
         var own: [AddressVerdict] = []

@@ -95,7 +95,7 @@ final class ReachabilityEngine: NetlinkDelegate {
     func kernelChanged(_ news: NetlinkChanges) {
         if news.isDirty { self.isDirty = true }
         for neighbour in news.neighbours { self.memory.heard(neighbour) }
-        if news.isSightChanged || !self.isReady {
+        if news.isStateChanged || !self.isReady {
             self.evaluate(heardAt: nil)
         } else if news.isDirty {
             self.pace(isLoss: news.isLoss)
@@ -116,7 +116,7 @@ final class ReachabilityEngine: NetlinkDelegate {
     }
 
     private func pace(isLoss: Bool) {
-        switch self.pacer.heard(at: self.kernel.now, isLoss: isLoss, isStorm: self.kernel.sight == .seeing(.storm)) {
+        switch self.pacer.heard(at: self.kernel.now, isLoss: isLoss, isStorm: self.kernel.state == .connected(.storm)) {
         case .now: self.evaluate(heardAt: self.kernel.now)
         case .at(let moment): self.arm(.evaluate, at: moment)
         }
@@ -187,10 +187,11 @@ final class ReachabilityEngine: NetlinkDelegate {
 
     // Nothing tells of every change; what no event told is found out by looking now and then.
     func armSafety() {
-        switch self.kernel.sight {
-        case .seeing(.once), .blind, .starting: return
-        case .seeing(.storm): self.arm(.safety, at: self.kernel.now + ReachabilityEngine.stormInterval)
-        case .seeing(.event), .seeing(.poll): self.arm(.safety, at: self.kernel.now + ReachabilityEngine.safetyInterval)
+        switch self.kernel.state {
+        case .connected(.once), .unavailable, .starting: return
+        case .connected(.storm): self.arm(.safety, at: self.kernel.now + ReachabilityEngine.stormInterval)
+        case .connected(.event), .connected(.poll):
+            self.arm(.safety, at: self.kernel.now + ReachabilityEngine.safetyInterval)
         }
     }
 

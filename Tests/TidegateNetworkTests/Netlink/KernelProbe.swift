@@ -57,8 +57,8 @@ final class KernelProbe: Sendable {
         }
     }
 
-    func story(of question: RouteQuestion) async -> RouteExplanation? {
-        await self.ask { $0.story(of: question) } ?? nil
+    func explanation(of question: RouteQuestion) async -> RouteExplanation? {
+        await self.ask { $0.explanation(of: question) } ?? nil
     }
 
     /// Waits until what was heard is as wanted.

@@ -45,7 +45,7 @@ struct NeighbourTests {
         let nobody = try self.key("10.0.0.77").address
         #expect(await probe.ask { $0.neighbour(of: nobody, on: 77) } == .some(nil))
         #expect(await probe.ask { $0.neighbour(of: gateway, on: 4711) } == .some(nil))
-        #expect(await probe.ask { $0.sight } == .seeing(.event), "a missing entry is no failure")
+        #expect(await probe.ask { $0.state } == .connected(.event), "a missing entry is no failure")
     }
 
     @Test("Only watched entries are heard of, each change once, and only while they are watched")
@@ -122,7 +122,7 @@ struct NeighbourTests {
             await probe.hears { heard in
                 heard.news.contains { news in
                     let isLost = news.events.contains { if case .lost = $0 { true } else { false } }
-                    return isLost && news.isSightChanged
+                    return isLost && news.isStateChanged
                 }
             })
     }
@@ -151,7 +151,7 @@ struct NeighbourTests {
         }
         let gateway = try self.key("10.0.0.1")
         _ = await probe.ask { $0.watchNeighbours([gateway]) }
-        #expect(await probe.ask { $0.sight } == .seeing(.event))
+        #expect(await probe.ask { $0.state } == .connected(.event))
         try world.here.ip("neigh add 10.0.0.1 dev v0 lladdr 02:00:00:00:00:01 nud permanent")
         #expect(await probe.hears(within: .seconds(8)) { $0.neighbours.map(\.state) == [.permanent] })
     }

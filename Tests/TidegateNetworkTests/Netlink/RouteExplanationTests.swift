@@ -15,7 +15,7 @@ struct RouteExplanationTests {
     ) async throws -> RouteExplanation {
         var question = RouteQuestion(try #require(IPAddress(destination)))
         change(&question)
-        return try #require(await probe.story(of: question))
+        return try #require(await probe.explanation(of: question))
     }
 
     @Test("The matched route, the rule and every competing default are told, the best first")
@@ -166,7 +166,7 @@ struct RouteExplanationTests {
             cut.store(length, ordering: .releasing)
             let story = try await self.story(probe)
             #expect(story.rules.isEmpty && story.chosen?.link == 77)
-            #expect(await probe.ask { $0.sight } == .seeing(.event))
+            #expect(await probe.ask { $0.state } == .connected(.event))
         }
     }
 

@@ -29,7 +29,7 @@ struct SuspendTests {
         let world = try KernelWorld()
         let bed = Bed()
         let probe = try KernelProbe(world.here) { $0.slept = bed.slept }
-        #expect(await probe.holds { $0.sight == .seeing(.event) })
+        #expect(await probe.holds { $0.state == .connected(.event) })
         let before = try #require(await probe.ask { $0.health.resyncs })
         try world.here.ip("link set v0 mtu 1400")
         #expect(await probe.hears { $0.news.count > 1 })

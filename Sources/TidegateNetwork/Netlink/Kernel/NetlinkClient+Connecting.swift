@@ -5,16 +5,16 @@ internal import TidegateCore
 extension NetlinkClient {
     func connect(_ news: inout NetlinkChanges, reason: NetlinkEvent.ResyncReason) {
         self.disconnect()
-        news.isSightChanged = true
+        news.isStateChanged = true
         do throws(NetlinkError) {
             if let error = self.options.refusal(.query) { throw error }
             try self.enterNamespace()
             self.query = try QueryChannel(self.options)
             self.polls = 0
             let mode = self.openMonitor(&news)
-            self.sight = .seeing(mode)
+            self.state = .connected(mode)
             self.resync(&news, reason: reason)
-            guard case .seeing = self.sight else { return }
+            guard case .connected = self.state else { return }
             self.failures = 0
             self.startNeighbours(&news)
             if reason == .startup { news.events.append(.modeChanged(mode)) }

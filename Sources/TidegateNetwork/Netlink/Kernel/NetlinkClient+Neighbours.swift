@@ -60,9 +60,9 @@ extension NetlinkClient {
         guard self.query != nil else { return }
         for key in self.neighbours.keys {
             let now = self.neighbour(of: key.address, on: key.link)
-            guard case .seeing = self.sight else {
-                if case .blind(let words) = self.sight { news.events.append(.lost(words)) }
-                return news.isSightChanged = true
+            guard case .connected = self.state else {
+                if case .unavailable(let words) = self.state { news.events.append(.lost(words)) }
+                return news.isStateChanged = true
             }
             let entry = now ?? KernelNeighbour(key.address, on: key.link, .none)
             if self.neighbours.take(entry) { news.neighbours.append(entry) }

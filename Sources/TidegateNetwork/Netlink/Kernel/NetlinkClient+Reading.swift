@@ -68,7 +68,7 @@ extension NetlinkClient {
         let slept = self.options.slept()
         let lasted = slept - self.slept
         self.slept = slept
-        guard lasted >= NetlinkClient.shortestSleep, !self.options.isOnce, case .seeing = self.sight else { return }
+        guard lasted >= NetlinkClient.shortestSleep, !self.options.isOnce, case .connected = self.state else { return }
         self.resync(&news, reason: .resume)
         self.refreshNeighbours(&news)
     }
@@ -76,7 +76,7 @@ extension NetlinkClient {
     func lose(_ error: NetlinkError, _ news: inout NetlinkChanges) {
         self.goBlind(error)
         news.events.append(.lost(error.description))
-        news.isSightChanged = true
+        news.isStateChanged = true
     }
 
     private struct Tally {

@@ -36,9 +36,9 @@ extension NetlinkClient {
     }
 
     func setMode(_ mode: ReachabilityStatus.Mode, _ news: inout NetlinkChanges) {
-        guard self.sight != .seeing(mode), case .seeing = self.sight else { return }
-        self.sight = .seeing(mode)
+        guard self.state != .connected(mode), case .connected = self.state else { return }
+        self.state = .connected(mode)
         news.events.append(.modeChanged(mode))
-        news.isSightChanged = true
+        news.isStateChanged = true
     }
 }

@@ -10,9 +10,9 @@ package final class NetlinkClient {
         /// Nothing was read yet.
         case starting
         /// The kernel cannot be read; why, in words.
-        case blind(String)
+        case unavailable(String)
         /// Tables and lookups are good.
-        case seeing(ReachabilityStatus.Mode)
+        case connected(ReachabilityStatus.Mode)
     }
 
     enum Timer: UInt64 {
@@ -39,7 +39,7 @@ package final class NetlinkClient {
     var neighbours = NeighbourWatch()
     var slept: Duration
     package internal(set) var tables = KernelTables()
-    package internal(set) var sight = NetlinkState.starting
+    package internal(set) var state = NetlinkState.starting
     package internal(set) var health = ReachabilityStatus.Health()
     /// True from a loss of messages to the next dump: the tables may be behind, so nothing should be judged by them.
     package internal(set) var isBehind = false
@@ -81,7 +81,7 @@ package final class NetlinkClient {
     /// Drops both sockets and tries again later; what was last known stays, but counts for nothing.
     func goBlind(_ error: NetlinkError) {
         self.disconnect()
-        self.sight = .blind(error.description)
+        self.state = .unavailable(error.description)
         self.health.isConsistent = false
         self.isBehind = false
         self.failures += 1

@@ -3,7 +3,7 @@ package import TidegateCore
 /// How the kernel is watched.
 package struct NetlinkOptions: Sendable {
     /// The sockets.
-    package enum Purpose: Sendable, Hashable {
+    package enum SocketKind: Sendable, Hashable {
         /// Hears multicast, never asks.
         case monitor
         /// Asks, never hears multicast.
@@ -13,7 +13,7 @@ package struct NetlinkOptions: Sendable {
     }
 
     /// Stands between the kernel and the decoder.
-    package typealias Edit = @Sendable (Purpose, [UInt8]) -> [UInt8]
+    package typealias Edit = @Sendable (SocketKind, [UInt8]) -> [UInt8]
 
     /// Look once, join nothing.
     package var isOnce: Bool
@@ -22,22 +22,22 @@ package struct NetlinkOptions: Sendable {
     /// Runs on the thread before the first socket is opened; a test enters its namespace here.
     package var onThreadStart: @Sendable () -> Void
     /// Stands in for a kernel or sandbox that refuses a socket; asked before each one is opened.
-    package var refusal: @Sendable (Purpose) -> NetlinkError?
+    package var refusal: @Sendable (SocketKind) -> NetlinkError?
     /// The file of another network namespace to watch (`/run/netns/NAME`); let go once the name is deleted.
     package var namespace: String?
     /// Hears the descriptor of each socket that was opened; a test may break it.
-    package var onOpen: @Sendable (Purpose, Int32) -> Void = { _, _ in }
+    package var onOpen: @Sendable (SocketKind, Int32) -> Void = { _, _ in }
     /// Changes what the kernel sent, where a test wants it to have sent something else.
     package var edit: Edit?
     /// Makes datagrams beyond this many bytes too long to be read; asked before each one.
-    package var datagramLimit: @Sendable (Purpose) -> Int = { _ in .max }
+    package var datagramLimit: @Sendable (SocketKind) -> Int = { _ in .max }
 
     /// How long the machine has slept since it was started; a test may send it to sleep.
     package var slept: @Sendable () -> Duration = ProcSysFiles.slept
 
     package init(
         isOnce: Bool = false, receiveBufferBytes: Int = 8 << 20, onThreadStart: @escaping @Sendable () -> Void = {},
-        refusal: @escaping @Sendable (Purpose) -> NetlinkError? = { _ in nil }
+        refusal: @escaping @Sendable (SocketKind) -> NetlinkError? = { _ in nil }
     ) {
         self.isOnce = isOnce
         self.receiveBufferBytes = receiveBufferBytes
@@ -57,7 +57,7 @@ package struct NetlinkChanges: Sendable {
     /// Watched neighbours whose entries have changed, as they are now; those that are gone are `none`.
     package var neighbours: [KernelNeighbour] = []
     /// The sight changed: blind, or seeing again, or in another mode.
-    package var isSightChanged = false
+    package var isStateChanged = false
 
     package init() {}
 }

@@ -24,11 +24,11 @@ struct NetlinkSocket: ~Copyable {
 
     private let raw: OpaquePointer
     private let buffer: UnsafeMutableRawBufferPointer
-    private let limit: @Sendable (NetlinkOptions.Purpose) -> Int
+    private let limit: @Sendable (NetlinkOptions.SocketKind) -> Int
     private let edit: NetlinkOptions.Edit?
-    private let purpose: NetlinkOptions.Purpose
+    private let purpose: NetlinkOptions.SocketKind
 
-    private init(_ purpose: NetlinkOptions.Purpose, _ options: NetlinkOptions) throws(NetlinkError) {
+    private init(_ purpose: NetlinkOptions.SocketKind, _ options: NetlinkOptions) throws(NetlinkError) {
         guard let raw = nl_socket_alloc() else { throw NetlinkError(operation: "nl_socket_alloc", errno: ENOMEM) }
         self.raw = raw
         self.buffer = .allocate(byteCount: NetlinkSocket.datagramCapacity, alignment: 16)
@@ -44,7 +44,7 @@ struct NetlinkSocket: ~Copyable {
 
     /// A connected socket whose receive buffer holds `bufferBytes` where the kernel allows it.
     static func connected(
-        _ purpose: NetlinkOptions.Purpose, _ options: NetlinkOptions, bufferBytes: Int
+        _ purpose: NetlinkOptions.SocketKind, _ options: NetlinkOptions, bufferBytes: Int
     ) throws(NetlinkError) -> NetlinkSocket {
         let socket = try NetlinkSocket(purpose, options)
         try check(nl_connect(socket.raw, NETLINK_ROUTE), "opening a route netlink socket")

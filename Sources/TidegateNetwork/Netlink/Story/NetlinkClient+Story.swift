@@ -13,7 +13,7 @@ extension NetlinkClient {
     private static let tableLimit = 64
 
     /// All that the kernel has to say about where packets to an address go; nil without a kernel to ask.
-    package func story(of question: RouteQuestion) -> RouteExplanation? {
+    package func explanation(of question: RouteQuestion) -> RouteExplanation? {
         var lookup: RouteLookup?
         guard self.lookUp([question], { lookup = $1 }), let lookup else { return nil }
         var story = RouteExplanation(question: question, lookup: lookup)

@@ -94,7 +94,7 @@ struct WayFindings: Sendable {
 struct GatewayFindings: Sendable {
     /// As the kernel has it after the poke.
     var neighbour: KernelNeighbour?
-    var poke: PokeOutcome?
+    var poke: UDPProbe.Result?
     /// FAILED was heard, and REACHABLE not since.
     var isStuck = false
     /// It was REACHABLE before.

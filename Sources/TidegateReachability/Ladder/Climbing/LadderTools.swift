@@ -22,10 +22,10 @@ package struct LadderTools: Sendable {
     }
 
     /// Pokes an address; nil where there is no thread to do it.
-    func poke(_ address: IPAddress, within limit: Duration) async -> PokeOutcome? {
+    func poke(_ address: IPAddress, within limit: Duration) async -> UDPProbe.Result? {
         guard let poker = self.pokers.poker else { return nil }
         return await withCheckedContinuation { waiter in
-            poker.poke(address, within: limit) { waiter.resume(returning: $0) }
+            poker.probe(address, within: limit) { waiter.resume(returning: $0) }
         }
     }
 
