@@ -33,7 +33,7 @@ import TidegateTestKit
             let fired = try #require(await self.page("TidegateOurPathLost", "firing", from: webhook))
             #expect(fired.labels["severity"] == "critical")
             #expect(fired.labels["instance"] == "127.0.0.1:\(port)")
-            #expect(fired.annotations["summary"] == "This host has had no way out for a long time.")
+            #expect(fired.annotations["summary"] == "This host has had no default route for 5 minutes.")
             #expect(fired.annotations["description"]?.hasPrefix("127.0.0.1:\(port) has had no path") == true)
             #expect(fired.annotations["runbook_url"] == "dashboards/README.md#tidegateourpathlost")
             // That tasks wait is a consequence, and not told as well; only when the path is back it is news. They begin to

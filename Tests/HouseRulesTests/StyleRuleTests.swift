@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct StringLabelTests {
+@Suite struct StyleRuleTests {
     private let tree = SourceTree()
 
     // Spelled in two halves so that this file does not accuse itself.
