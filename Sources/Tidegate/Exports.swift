@@ -2,3 +2,4 @@
 @_exported public import TidegateCore
 @_exported public import TidegateReachability
 @_exported public import TidegateSession
+@_exported public import struct TidegateLoop.SystemClock

@@ -27,7 +27,7 @@ public final class Monitor: Sendable {
     public init(
         _ configuration: MonitorConfiguration = MonitorConfiguration(), bus: EventBus? = nil,
         journal: (any TaskJournal)? = nil,
-        time: any TimeSource = SystemClocks()
+        time: any TimeSource = SystemClock()
     ) throws(TaskError) {
         let bus = bus ?? EventBus(time: time)
         let recorder = MetricsRecorder(
@@ -57,7 +57,7 @@ public final class Monitor: Sendable {
     }
 
     /// The resolver that monitors use, for looks without a monitor.
-    public static func systemResolver(time: any TimeSource = SystemClocks()) -> any NameResolver {
+    public static func systemResolver(time: any TimeSource = SystemClock()) -> any NameResolver {
         Resolver(time: time)
     }
 }

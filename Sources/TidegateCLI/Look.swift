@@ -12,7 +12,7 @@ struct Look: Sendable {
 
     /// Starts watching the network and these targets.
     init(at targets: [Target]) {
-        let time = SystemClocks()
+        let time = SystemClock()
         let bus = EventBus(time: time)
         let resolver = Monitor.systemResolver(time: time)
         self.bus = bus
@@ -23,7 +23,7 @@ struct Look: Sendable {
 
     /// One look, without watching.
     static func once(at targets: [Target]) async -> ReachabilityStatus {
-        let time = SystemClocks()
+        let time = SystemClock()
         return await ReachabilityMonitor.look(
             self.configuration(targets), resolver: Monitor.systemResolver(time: time), time: time,
             within: self.patience)

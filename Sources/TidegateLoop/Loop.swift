@@ -24,7 +24,7 @@ package final class Loop {
     // Descriptor tokens are descriptors; the inbox has the one token that no descriptor can have.
     static let inboxToken = UInt64.max
 
-    let time = SystemTime()
+    let time = SystemClock()
     private let epoll: Int32
     private var timers = TimerHeap()
     // Atomic only because an atomic is read without a check for exclusive access, and everybody reads it.

@@ -47,7 +47,7 @@ package final class MetricsRecorder: Sendable {
 
     /// Takes an event; never blocks.
     package func record(_ event: Event) {
-        self.record(event.fact, of: event.task, at: event.time, event.moment)
+        self.record(event.payload, at: event.time, event.moment)
     }
 
     /// The exposition of all families, or of those in `choice`.
@@ -60,9 +60,8 @@ package final class MetricsRecorder: Sendable {
     /// The samples of the text exposition as values, in its order; exemplars are left to scrapes.
     package func samples(of inputs: ScrapeInputs) -> [MetricSample] { self.registry.samples(of: inputs) }
 
-    // Of its own: a look into a whole event copies it, and the fact alone is in registers here.
-    private func record(_ fact: Event.Fact, of task: TaskID, at time: WallTime, _ moment: MonotonicTime) {
-        switch fact {
+    private func record(_ payload: Event.Payload, at time: WallTime, _ moment: MonotonicTime) {
+        switch payload {
         case .path(let path):
             self.bus.record(.path)
             self.reachability.record(path, at: time, moment)
@@ -70,9 +69,9 @@ package final class MetricsRecorder: Sendable {
         case .netlink(let netlink):
             self.bus.record(.netlink)
             self.netlink.record(netlink)
-        case .task(let change, let kind):
+        case .task(let task):
             self.bus.record(.task)
-            self.record(change, of: task, kind: kind, at: time)
+            self.record(task.kind, of: task.id, kind: task.taskKind, at: time)
         case .session(let session):
             self.bus.record(.session)
             self.attempts.record(session)
@@ -83,8 +82,8 @@ package final class MetricsRecorder: Sendable {
     }
 
     @inline(__always)
-    private func record(_ change: TaskEvent.Change, of task: TaskID, kind: TaskKind, at time: WallTime) {
-        switch change {
+    private func record(_ event: TaskEvent.Kind, of task: TaskID, kind: TaskKind, at time: WallTime) {
+        switch event {
         case .created: self.tasks.created(kind)
         case .resumed: self.tasks.resumed()
         case .suspended(let reason): self.tasks.suspended(reason)

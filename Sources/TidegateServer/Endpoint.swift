@@ -163,7 +163,7 @@ package final class Endpoint: Sendable {
     private func stream(
         _ answer: Answer, _ asked: EventQuery, with writer: consuming ResponseWriter, on channel: any Channel
     ) async throws {
-        let follower = self.answers.history.follow(after: asked.lastID, keepingNewest: self.configuration.eventsKept)
+        let follower = self.answers.history.follow(after: asked.lastID, bufferingNewest: self.configuration.eventsKept)
         guard let place = self.streams.enter(follower, on: ObjectIdentifier(channel)) else {
             return try await self.write(Answer.tooManyStreams, isHead: false, with: writer, on: channel)
         }

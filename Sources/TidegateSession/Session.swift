@@ -115,8 +115,8 @@ public final class Session: Sendable {
     /// displace is counted.
     ///
     /// Its events are counted from 1 for themselves; those of all sessions together are on the bus.
-    public func events(keepingNewest capacity: Int = 256) -> Subscription {
-        self.surroundings.line.tap.subscribe(keepingNewest: capacity)
+    public func events(bufferingNewest capacity: Int = 256) -> Subscription {
+        self.surroundings.line.tap.subscribe(bufferingNewest: capacity)
     }
 
     /// One task that is not over or ended lately; nil where the id is not known.
@@ -174,10 +174,10 @@ public final class Session: Sendable {
             let task = entry.task
             let result = Session.cancelled(task, "the task was cancelled, and the disk did not answer")
             entry.onCompletion?(task, result)
-            let change: TaskEvent.Change =
+            let change: TaskEvent.Kind =
                 task.journaled == nil
                 ? .completed(result.told(of: task)) : .suspended(.shutdown)
-            self.bus.publish(.task(TaskEvent(id: task.id, kind: result.kind, change: change)))
+            self.bus.publish(.task(TaskEvent(id: task.id, taskKind: result.kind, kind: change)))
             Session.finish(task, result)
         }
     }

@@ -14,9 +14,9 @@ final class SessionEvents: Sendable {
     func publish(_ event: TaskEvent) { self.bus.publish(.task(event)) }
 
     func subscribe(
-        keepingNewest capacity: Int, where isWanted: @escaping @Sendable (Event) -> Bool = { _ in true }
+        bufferingNewest capacity: Int, where isWanted: @escaping @Sendable (Event) -> Bool = { _ in true }
     ) -> Subscription {
         self.hasReaders.store(true, ordering: .relaxed)
-        return self.bus.subscribe(.library, keepingNewest: capacity, where: isWanted)
+        return self.bus.subscribe(.library, bufferingNewest: capacity, where: isWanted)
     }
 }

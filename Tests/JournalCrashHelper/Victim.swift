@@ -18,7 +18,7 @@ struct Victim {
         let (state, folder, base) = (words[1], words[2], "http://127.0.0.1:\(words[3])")
         let fault = getenv("TIDEGATE_FAULT").flatMap { Fault(String(cString: $0)) }
         var surroundings = Journal.Surroundings(
-            boot: "test", time: SystemTime(), step: { fault?.look(at: $0) })
+            boot: "test", time: SystemClock(), step: { fault?.look(at: $0) })
         surroundings.patience = .milliseconds(5)
         surroundings.checkpointInterval = .milliseconds(20)
         let journal = try Journal(directory: state, surroundings: surroundings)
@@ -26,8 +26,8 @@ struct Victim {
             try .init(
                 retry: try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)),
                 diskRecheck: .milliseconds(50)),
-            bus: EventBus(time: SystemTime()), paths: ScriptedPathSource(), resolver: ScriptedResolver(),
-            time: SystemTime(), generator: SystemRandomNumberGenerator(), journal: journal)
+            bus: EventBus(time: SystemClock()), paths: ScriptedPathSource(), resolver: ScriptedResolver(),
+            time: SystemClock(), generator: SystemRandomNumberGenerator(), journal: journal)
         try await session.restore()
         if words[4] == "submit" {
             try await Victim.submit(to: session, folder, base)

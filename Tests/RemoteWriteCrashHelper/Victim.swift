@@ -22,7 +22,7 @@ struct Victim {
         let writer = try RemoteWriter(
             configuration,
             surroundings: .init(
-                paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemTime(),
+                paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemClock(),
                 collect: { [MetricSample(name: "turn", labels: [], value: Double(turns.next()))] },
                 onEvent: { if case .kept = $0 { Victim.tell("kept \(turns.last)\n") } }))
         // The test ends it long before.

@@ -5,7 +5,7 @@ import TidegateCore
 @testable import TidegateCLI
 
 @Suite struct FetchTextTests {
-    private func line(_ change: TaskEvent.Change, waited: Duration? = nil) -> String? {
+    private func line(_ change: TaskEvent.Kind, waited: Duration? = nil) -> String? {
         FetchText.line(change, label: "big.iso", waited: waited)
     }
 

@@ -117,10 +117,10 @@ import TidegateCore
     @Test("Changes are worded on one line each")
     func changes() {
         let none = Verdict(level: .none, reason: .noCarrier)
-        func line(_ occurrence: Occurrence) -> String? {
+        func line(_ payload: Event.Payload) -> String? {
             let event = Event(
                 sequence: 1, time: WallTime(microseconds: 1_790_000_000_000_000),
-                moment: MonotonicTime(nanoseconds: 0), occurrence: occurrence)
+                moment: MonotonicTime(nanoseconds: 0), payload: payload)
             return ChangeText.line(event, among: [Samples.carrierless], .plain)
         }
         #expect(

@@ -34,7 +34,7 @@ import TidegateCore
         var isOnLink = false
         var failure = TaskFailure.connectFailed
         var phase = FailureEvidence.Phase.connect
-        var peers = PeerEvidence()
+        var peers = PeerHistory.Evidence()
         let party: FaultParty
         let rung: Rung
         let isCertain: Bool
@@ -84,7 +84,8 @@ import TidegateCore
             party: .upstream, rung: .tcp, isCertain: true, words: "R (a router on the way) says: no route to X (N)"),
         Row(
             situation: "a router beyond has no route, and others answer", error: .networkUnreachable,
-            icmp: (.router, .noRoute), peers: PeerEvidence(reached: 2), party: .path, rung: .tcp, isCertain: true,
+            icmp: (.router, .noRoute), peers: PeerHistory.Evidence(reached: 2), party: .path, rung: .tcp,
+            isCertain: true,
             words: "R (a router on the way) says: no route to X (N)"),
         Row(
             situation: "a dead host behind the gateway", error: .hostUnreachable, icmp: (.gateway, .hostUnreachable),
@@ -111,11 +112,13 @@ import TidegateCore
             situation: "silence", failure: .timedOut, party: .unknown, rung: .tcp, isCertain: false,
             words: "4 SYNs to X went unanswered"),
         Row(
-            situation: "silence, while others answer", failure: .timedOut, peers: PeerEvidence(reached: 1, missed: 3),
+            situation: "silence, while others answer", failure: .timedOut,
+            peers: PeerHistory.Evidence(reached: 1, missed: 3),
             party: .path, rung: .tcp, isCertain: false,
             words: "1 other host on eth0 by G answered in the last 30 s"),
         Row(
-            situation: "silence all around", failure: .timedOut, peers: PeerEvidence(missed: 3), party: .upstream,
+            situation: "silence all around", failure: .timedOut, peers: PeerHistory.Evidence(missed: 3),
+            party: .upstream,
             rung: .tcp, isCertain: false, words: "nor did 3 other hosts on eth0 by G in the last 30 s"),
         Row(
             situation: "a connection, and no handshake", failure: .timedOut, phase: .tls, party: .theirs, rung: .tls,
@@ -131,7 +134,7 @@ import TidegateCore
             isCertain: false, words: "X sent no more of its answer"),
         Row(
             situation: "an answer that stops, while others go on", failure: .stalled, phase: .receiving,
-            peers: PeerEvidence(reached: 2), party: .theirs, rung: .http, isCertain: false,
+            peers: PeerHistory.Evidence(reached: 2), party: .theirs, rung: .http, isCertain: false,
             words: "2 other hosts on eth0 by G answered in the last 30 s"),
     ]
 

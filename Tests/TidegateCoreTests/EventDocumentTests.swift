@@ -2,9 +2,9 @@ import Testing
 import TidegateCore
 
 @Suite struct EventDocumentTests {
-    private func json(_ occurrence: Occurrence, redaction: URLRedaction = URLRedaction()) -> String {
+    private func json(_ payload: Event.Payload, redaction: URLRedaction = URLRedaction()) -> String {
         let event = Event(
-            sequence: 7, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0), occurrence: occurrence)
+            sequence: 7, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0), payload: payload)
         return event.json(redaction: redaction)?.description ?? ""
     }
 
@@ -48,9 +48,9 @@ import TidegateCore
                 #","reason":"diskFull","entries":1}"#
             ),
             (.daemon(.stopping), #""daemon.stopping""#, "}"),
-        ] as [(Occurrence, String, String)])
-    func members(_ occurrence: Occurrence, _ name: String, _ rest: String) {
-        #expect(self.json(occurrence) == Self.start + name + Self.middle + rest)
+        ] as [(Event.Payload, String, String)])
+    func members(_ payload: Event.Payload, _ name: String, _ rest: String) {
+        #expect(self.json(payload) == Self.start + name + Self.middle + rest)
     }
 
     @Test("The end of a task tells its request, without what its URL hides")
@@ -59,21 +59,21 @@ import TidegateCore
         let result = TaskResult(
             id: id, name: "sync", kind: .data, method: "GET", url: "https://me:secret@a.example/x?token=1#y",
             outcome: .success, status: 200, bytes: 5, duration: .milliseconds(1500))
-        let occurrence = Occurrence.task(TaskEvent(id: id, kind: .data, change: .completed(result)))
-        let text = self.json(occurrence)
+        let payload = Event.Payload.task(TaskEvent(id: id, taskKind: .data, kind: .completed(result)))
+        let text = self.json(payload)
         #expect(text.hasPrefix(Self.start + #""task.completed""# + Self.middle))
         #expect(
             text.hasSuffix(
                 #","name":"sync","method":"GET","url":"https://a.example/x","durationSeconds":1.5}"#))
         #expect(!text.contains("secret") && !text.contains("token"))
-        let open = self.json(occurrence, redaction: URLRedaction(query: false, userinfo: false))
+        let open = self.json(payload, redaction: URLRedaction(query: false, userinfo: false))
         #expect(open.contains("https://me:secret@a.example/x?token=1#y"))
     }
 
     @Test("A task's creation passes the redaction, too")
     func created() throws {
         let id = try #require(TaskID("018bcfe5-6800-7000-8000-000000000001"))
-        let event = TaskEvent(id: id, kind: .data, change: .created(method: "GET", url: "http://u@h/p?q"))
+        let event = TaskEvent(id: id, taskKind: .data, kind: .created(method: "GET", url: "http://u@h/p?q"))
         #expect(self.json(.task(event)).hasSuffix(#""method":"GET","url":"http://h/p"}"#))
         let query = URLRedaction(query: false)
         #expect(self.json(.task(event), redaction: query).hasSuffix(#""method":"GET","url":"http://h/p?q"}"#))

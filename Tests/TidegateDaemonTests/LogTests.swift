@@ -43,9 +43,9 @@ import TidegateTestKit
     }
 
     @Test("Events become lines at the level that operators expect", arguments: Self.events)
-    func eventLines(_ occurrence: Occurrence, _ line: String?) {
+    func eventLines(_ payload: Event.Payload, _ line: String?) {
         let event = Event(
-            sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(), occurrence: occurrence)
+            sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(), payload: payload)
         guard let record = EventRecord(event) else {
             #expect(line == nil)
             return
@@ -56,7 +56,7 @@ import TidegateTestKit
 
     private static let id = TaskID("019a0000-0000-7000-8000-000000000001")
 
-    static let events: [(Occurrence, String?)] = [
+    static let events: [(Event.Payload, String?)] = [
         (
             .path(
                 PathEvent(
@@ -118,17 +118,17 @@ import TidegateTestKit
 
     private static var name: String { self.id?.description ?? "" }
 
-    private static func task(_ change: TaskEvent.Change) -> Occurrence {
+    private static func task(_ change: TaskEvent.Kind) -> Event.Payload {
         var generator = SystemRandomNumberGenerator()
         let id = self.id ?? TaskID(at: ManualTime().wall(), using: &generator)
-        return .task(TaskEvent(id: id, kind: .download, change: change))
+        return .task(TaskEvent(id: id, taskKind: .download, kind: change))
     }
 
     @Test("Progress never pushes other events out of the log's ring")
     func progress() {
         let event = Event(
             sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(),
-            occurrence: Self.task(.progress(TransferProgress(), delta: .init())))
+            payload: Self.task(.progress(TransferProgress(), delta: .init())))
         #expect(!EventRecord.isWorthwhile(event))
     }
 
@@ -139,7 +139,7 @@ import TidegateTestKit
             id: id, name: "sync", kind: .download, method: "GET", url: "https://u:p@a.example/x?key=1",
             outcome: .failure, attempts: 4, held: [.path: .seconds(3)], duration: .seconds(9))
         result.failure = .retriesExhausted
-        let record = try #require(EventRecord(TaskEvent(id: id, kind: .download, change: .completed(result))))
+        let record = try #require(EventRecord(TaskEvent(id: id, taskKind: .download, kind: .completed(result))))
         #expect(record.level == .warning)
         #expect(record.fields["url"] == "https://a.example/x" && record.fields["held_path"] == "3s")
         #expect(record.fields["error_type"] == "retries_exhausted" && record.fields["name"] == "sync")

@@ -16,7 +16,7 @@ import TidegateTestKit
         var settings = EndpointConfiguration()
         configuration.apply(to: &settings)
         let endpoint = Endpoint(
-            configuration: settings, view: monitor, bus: monitor.bus, recorder: monitor.recorder, time: SystemClocks())
+            configuration: settings, view: monitor, bus: monitor.bus, recorder: monitor.recorder, time: SystemClock())
         for server in servers {
             let task = monitor.session.task(try TaskRequest(url: server.url()))
             task.resume()

@@ -9,14 +9,14 @@ import TidegateTestKit
 @testable import TidegateServer
 
 @Suite struct ReloadStatusTests {
-    private let bus = EventBus(time: SystemClocks())
+    private let bus = EventBus(time: SystemClock())
     private let heard = RecordingSink()
 
     init() { self.bus.attach(self.heard) }
 
     private var told: [Bool] {
         self.heard.events.compactMap { event in
-            if case .daemon(.configurationLoaded(let isGood)) = event.occurrence { isGood } else { nil }
+            if case .daemon(.configurationLoaded(let isGood)) = event.payload { isGood } else { nil }
         }
     }
 
@@ -37,7 +37,7 @@ import TidegateTestKit
     func web() async throws {
         let folder = try await WebFolder()
         try folder.write("rate_limit: {interval: 1s, burst: 2}\n")
-        let clocks = SystemClocks()
+        let clocks = SystemClock()
         let web = try WebService(path: folder.file, at: clocks.wall())
         let source = web.source(
             time: clocks, ledger: ReloadStatus(bus: self.bus),

@@ -61,7 +61,7 @@ import TidegateCore
         }
         check(TaskKind.self)
         check(PhaseDurations.Phase.self)
-        check(Occurrence.Topic.self)
+        check(Event.Topic.self)
         check(HoldReason.self)
         check(NetlinkEvent.MessageType.self)
     }

@@ -13,9 +13,9 @@ import TidegateTestKit
     private static func anHour(_ label: HostLabel) -> Fixture {
         let fixture = Fixture(hostLabel: label)
         // Everything that can happen, but for uploads: a host that has them as well is not the usual one.
-        for occurrence in EveryEvent.occurrences {
-            if case .task(let task) = occurrence, task.kind == .upload { continue }
-            fixture.bus.publish(occurrence)
+        for payload in EveryEvent.payloads {
+            if case .task(let task) = payload, task.taskKind == .upload { continue }
+            fixture.bus.publish(payload)
         }
         for second in 0..<3600 {
             fixture.time.advance(by: .seconds(1))

@@ -22,17 +22,17 @@ struct Fixture {
     /// A fixture to which everything has happened.
     static func eventful(hostLabel: HostLabel = .off) -> Fixture {
         let fixture = Fixture(hostLabel: hostLabel)
-        for occurrence in EveryEvent.occurrences {
+        for payload in EveryEvent.payloads {
             fixture.time.advance(by: .milliseconds(10))
-            fixture.bus.publish(occurrence)
+            fixture.bus.publish(payload)
         }
         return fixture
     }
 
-    func publish(_ change: TaskEvent.Change, kind: TaskKind = .data) {
+    func publish(_ change: TaskEvent.Kind, kind: TaskKind = .data) {
         var generator = SystemRandomNumberGenerator()
         let id = TaskID(at: self.time.wall(), using: &generator)
-        self.bus.publish(.task(TaskEvent(id: id, kind: kind, change: change)))
+        self.bus.publish(.task(TaskEvent(id: id, taskKind: kind, kind: change)))
     }
 
     var inputs: ScrapeInputs {

@@ -11,7 +11,7 @@ import TidegateTestKit
     @Test("Counters equal the number of events, however many threads publish")
     func exact() async throws {
         let fixture = Fixture()
-        let listener = fixture.bus.subscribe(.log, keepingNewest: 16)
+        let listener = fixture.bus.subscribe(.log, bufferingNewest: 16)
         await withTaskGroup { group in
             for publisher in 0..<Self.publishers {
                 group.addTask { Self.publish(on: fixture, method: publisher.isMultiple(of: 2) ? "GET" : "PUT") }

@@ -18,16 +18,16 @@ struct LadderPassiveTests {
         self.tell(.attemptSucceeded(summary))
     }
 
-    private func tell(_ change: TaskEvent.Change) {
+    private func tell(_ change: TaskEvent.Kind) {
         self.evidence.receive(self.event(change))
     }
 
-    private func event(_ change: TaskEvent.Change) -> Event {
+    private func event(_ change: TaskEvent.Kind) -> Event {
         var dice = SystemRandomNumberGenerator()
         let id = TaskID(at: self.time.wall(), using: &dice)
-        let task = TaskEvent(id: id, kind: .data, change: change)
+        let task = TaskEvent(id: id, taskKind: .data, kind: change)
         return Event(
-            sequence: 1, time: self.time.wall(), moment: self.time.monotonic(), occurrence: .task(task))
+            sequence: 1, time: self.time.wall(), moment: self.time.monotonic(), payload: .task(task))
     }
 
     @Test("A success counts for 30 s, and only for the address it came from")
@@ -74,7 +74,7 @@ struct LadderPassiveTests {
     func trouble() {
         let counter = Counter()
         let sink = TroubleSink { counter.add() }
-        let failed = TaskEvent.Change.attemptFailed(
+        let failed = TaskEvent.Kind.attemptFailed(
             AttemptSummary(number: 1, method: "GET", duration: .zero), .connectFailed, nil, isCharged: true)
         for _ in 0..<100 { sink.receive(self.event(failed)) }
         #expect(counter.count == 1)

@@ -161,7 +161,7 @@ struct LinkScenarioTests {
         }
         try world.here.batch(lines.joined(separator: "\n"))
         #expect(await eventually { watcher.heard(.dellink) >= 100 })
-        let told = watcher.sink.events.filter { $0.occurrence.topic == .path || $0.occurrence.topic == .link }
+        let told = watcher.sink.events.filter { $0.payload.topic == .path || $0.payload.topic == .link }
         #expect(told.count == watcher.firstVerdicts, "only the first verdicts are told")
         #expect(watcher.monitor.status().global.level == .routed)
     }

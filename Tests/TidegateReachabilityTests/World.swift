@@ -100,7 +100,7 @@ final class Watcher: Sendable {
     /// What the monitor said about netlink.
     var netlink: [NetlinkEvent] {
         self.sink.events.compactMap { event in
-            guard case .netlink(let news) = event.occurrence else { return nil }
+            guard case .netlink(let news) = event.payload else { return nil }
             return news
         }
     }
@@ -108,20 +108,20 @@ final class Watcher: Sendable {
     /// What was told about links.
     var links: [LinkEvent] {
         self.sink.events.compactMap { event in
-            guard case .link(let link) = event.occurrence else { return nil }
+            guard case .link(let link) = event.payload else { return nil }
             return link
         }
     }
 
     /// How many changes of paths and links were told, first verdicts included.
     var changesAndLinks: Int {
-        self.sink.events.count { $0.occurrence.topic == .path || $0.occurrence.topic == .link }
+        self.sink.events.count { $0.payload.topic == .path || $0.payload.topic == .link }
     }
 
     /// How many first verdicts were told.
     var firstVerdicts: Int {
         self.sink.events.count { event in
-            guard case .path(let path) = event.occurrence else { return false }
+            guard case .path(let path) = event.payload else { return false }
             return path.lasted == nil
         }
     }
@@ -129,7 +129,7 @@ final class Watcher: Sendable {
     /// The changes of one scope heard so far, the first verdict left out.
     func changes(_ scope: PathEvent.Scope) -> [PathEvent] {
         self.sink.events.compactMap { event in
-            guard case .path(let path) = event.occurrence, path.scope == scope, path.lasted != nil else { return nil }
+            guard case .path(let path) = event.payload, path.scope == scope, path.lasted != nil else { return nil }
             return path
         }
     }

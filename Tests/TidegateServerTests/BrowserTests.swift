@@ -58,7 +58,7 @@ struct BrowserTests {
                 try await browser.text("document.querySelector('#news').textContent.includes('No network')") == "true")
             let progress = TransferProgress(receivedWire: 750, expected: 1000, attempt: 1)
             fixture.bus.publish(
-                .task(TaskEvent(id: task.id, kind: .download, change: .progress(progress, delta: .init()))))
+                .task(TaskEvent(id: task.id, taskKind: .download, kind: .progress(progress, delta: .init()))))
             #expect(try await browser.shows("document.querySelector('progress').value === 75", within: .seconds(1)))
             #expect(
                 try await browser.text("document.querySelector('[data-task] .bytes').textContent")
@@ -120,7 +120,7 @@ struct BrowserTests {
                 IPAddress($0).flatMap { IPPrefix($0, length: 24) }
             }
         }
-        for occurrence in EveryEvent.occurrences { fixture.bus.publish(occurrence) }
+        for payload in EveryEvent.payloads { fixture.bus.publish(payload) }
         fixture.bus.publish(.netlink(.lost(long)))
         try await self.withPage(
             fixture,
@@ -139,7 +139,7 @@ struct BrowserTests {
     func colours(_ scheme: String) async throws {
         let fixture = Fixture()
         fixture.view.change { $0.tasks = [.example()] }
-        for occurrence in EveryEvent.occurrences { fixture.bus.publish(occurrence) }
+        for payload in EveryEvent.payloads { fixture.bus.publish(payload) }
         try await self.withPage(
             fixture,
             setUp: { browser in

@@ -37,7 +37,7 @@ import TidegateTestKit
 
     @Test("A compressed exposition is a fraction of its size")
     func ratio() async {
-        EveryEvent.occurrences.forEach(self.fixture.bus.publish)
+        EveryEvent.payloads.forEach(self.fixture.bus.publish)
         let whole = await self.fixture.ask("GET", "/metrics").body.count
         #expect(await self.fixture.ask("GET", "/metrics", encoding: "gzip").body.count * 5 < whole)
     }

@@ -23,12 +23,12 @@ import TidegateTestKit
             #expect(snapshot.id == "test-0")
             #expect(snapshot.value("level") == "routed")
             #expect(snapshot.value("tasks", as: [Any].self)?.count == 1)
-            for occurrence in EveryEvent.occurrences { fixture.bus.publish(occurrence) }
+            for payload in EveryEvent.payloads { fixture.bus.publish(payload) }
             for event in fixture.history.newest(4096) {
                 var frame = try await reader.next()
                 while frame.name == "task.progress" { frame = try await reader.next() }
                 #expect(frame.id == "test-\(event.sequence)")
-                #expect(frame.name == event.occurrence.name)
+                #expect(frame.name == event.payload.name)
                 #expect(frame.data == event.json()?.description)
             }
         }
@@ -134,7 +134,7 @@ import TidegateTestKit
             for bytes in 1...100 {
                 let progress = TransferProgress(receivedWire: Int64(bytes), expected: 100, attempt: 1)
                 fixture.bus.publish(
-                    .task(TaskEvent(id: task.id, kind: .download, change: .progress(progress, delta: .init()))))
+                    .task(TaskEvent(id: task.id, taskKind: .download, kind: .progress(progress, delta: .init()))))
             }
             var (frames, bytes) = (0, 0)
             while bytes < 100 {

@@ -96,7 +96,7 @@ import TidegateTestKit
 
     @Test("The last events are told in words, the newest first, with the party of a failure")
     func events() async {
-        for occurrence in EveryEvent.occurrences { self.fixture.bus.publish(occurrence) }
+        for payload in EveryEvent.payloads { self.fixture.bus.publish(payload) }
         let html = await self.html
         for words in [
             "gave up, connect failed <span class=\"party party-mine\">this host</span>",

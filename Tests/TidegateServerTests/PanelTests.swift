@@ -15,7 +15,7 @@ import TidegateTestKit
     func atWork() async throws {
         let fixture = Fixture()
         // Somebody listens who never reads, so that there is a queue to look at.
-        let listener = fixture.bus.subscribe(.log, keepingNewest: 16)
+        let listener = fixture.bus.subscribe(.log, bufferingNewest: 16)
         defer { listener.cancel() }
         try await fixture.serving { (port: Int) in
             let rules = ["alerts.yml", "rules.yml"].map { Dashboard.folder.appendingPathComponent($0).path }
@@ -131,7 +131,7 @@ extension ScrapingPrometheus {
     /// Publishes everything that can happen between scrapes, again and again, so that rates have growth to see.
     func feed(from fixture: Fixture) async throws {
         let isFed = try await eventually(within: .seconds(60)) {
-            EveryEvent.occurrences.forEach(fixture.bus.publish)
+            EveryEvent.payloads.forEach(fixture.bus.publish)
             fixture.time.advance(by: .milliseconds(100))
             return try await self.query("count_over_time(up{job=\"tidegate\"}[1m]) > 5").isEmpty == false
         }

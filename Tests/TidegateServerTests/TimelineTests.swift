@@ -25,8 +25,8 @@ import TidegateTestKit
         self.bus.publish(
             .task(
                 TaskEvent(
-                    id: id, kind: .data,
-                    change: .attemptFailed(EveryEvent.attempt(1, status: nil), failure, attribution, isCharged: true))))
+                    id: id, taskKind: .data,
+                    kind: .attemptFailed(EveryEvent.attempt(1, status: nil), failure, attribution, isCharged: true))))
     }
 
     private func go(from: ReachabilityLevel, to: ReachabilityLevel) {

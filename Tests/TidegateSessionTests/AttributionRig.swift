@@ -16,10 +16,10 @@ final class AttributionRig: Sendable {
         let hosts = try ThreeHosts()
         self.hosts = hosts
         self.paths = NamespacePaths(hosts.here)
-        let bus = EventBus(time: SystemTime())
+        let bus = EventBus(time: SystemClock())
         bus.attach(self.heard)
         self.session = try Session(
-            .standard, bus: bus, paths: self.paths, resolver: ScriptedResolver(), time: SystemTime(),
+            .standard, bus: bus, paths: self.paths, resolver: ScriptedResolver(), time: SystemClock(),
             generator: SeededGenerator(seed: 7))
     }
 

@@ -76,7 +76,7 @@ struct CircuitTests {
 
     private static func circuitEvents(_ rig: SessionRig) -> [String] {
         rig.heard.events.compactMap { event in
-            switch event.occurrence {
+            switch event.payload {
             case .session(.circuitOpened): "opened"
             case .session(.circuitClosed): "closed"
             default: nil

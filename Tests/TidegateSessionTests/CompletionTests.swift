@@ -93,6 +93,6 @@ private final class Chain: Sendable {
 
 extension Event {
     fileprivate var isCompletion: Bool {
-        if case .task(let event) = self.occurrence, case .completed = event.change { true } else { false }
+        if case .task(let event) = self.payload, case .completed = event.kind { true } else { false }
     }
 }

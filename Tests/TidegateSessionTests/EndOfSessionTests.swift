@@ -24,7 +24,7 @@ struct EndOfSessionTests {
         let hanging = rig.session.task(try TaskRequest(url: server.url("/hang"))) { _, _ in latch.wait() }
         hanging.resume()
         #expect(await rig.wait { rig.words(of: hanging).contains("attemptSucceeded") })
-        let time = SystemTime()
+        let time = SystemClock()
         let begin = time.monotonic()
         await rig.session.invalidate(cancellingTasks: true)
         #expect(time.monotonic() - begin < .seconds(40))
@@ -45,11 +45,11 @@ struct EndOfSessionTests {
         let scratch = try Scratch()
         let server = try LiveServer { .pattern(100_000, for: $0) }
         defer { server.stop() }
-        let bus = EventBus(time: SystemTime())
+        let bus = EventBus(time: SystemClock())
         let canceller = Canceller()
         bus.attach(canceller)
         let session = try Session(
-            .standard, bus: bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemTime(),
+            .standard, bus: bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemClock(),
             generator: SeededGenerator(seed: 7))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"), continues: true)
@@ -70,7 +70,7 @@ private final class Canceller: EventSink {
     func watch(_ task: TransferTask) { self.task.withLock { $0 = task } }
 
     func receive(_ event: Event) {
-        guard case .task(let event) = event.occurrence, case .attemptSucceeded = event.change else { return }
+        guard case .task(let event) = event.payload, case .attemptSucceeded = event.kind else { return }
         self.task.withLock { $0 }?.cancel()
     }
 }

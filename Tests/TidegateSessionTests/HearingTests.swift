@@ -54,7 +54,7 @@ struct HearingTests {
         #expect(second.session.tasks().map(\.id) == [other.id])
         events.cancel()
         var seen: Set<TaskID> = []
-        for await event in events { if case .task(let task) = event.occurrence { seen.insert(task.id) } }
+        for await event in events { if case .task(let task) = event.payload { seen.insert(task.id) } }
         #expect(seen == [data.id, upload.id])
         await first.session.invalidate(cancellingTasks: true)
         await second.session.invalidate(cancellingTasks: true)
@@ -70,9 +70,9 @@ struct HearingTests {
         task.resume()
         var words: [String] = []
         for await event in events {
-            guard case .task(let change) = event.occurrence else { continue }
-            words.append(change.change.word)
-            if case .completed = change.change { break }
+            guard case .task(let change) = event.payload else { continue }
+            words.append(change.kind.word)
+            if case .completed = change.kind { break }
         }
         // The session tells the task's own readers before the bus.
         #expect(await rig.wait { rig.words(of: task).last == "completed(success)" })
@@ -186,7 +186,7 @@ struct HearingTests {
         let tasks = try (0..<4).map { _ in rig.run(try TaskRequest(url: server.url())) }
         await rig.session.invalidate(cancellingTasks: false)
         for task in tasks { #expect(task.state == .completed(.success)) }
-        guard case .session(.invalidated)? = rig.heard.events.last?.occurrence else {
+        guard case .session(.invalidated)? = rig.heard.events.last?.payload else {
             Issue.record("the last event is another one")
             return
         }

@@ -179,7 +179,7 @@ struct LifeTests {
         #expect(await rig.wait { !server.requests.isEmpty })
         await rig.session.invalidate(cancellingTasks: true)
         for task in tasks + [idle] { #expect(task.state == .completed(.cancelled)) }
-        guard case .session(.invalidated)? = rig.heard.events.last?.occurrence else {
+        guard case .session(.invalidated)? = rig.heard.events.last?.payload else {
             Issue.record("the last event is another one")
             return
         }

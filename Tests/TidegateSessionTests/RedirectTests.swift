@@ -97,7 +97,7 @@ struct RedirectTests {
         #expect(server.requests.count == 3000)
         #expect(server.accepted <= 64)
         let completed = rig.heard.events.count {
-            if case .task(let event) = $0.occurrence, case .completed = event.change { true } else { false }
+            if case .task(let event) = $0.payload, case .completed = event.kind { true } else { false }
         }
         #expect(completed == 3000)
         await rig.session.invalidate(cancellingTasks: true)

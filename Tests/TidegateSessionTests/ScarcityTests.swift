@@ -125,7 +125,7 @@ struct ScarcityTests {
         defer { server.stop() }
         let rig = try SessionRig()
         var request = try TaskRequest(url: server.url())
-        let now = SystemTime().wall()
+        let now = SystemClock().wall()
         request.expires = WallTime(microseconds: now.microseconds + 100_000)
         let suspended = rig.session.task(request)
         let running = rig.run(request)

@@ -16,12 +16,12 @@ final class SessionRig {
         _ configuration: SessionConfiguration = .standard, paths: ScriptedPathSource = ScriptedPathSource(),
         resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, hearing: TaskObserver? = nil
     ) throws {
-        let bus = EventBus(time: SystemTime())
+        let bus = EventBus(time: SystemClock())
         bus.attach(self.heard)
         self.paths = paths
         self.resolver = resolver
         self.session = try Session(
-            configuration, bus: bus, paths: paths, resolver: resolver, time: SystemTime(),
+            configuration, bus: bus, paths: paths, resolver: resolver, time: SystemClock(),
             generator: SeededGenerator(seed: 7), hooks: hooks, hearing: hearing)
     }
 
@@ -38,13 +38,13 @@ final class SessionRig {
     /// How many network epochs began.
     var epochs: Int {
         self.heard.events.count {
-            if case .session(.epochBegan) = $0.occurrence { true } else { false }
+            if case .session(.epochBegan) = $0.payload { true } else { false }
         }
     }
 
     /// Waits until something is so; gives up, and says false, after a minute.
     func wait(_ isSo: () -> Bool) async -> Bool {
-        let time = SystemTime()
+        let time = SystemClock()
         let end = time.monotonic() + .seconds(60)
         while time.monotonic() < end {
             if isSo() { return true }
@@ -123,7 +123,7 @@ final class Scratch {
     }
 }
 
-extension TaskEvent.Change {
+extension TaskEvent.Kind {
     /// The event as one word, with what tells it from others of its kind.
     var word: String {
         switch self {

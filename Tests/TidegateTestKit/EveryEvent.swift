@@ -12,7 +12,7 @@ public enum EveryEvent {
     public static let unplugged = Verdict(level: .none, reason: .noCarrier)
 
     /// What happened, in order.
-    public static var occurrences: [Occurrence] {
+    public static var payloads: [Event.Payload] {
         self.paths + self.links + self.netlink + self.sessions + self.daemon
             + TaskKind.allCases.flatMap(self.tasks(of:))
     }
@@ -42,9 +42,9 @@ public enum EveryEvent {
             idleConnections: 1, journaled: [.waiting: 1], retryTokens: ["10.0.0.1": 486])
     }
 
-    private static var paths: [Occurrence] {
+    private static var paths: [Event.Payload] {
         let scopes: [PathEvent.Scope] = [.global, .family(.ipv4)] + (self.target.map { [.target($0)] } ?? [])
-        return scopes.flatMap { scope -> [Occurrence] in
+        return scopes.flatMap { scope -> [Event.Payload] in
             let first = PathEvent(scope: scope, from: .unknown, to: self.routed)
             let lost = PathEvent(
                 scope: scope, from: self.routed, to: self.unplugged, lasted: .seconds(5), detection: .microseconds(80))
@@ -54,11 +54,11 @@ public enum EveryEvent {
         }
     }
 
-    private static var links: [Occurrence] {
+    private static var links: [Event.Payload] {
         [.link(LinkEvent(from: self.link(carrier: true), to: self.link(carrier: false)))]
     }
 
-    private static var netlink: [Occurrence] {
+    private static var netlink: [Event.Payload] {
         NetlinkEvent.MessageType.allCases.map { .netlink(.received($0, count: 3)) }
             + NetlinkEvent.ResyncReason.allCases.map { .netlink(.resynced($0, duration: .milliseconds(2))) }
             + ReachabilityStatus.Mode.allCases.map { .netlink(.modeChanged($0)) }
@@ -68,11 +68,11 @@ public enum EveryEvent {
             ]
     }
 
-    private static var sessions: [Occurrence] {
+    private static var sessions: [Event.Payload] {
         [.session(.epochBegan(number: 1)), .session(.invalidated)]
     }
 
-    private static var daemon: [Occurrence] {
+    private static var daemon: [Event.Payload] {
         [
             .daemon(.configurationLoaded(isGood: true)), .daemon(.requestAnswered(handler: "metrics", status: 200)),
             .daemon(.turnSkipped(task: "sync")), .daemon(.stopping),

@@ -2,7 +2,7 @@ public import TidegateCore
 
 extension EveryEvent {
     /// What can happen to tasks of one kind: one that succeeds at its second try, one that fails, one that is cancelled.
-    public static func tasks(of kind: TaskKind) -> [Occurrence] {
+    public static func tasks(of kind: TaskKind) -> [Event.Payload] {
         self.success(kind) + self.failure(kind) + self.cancellation(kind)
     }
 
@@ -18,13 +18,13 @@ extension EveryEvent {
             receivedWire: 2000, sent: 300, connectionsOpened: isReused ? 0 : 1)
     }
 
-    private static func success(_ kind: TaskKind) -> [Occurrence] {
+    private static func success(_ kind: TaskKind) -> [Event.Payload] {
         let id = self.id(1, kind)
         let reset = Attribution(party: .theirs, rung: .http, isCertain: true, evidence: ["status 503"])
         let result = TaskResult(
             id: id, kind: kind, method: "GET", url: "http://10.0.0.1/file", outcome: .success, status: 200, bytes: 2000,
             wireBytes: 2000, attempts: 2, duration: .milliseconds(800))
-        let changes: [TaskEvent.Change] = [
+        let changes: [TaskEvent.Kind] = [
             .created(method: "GET", url: "http://10.0.0.1/file"), .resumed, .held(.path, detail: "no route"),
             .released(.path, after: .milliseconds(1500)), .gate(.delayed, waited: .milliseconds(1500)),
             .attemptStarted(number: 1), .responseHead(status: 503, expectedBytes: nil),
@@ -36,39 +36,39 @@ extension EveryEvent {
             .restarted(discarded: 100), .refetched(bytes: 100), .attemptSucceeded(self.attempt(2, isReused: true)),
             .moved(file: "/tmp/file"), .completed(result),
         ]
-        return changes.map { .task(TaskEvent(id: id, kind: kind, change: $0)) }
+        return changes.map { .task(TaskEvent(id: id, taskKind: kind, kind: $0)) }
     }
 
-    private static func failure(_ kind: TaskKind) -> [Occurrence] {
+    private static func failure(_ kind: TaskKind) -> [Event.Payload] {
         let id = self.id(2, kind)
         let mine = Attribution(party: .mine, rung: .carrier, isCertain: true, evidence: ["carrier lost"])
-        let changes: [TaskEvent.Change] = [
+        let changes: [TaskEvent.Kind] = [
             .created(method: "GET", url: "http://10.0.0.1/file"), .resumed, .gate(.timeout, waited: .seconds(10)),
             .attemptFailed(self.attempt(1, status: nil), .connectFailed, mine, isCharged: true),
             .moveFailed(file: "/tmp/file", errorNumber: 28),
         ]
-        let retries = TaskEvent.ExhaustionReason.allCases.map { TaskEvent.Change.retriesExhausted($0) }
-        let ending = TaskEvent.Change.completed(
+        let retries = TaskEvent.ExhaustionReason.allCases.map { TaskEvent.Kind.retriesExhausted($0) }
+        let ending = TaskEvent.Kind.completed(
             TaskResult(
                 id: id, kind: kind, method: "GET", url: "http://10.0.0.1/file", outcome: .failure, attempts: 1,
                 duration: .seconds(12), failure: .connectFailed, attribution: mine))
-        return (changes + retries + [ending]).map { .task(TaskEvent(id: id, kind: kind, change: $0)) }
+        return (changes + retries + [ending]).map { .task(TaskEvent(id: id, taskKind: kind, kind: $0)) }
     }
 
-    private static func cancellation(_ kind: TaskKind) -> [Occurrence] {
+    private static func cancellation(_ kind: TaskKind) -> [Event.Payload] {
         let id = self.id(3, kind)
         let holds = HoldReason.allCases.flatMap {
-            [TaskEvent.Change.held($0, detail: nil), .released($0, after: .milliseconds(100))]
+            [TaskEvent.Kind.held($0, detail: nil), .released($0, after: .milliseconds(100))]
         }
-        let changes: [TaskEvent.Change] = [
+        let changes: [TaskEvent.Kind] = [
             .created(method: "GET", url: "http://10.0.0.1/file"), .resumed, .suspended(.user), .suspended(.shutdown),
             .gate(.cancelled, waited: .seconds(1)),
         ]
-        let ending = TaskEvent.Change.completed(
+        let ending = TaskEvent.Kind.completed(
             TaskResult(
                 id: id, kind: kind, method: "GET", url: "http://10.0.0.1/file", outcome: .cancelled,
                 duration: .seconds(1), failure: .cancelled))
-        return (changes + holds + [ending]).map { .task(TaskEvent(id: id, kind: kind, change: $0)) }
+        return (changes + holds + [ending]).map { .task(TaskEvent(id: id, taskKind: kind, kind: $0)) }
     }
 
     private static func id(_ number: Int64, _ kind: TaskKind) -> TaskID {

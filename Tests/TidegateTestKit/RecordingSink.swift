@@ -17,10 +17,10 @@ public final class RecordingSink: EventSink {
     public var events: [Event] { self.recorded.withLock { $0 } }
 
     /// The changes of tasks heard so far, or of one task.
-    public func taskChanges(of id: TaskID? = nil) -> [TaskEvent.Change] {
+    public func taskChanges(of id: TaskID? = nil) -> [TaskEvent.Kind] {
         self.events.compactMap { event in
-            guard case .task(let task) = event.occurrence, id == nil || task.id == id else { return nil }
-            return task.change
+            guard case .task(let task) = event.payload, id == nil || task.id == id else { return nil }
+            return task.kind
         }
     }
 }

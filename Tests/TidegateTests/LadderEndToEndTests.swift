@@ -29,7 +29,7 @@ struct LadderEndToEndTests {
 
     private func climber(_ urls: [String]) throws -> PathDiagnostics {
         let hosts = self.hosts
-        let time = SystemClocks()
+        let time = SystemClock()
         let resolver = ScriptedResolver(Self.names)
         let monitor = ReachabilityMonitor(
             ReachabilityConfiguration(), bus: EventBus(time: time), resolver: resolver, time: time,

@@ -8,7 +8,7 @@ import TidegateTestKit
     func request() async throws {
         let server = try LiveServer { _ in .respond(text: "tide") }
         defer { server.stop() }
-        let bus = EventBus(time: SystemClocks())
+        let bus = EventBus(time: SystemClock())
         let heard = RecordingSink()
         bus.attach(heard)
         let monitor = try Monitor(bus: bus)
@@ -22,7 +22,7 @@ import TidegateTestKit
         await monitor.stop()
         let endings = heard.taskChanges(of: task.id).filter { if case .completed = $0 { true } else { false } }
         #expect(endings.count == 1)
-        let isOver = heard.events.contains { if case .session(.invalidated) = $0.occurrence { true } else { false } }
+        let isOver = heard.events.contains { if case .session(.invalidated) = $0.payload { true } else { false } }
         #expect(isOver)
     }
 

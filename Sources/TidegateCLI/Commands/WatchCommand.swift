@@ -16,8 +16,8 @@ struct WatchCommand: AsyncParsableCommand {
         let terminal = Terminal()
         let look = Look(at: try self.targets.targets())
         // Subscribed before the first status is taken: a change in between is shown twice, never missed.
-        let changes = look.bus.subscribe(.watch, keepingNewest: 4096) { event in
-            switch event.occurrence {
+        let changes = look.bus.subscribe(.watch, bufferingNewest: 4096) { event in
+            switch event.payload {
             case .path, .link, .netlink(.overrun), .netlink(.lost): true
             case .netlink, .task, .session, .daemon: false
             }
@@ -44,7 +44,7 @@ struct WatchCommand: AsyncParsableCommand {
             if let line = ChangeText.line(event, among: links, terminal.answers) { terminal.answer(line) }
             return
         }
-        switch event.occurrence {
+        switch event.payload {
         case .path(let path): terminal.answer(path.json(sequence: event.sequence, time: event.time).description)
         case .link(let link):
             if let object = link.json(sequence: event.sequence, time: event.time) {

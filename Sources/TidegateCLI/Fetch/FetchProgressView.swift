@@ -20,7 +20,7 @@ actor FetchProgressView {
     private let labels: [String]
     private let look: Look
     private let positions: [TaskID: Int]
-    private let time: any TimeSource = SystemClocks()
+    private let time: any TimeSource = SystemClock()
     private var finishedResults: [TaskResult?]
     private var meters: [RateMeter]
     private var retryAt: [MonotonicTime?]
@@ -54,16 +54,16 @@ actor FetchProgressView {
 
     /// Follows the transfers until the Swift task is cancelled.
     func follow(_ bus: EventBus) async {
-        let changes = bus.subscribe(.watch, keepingNewest: 4096) { event in
-            guard case .task(let task) = event.occurrence else { return false }
+        let changes = bus.subscribe(.watch, bufferingNewest: 4096) { event in
+            guard case .task(let task) = event.payload else { return false }
             // Where bytes go on from is told by the first progress after them; all other progress is painted.
-            if case .progress(let progress, _) = task.change { return progress.offset > 0 }
+            if case .progress(let progress, _) = task.kind { return progress.offset > 0 }
             return true
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await event in changes {
-                    if case .task(let task) = event.occurrence { await self.heard(task, at: event.moment) }
+                    if case .task(let task) = event.payload { await self.heard(task, at: event.moment) }
                 }
             }
             if self.look.progress == .bar {
@@ -102,11 +102,11 @@ actor FetchProgressView {
     private func heard(_ event: TaskEvent, at moment: MonotonicTime) {
         // A line after the last one would confuse.
         guard let position = self.positions[event.id], self.finishedResults[position] == nil else { return }
-        let waited = self.remember(event.change, of: position, at: moment)
+        let waited = self.remember(event.kind, of: position, at: moment)
         guard self.look.progress == .plain,
-            let line = FetchText.line(event.change, label: self.labels[position], waited: waited)
+            let line = FetchText.line(event.kind, label: self.labels[position], waited: waited)
         else { return }
-        if case .progress(let progress, _) = event.change {
+        if case .progress(let progress, _) = event.kind {
             guard self.toldResumption[position] != progress.attempt else { return }
             self.toldResumption[position] = progress.attempt
         }
@@ -114,7 +114,7 @@ actor FetchProgressView {
     }
 
     // Gives what an attempt that starts now has waited for a path: a release alone may be the end of the transfer.
-    private func remember(_ change: TaskEvent.Change, of position: Int, at moment: MonotonicTime) -> Duration? {
+    private func remember(_ change: TaskEvent.Kind, of position: Int, at moment: MonotonicTime) -> Duration? {
         switch change {
         case .retryScheduled(_, let delay): self.retryAt[position] = moment + delay
         case .released(let reason, let after) where reason == .path || reason == .constraint:

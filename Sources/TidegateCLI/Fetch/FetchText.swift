@@ -6,7 +6,7 @@ enum FetchText {
     /// The line of one event of a transfer; nil for events that nobody needs to read.
     ///
     /// `waited` is how long the transfer was held for a path since its last attempt.
-    static func line(_ change: TaskEvent.Change, label: String, waited: Duration? = nil) -> String? {
+    static func line(_ change: TaskEvent.Kind, label: String, waited: Duration? = nil) -> String? {
         switch change {
         case .attemptStarted(let number):
             if let waited { return "\(label): going on after \(DurationText(waited))" }

@@ -5,7 +5,7 @@ enum ChangeText {
     /// The line of an event, whose reasons may name one of `links`; nil for events that `watch` does not show.
     static func line(_ event: Event, among links: [Link], _ style: TextStyle) -> String? {
         let time = style.paint(self.clock(event.time), .faint)
-        switch event.occurrence {
+        switch event.payload {
         case .path(let path): return "\(time)  \(self.words(path, links, style))"
         case .link(let link): return self.words(link).map { "\(time)  \($0)" }
         case .netlink(.overrun): return "\(time)  the kernel dropped messages: reading everything again"

@@ -44,8 +44,8 @@ struct CommandRun: Sendable {
 
     private func losses(_ look: Look, _ source: AsyncStream<RunMachine.Input>.Continuation) -> Task<Void, Never> {
         let loss = PathLoss(family: self.values.gate.family, targets: self.values.gate.targets)
-        let events = look.bus.subscribe(.watch, keepingNewest: 256) { event in
-            if case .path = event.occurrence { true } else { false }
+        let events = look.bus.subscribe(.watch, bufferingNewest: 256) { event in
+            if case .path = event.payload { true } else { false }
         }
         return Task {
             for await event in events {

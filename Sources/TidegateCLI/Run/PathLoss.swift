@@ -13,12 +13,12 @@ struct PathLoss: Sendable {
 
     /// What was lost, in words; nil where the event is no loss.
     func words(of event: Event, among links: [Link]) -> String? {
-        guard case .path(let change) = event.occurrence, self.isOurs(change.scope), change.from.level >= .routed else {
+        guard case .path(let change) = event.payload, self.isOurs(change.scope), change.from.level >= .routed else {
             return nil
         }
         if change.to.level == .unknown { return nil }
         if change.to.level < .routed { return VerdictDescriptions.phrase(change.to, among: links) ?? "no path" }
-        guard let before = change.from.path, let after = change.to.path, !before.isSameWay(as: after) else {
+        guard let before = change.from.path, let after = change.to.path, !before.isSamePath(as: after) else {
             return nil
         }
         return "it moved from \(before.words) to \(after.words)"

@@ -31,14 +31,7 @@ struct PollInterval: Sendable {
 
 /// The ways that packets take now: what an answer is worth something on, and nothing on any other.
 struct Ways: Sendable, Hashable {
-    private struct Way: Sendable, Hashable {
-        var index: UInt32
-        var generation: UInt32
-        var gateway: IPAddress?
-        var source: IPAddress?
-    }
-
-    private let ways: [Way?]
+    private let ways: [NetworkPath.Identity?]
 
     /// The families' ways, and those to a target's addresses.
     init(_ status: ReachabilityStatus, to target: Target? = nil) {
@@ -46,7 +39,7 @@ struct Ways: Sendable, Hashable {
         let verdicts = status.families.map(\.verdict) + addresses.map(\.verdict)
         self.ways = verdicts.map { verdict in
             guard verdict.level >= .routed, let path = verdict.path else { return nil }
-            return Way(index: path.index, generation: path.generation, gateway: path.gateway, source: path.source)
+            return path.identity
         }
     }
 }

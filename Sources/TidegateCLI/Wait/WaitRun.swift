@@ -104,7 +104,7 @@ struct WakeSource: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         continuation.yield()
         let listener = Task {
-            for await _ in bus.subscribe(.watch, keepingNewest: 1) { continuation.yield() }
+            for await _ in bus.subscribe(.watch, bufferingNewest: 1) { continuation.yield() }
         }
         let ticker = Task {
             while (try? await Task.sleep(for: .milliseconds(250))) != nil { continuation.yield() }

@@ -24,7 +24,7 @@ extension Attribution {
             return Attribution(
                 party: .mine, rung: reason.rung, isCertain: true, evidence: ["no path \(moment): \(reason.rawValue)"])
         }
-        if let before = evidence.before.path, let after = evidence.after.path, !before.isSameWay(as: after) {
+        if let before = evidence.before.path, let after = evidence.after.path, !before.isSamePath(as: after) {
             return Attribution(
                 party: .mine, rung: .route, isCertain: true,
                 evidence: ["the path moved from \(before.words) to \(after.words) under the attempt"])

@@ -30,7 +30,7 @@ extension Attribution {
         _ refusal: ICMPError, _ evidence: FailureEvidence, role: String, parties: GatewayFaults
     ) -> Attribution {
         let said = refusal.sentence(about: evidence.peer, role: role)
-        switch refusal.meaning {
+        switch refusal.kind {
         case .noRoute: return Attribution(party: parties.noRoute, rung: .tcp, isCertain: true, evidence: [said])
         // The last router asked for the host in vain; or a router before it for the next one.
         case .hostUnreachable: return Attribution(party: .theirs, rung: .tcp, isCertain: false, evidence: [said])
@@ -44,7 +44,7 @@ extension Attribution {
     // No neighbour answered, or a filter of this host's says no.
     private static func own(_ refusal: ICMPError, _ evidence: FailureEvidence) -> Attribution {
         let said = refusal.sentence(about: evidence.peer, role: "this host")
-        switch refusal.meaning {
+        switch refusal.kind {
         case .hostUnreachable:
             let link = evidence.way?.interface ?? "the link"
             if let gateway = evidence.way?.gateway {

@@ -27,7 +27,7 @@ public struct FailureEvidence: Sendable, Hashable {
     /// The verdict when it failed.
     public var after: Verdict
     /// What became of others on the same path lately.
-    public var peers: PeerEvidence
+    public var peers: PeerHistory.Evidence
     /// What is known of rungs by other means; empty where nobody climbed.
     public var rungs: [RungReport]
 
@@ -56,7 +56,7 @@ public struct FailureEvidence: Sendable, Hashable {
         failure: TaskFailure, phase: Phase? = nil, status: Int? = nil, socketError: SocketError? = nil,
         refusal: ICMPError? = nil, peer: IPAddress? = nil, local: IPAddress? = nil, isImmediate: Bool = false,
         unanswered: Int = 0, resolveFailure: ResolveFailure? = nil, words: String = "", before: Verdict,
-        after: Verdict, peers: PeerEvidence = .init(), rungs: [RungReport] = []
+        after: Verdict, peers: PeerHistory.Evidence = .init(), rungs: [RungReport] = []
     ) {
         self.failure = failure
         self.phase = phase
@@ -73,19 +73,5 @@ public struct FailureEvidence: Sendable, Hashable {
         self.after = after
         self.peers = peers
         self.rungs = rungs
-    }
-}
-
-/// What became of attempts to other hosts on the same path in the last 30 s.
-public struct PeerEvidence: Sendable, Hashable {
-    /// Hosts that answered, and not failed since.
-    public var reached: Int
-    /// Hosts that could not be reached, and have not answered since.
-    public var missed: Int
-
-    /// Counts of hosts.
-    public init(reached: Int = 0, missed: Int = 0) {
-        self.reached = reached
-        self.missed = missed
     }
 }

@@ -32,7 +32,7 @@ public final class EventBus: Sendable {
     }
 
     /// Tells everybody who listens.
-    public func publish(_ occurrence: consuming Occurrence) {
+    public func publish(_ payload: consuming Event.Payload) {
         let moment = self.time.monotonic()
         let wall = self.wallClock.time(at: moment)
         // One lock for both: it costs more than what is done under it.
@@ -40,7 +40,7 @@ public final class EventBus: Sendable {
             state.lastSequence += 1
             return (state.lastSequence, state.listeners)
         }
-        listeners.deliver(Event(sequence: sequence, time: wall, moment: moment, occurrence: occurrence))
+        listeners.deliver(Event(sequence: sequence, time: wall, moment: moment, payload: payload))
     }
 
     /// Attaches a sink for as long as the bus lives.
@@ -51,7 +51,7 @@ public final class EventBus: Sendable {
     /// Opens a bounded subscription: the newest `capacity` events that `isWanted` picks are kept for the reader; nil
     /// picks all.
     public func subscribe(
-        _ kind: SubscriberKind, keepingNewest capacity: Int = 256,
+        _ kind: SubscriberKind, bufferingNewest capacity: Int = 256,
         where isWanted: (@Sendable (Event) -> Bool)? = nil
     ) -> Subscription {
         let ring = EventRing(kind: kind, capacity: max(1, capacity), isWanted: isWanted)

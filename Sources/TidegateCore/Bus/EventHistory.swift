@@ -14,8 +14,8 @@ public final class EventHistory: EventSink {
     fileprivate struct State {
         var ring: HistoryRing
         var lastFollower: UInt64 = 0
-        var followers: [UInt64: EventHistoryPosition] = [:]
-        var readers: [UInt64: CheckedContinuation<EventHistoryBatch?, Never>] = [:]
+        var followers: [UInt64: EventHistory.Position] = [:]
+        var readers: [UInt64: CheckedContinuation<EventHistory.Batch?, Never>] = [:]
         var droppedByEnded: UInt64 = 0
     }
 
@@ -28,7 +28,7 @@ public final class EventHistory: EventSink {
 
     /// Keeps an event; followers who wait for one get it.
     public func receive(_ event: Event) {
-        guard event.fact.isWorthKeeping else { return }
+        guard event.payload.isWorthKeeping else { return }
         let due = self.state.withLock { state -> [Deadline]? in
             state.ring.append(event)
             // Nobody waits nearly always, and then nothing is allocated.
@@ -59,14 +59,14 @@ public final class EventHistory: EventSink {
     /// earlier life, or too old.
     ///
     /// - Parameter bound: How many events may wait for their reader, those of the resumed past not counted.
-    public func follow(after id: String? = nil, keepingNewest bound: Int = 256) -> EventHistoryReader {
+    public func follow(after id: String? = nil, bufferingNewest bound: Int = 256) -> EventHistory.Reader {
         let sequence = id.flatMap(self.sequence(of:))
         return self.state.withLock { state in
             let resumed = sequence.flatMap { state.ring.position(after: $0) }
             state.lastFollower += 1
-            state.followers[state.lastFollower] = EventHistoryPosition(
+            state.followers[state.lastFollower] = EventHistory.Position(
                 at: resumed ?? state.ring.end, pastUntil: state.ring.end, bound: bound)
-            return EventHistoryReader(
+            return EventHistory.Reader(
                 history: self, number: state.lastFollower, isResumed: resumed != nil,
                 lastID: "\(self.boot)-\(state.ring.newest?.sequence ?? 0)")
         }
@@ -82,10 +82,10 @@ public final class EventHistory: EventSink {
     }
 
     /// The next events of a follower; waits for one, and gives nil once the follower has ended.
-    func next(_ follower: UInt64) async -> EventHistoryBatch? {
+    func next(_ follower: UInt64) async -> EventHistory.Batch? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { reader in
-                let answer = self.state.withLock { state -> EventHistoryBatch?? in
+                let answer = self.state.withLock { state -> EventHistory.Batch?? in
                     guard var cursor = state.followers[follower] else { return .some(nil) }
                     let events = cursor.take(from: state.ring)
                     state.followers[follower] = cursor
@@ -105,7 +105,7 @@ public final class EventHistory: EventSink {
     /// Lets a waiting reader go on without an event.
     func wake(_ follower: UInt64) {
         let reader = self.state.withLock { $0.readers.removeValue(forKey: follower) }
-        reader?.resume(returning: EventHistoryBatch())
+        reader?.resume(returning: EventHistory.Batch())
     }
 
     func end(_ follower: UInt64) {
@@ -125,8 +125,8 @@ public final class EventHistory: EventSink {
 }
 
 private struct Deadline {
-    let continuation: CheckedContinuation<EventHistoryBatch?, Never>
-    let events: EventHistoryBatch
+    let continuation: CheckedContinuation<EventHistory.Batch?, Never>
+    let events: EventHistory.Batch
 
     // A call of its own: few events have somebody wait for them, and a continuation makes all around it slow.
     @inline(never)
@@ -156,15 +156,17 @@ extension HistoryRing {
     fileprivate var newest: Event? { self.end > 0 ? self[self.end - 1] : nil }
 }
 
-extension Event.Fact {
+extension Event.Payload {
     /// False for what only counters care about.
     fileprivate var isWorthKeeping: Bool {
         switch self {
-        case .task(.progress, _): return false
+        case .task(let task):
+            if case .progress = task.kind { return false }
+            return true
         case .netlink(.received), .netlink(.lookedUp), .netlink(.receiveBuffer): return false
         case .daemon(.requestAnswered), .daemon(.journal(.committed)): return false
         case .daemon(.remoteWrite(let event)): return event.isNews
-        case .path, .link, .netlink, .task, .session, .daemon: return true
+        case .path, .link, .netlink, .session, .daemon: return true
         }
     }
 }

@@ -4,24 +4,24 @@
 public struct TaskEvent: Sendable {
     /// The task.
     public var id: TaskID
-    /// What it does with bodies.
-    public var kind: TaskKind
+    /// What the task does with bodies.
+    public var taskKind: TaskKind
     /// What happened.
-    public var change: Change
+    public var kind: Kind
 
     /// An event of a task.
-    public init(id: TaskID, kind: TaskKind, change: Change) {
+    public init(id: TaskID, taskKind: TaskKind, kind: Kind) {
         self.id = id
+        self.taskKind = taskKind
         self.kind = kind
-        self.change = change
     }
 
-    // The large cases are boxed: every other event then fits the registers that it is handed on in.
+    // Large cases are boxed, because an event is copied into the ring of every subscriber.
 
     /// What can happen to a task.
     ///
     /// `completed` comes exactly once, and last.
-    public enum Change: Sendable {
+    public enum Kind: Sendable {
         /// The task exists, suspended; its method and its URL without user information and query.
         indirect case created(method: String, url: String)
         /// The last suspension ended.

@@ -3,14 +3,14 @@ extension TaskEvent {
     public func json(sequence: UInt64, time: WallTime) -> JSONValue {
         .object(
             [
-                .init("schema", 1), .init("event", .string("task.\(self.change.name)")),
+                .init("schema", 1), .init("event", .string("task.\(self.kind.name)")),
                 .init("seq", .integer(Int64(clamping: sequence))), .init("time", .string(time.description)),
-                .init("task", .string(self.id.description)), .init("kind", .string(self.kind.rawValue)),
-            ] + self.change.members)
+                .init("task", .string(self.id.description)), .init("kind", .string(self.taskKind.rawValue)),
+            ] + self.kind.members)
     }
 }
 
-extension TaskEvent.Change {
+extension TaskEvent.Kind {
     /// What happened, in one word of lower camel case.
     public var name: String {
         switch self {

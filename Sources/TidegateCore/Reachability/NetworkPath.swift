@@ -1,4 +1,4 @@
-/// The way a packet would take: which link, which gateway, from which address.
+/// The path a packet would take: which link, which gateway, from which address.
 public struct NetworkPath: Sendable, Hashable {
     /// The interface name.
     public var interface: String
@@ -29,11 +29,25 @@ public struct NetworkPath: Sendable, Hashable {
         self.metered = metered
     }
 
-    /// True when packets would take the same way: same link, gateway and source.
-    ///
-    /// A renamed interface is the same way.
-    public func isSameWay(as other: NetworkPath) -> Bool {
-        self.index == other.index && self.generation == other.generation && self.gateway == other.gateway
-            && self.source == other.source
+    /// What makes two paths the same one: link, gateway and source; a renamed interface is the same link.
+    public struct Identity: Sendable, Hashable {
+        let index: UInt32
+        let generation: UInt32
+        let gateway: IPAddress?
+        let source: IPAddress?
+
+        /// The identity of `path`.
+        public init(_ path: NetworkPath) {
+            self.index = path.index
+            self.generation = path.generation
+            self.gateway = path.gateway
+            self.source = path.source
+        }
     }
+
+    /// What tells this path from another one.
+    public var identity: Identity { Identity(self) }
+
+    /// True when packets would take the same path: same link, gateway and source.
+    public func isSamePath(as other: NetworkPath) -> Bool { self.identity == other.identity }
 }

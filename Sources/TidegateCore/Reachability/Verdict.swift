@@ -27,7 +27,7 @@ public struct Verdict: Sendable, Hashable {
         guard self.level == other.level, self.reason == other.reason else { return false }
         switch (self.path, other.path) {
         case (nil, nil): return true
-        case (let mine?, let theirs?): return mine.isSameWay(as: theirs)
+        case (let mine?, let theirs?): return mine.isSamePath(as: theirs)
         case (nil, _?), (_?, nil): return false
         }
     }

@@ -3,9 +3,6 @@ public struct TaskID: Sendable, Hashable, Comparable {
     let high: UInt64
     let low: UInt64
 
-    /// No task's id.
-    package static let none = TaskID(high: 0, low: 0)
-
     private init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low

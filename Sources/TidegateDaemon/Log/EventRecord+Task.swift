@@ -4,14 +4,14 @@ internal import TidegateCore
 extension EventRecord {
     /// What the log says about a task's event.
     init?(_ event: TaskEvent) {
-        guard let record = EventRecord.course(event.change) ?? EventRecord.wire(event.change) else { return nil }
+        guard let record = EventRecord.course(event.kind) ?? EventRecord.wire(event.kind) else { return nil }
         self = record
         self.fields["task"] = "\(event.id)"
-        self.fields["kind"] = "\(event.kind.rawValue)"
+        self.fields["kind"] = "\(event.taskKind.rawValue)"
     }
 
     // What the task goes through as a whole.
-    private static func course(_ change: TaskEvent.Change) -> EventRecord? {
+    private static func course(_ change: TaskEvent.Kind) -> EventRecord? {
         switch change {
         case .created(let method, let url):
             return EventRecord(.debug, "task created", ["method": "\(method)", "url": "\(url)"])
@@ -38,7 +38,7 @@ extension EventRecord {
     }
 
     // What happens to its attempts and bytes.
-    private static func wire(_ change: TaskEvent.Change) -> EventRecord? {
+    private static func wire(_ change: TaskEvent.Kind) -> EventRecord? {
         switch change {
         case .attemptStarted(let number): return EventRecord(.debug, "attempt started", ["attempt": "\(number)"])
         case .responseHead(let status, _): return EventRecord(.debug, "response began", ["status": "\(status)"])

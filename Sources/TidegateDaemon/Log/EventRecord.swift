@@ -9,9 +9,9 @@ struct EventRecord {
 
     /// True for events that may be logged, so that progress does not push them out of the log's ring.
     static func isWorthwhile(_ event: Event) -> Bool {
-        switch event.occurrence {
+        switch event.payload {
         case .task(let task):
-            if case .progress = task.change { return false }
+            if case .progress = task.kind { return false }
             return true
         case .netlink(.received), .netlink(.lookedUp), .netlink(.receiveBuffer): return false
         case .path, .link, .netlink, .session, .daemon: return true
@@ -26,7 +26,7 @@ struct EventRecord {
 
     init?(_ event: Event) {
         let record: EventRecord? =
-            switch event.occurrence {
+            switch event.payload {
             case .path(let path): EventRecord(path)
             case .link(let link): EventRecord(link)
             case .netlink(let netlink): EventRecord(netlink)

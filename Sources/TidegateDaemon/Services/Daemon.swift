@@ -18,7 +18,7 @@ package struct Daemon: Sendable {
     /// - Throws: ``DaemonError/configuration(_:)`` naming every problem of the files.
     package init(_ settings: DaemonSettings) throws(DaemonError) {
         self.settings = settings
-        let files = ConfigurationFiles(settings, at: SystemClocks().wall())
+        let files = ConfigurationFiles(settings, at: SystemClock().wall())
         if let error = ConfigurationError(files.errors) { throw .configuration(error) }
         self.configuration = files.configuration
         self.web = files.web
@@ -34,7 +34,7 @@ package struct Daemon: Sendable {
     ///
     /// - Throws: ``DaemonError/resource(_:)`` where the machine refuses a thread or a port.
     package func run() async throws(DaemonError) {
-        let time = SystemClocks()
+        let time = SystemClock()
         let handler = LineLogHandler(
             level: self.settings.logLevel.level, format: self.settings.logFormat, time: time,
             write: LineLogHandler.writeToStandardError)

@@ -10,8 +10,8 @@ struct JournalService: Service {
 
     init(journal: Journal, bus: EventBus) {
         self.journal = journal
-        self.events = bus.subscribe(.library, keepingNewest: 1024) { event in
-            switch event.occurrence {
+        self.events = bus.subscribe(.library, bufferingNewest: 1024) { event in
+            switch event.payload {
             case .path: true
             case .link, .netlink, .task, .session, .daemon: false
             }
@@ -21,7 +21,7 @@ struct JournalService: Service {
     func run() async throws {
         await withGracefulShutdownHandler {
             for await event in self.events {
-                guard case .path(let path) = event.occurrence else { continue }
+                guard case .path(let path) = event.payload else { continue }
                 self.journal.keep(path, sequence: event.sequence, at: event.time)
             }
         } onGracefulShutdown: {

@@ -10,7 +10,7 @@ struct LogService: Service {
 
     /// A log of everything that `bus` carries from now on.
     init(bus: EventBus, logger: Logger) {
-        self.events = bus.subscribe(.log, keepingNewest: 1024, where: EventRecord.isWorthwhile)
+        self.events = bus.subscribe(.log, bufferingNewest: 1024, where: EventRecord.isWorthwhile)
         self.logger = logger
     }
 

@@ -50,7 +50,7 @@ extension PhaseDurations.Phase: FixedLabel {
     }
 }
 
-extension Occurrence.Topic: FixedLabel {
+extension Event.Topic: FixedLabel {
     var ordinal: Int {
         switch self {
         case .path: 0

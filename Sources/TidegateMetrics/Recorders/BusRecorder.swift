@@ -2,7 +2,7 @@ internal import TidegateCore
 
 /// What the bus carries, and what its subscribers lose.
 struct BusRecorder: Sendable {
-    private let published: FixedLabelFamily<Occurrence.Topic, Counter>
+    private let published: FixedLabelFamily<Event.Topic, Counter>
 
     init(_ registry: Registry) {
         self.published = registry.adding(FixedLabelFamily(Catalogue.busPublished))
@@ -17,5 +17,5 @@ struct BusRecorder: Sendable {
         }
     }
 
-    func record(_ topic: Occurrence.Topic) { self.published[topic].add() }
+    func record(_ topic: Event.Topic) { self.published[topic].add() }
 }

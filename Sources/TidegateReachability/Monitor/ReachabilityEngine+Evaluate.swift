@@ -242,7 +242,7 @@ extension ReachabilityEngine {
         guard let way = to.path, let family = way.source?.family else { return true }
         let before = self.ways.updateValue(way, forKey: family)
         guard let from, from.level >= .routed, from.level != .portal else { return true }
-        return !(before?.isSameWay(as: way) ?? false)
+        return !(before?.isSamePath(as: way) ?? false)
     }
 
     /// Asks for every name again, because another network may have other answers.

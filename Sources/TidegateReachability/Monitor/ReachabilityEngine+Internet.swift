@@ -19,7 +19,7 @@ extension ReachabilityEngine {
     /// What takes another way than the family's default, such as to the local network, is not judged by it.
     func raised(_ verdict: Verdict, _ family: AddressFamily) -> Verdict {
         guard let internet = self.internet, verdict.level == .routed, let path = verdict.path,
-            internet.path(family)?.isSameWay(as: path) ?? false
+            internet.path(family)?.isSamePath(as: path) ?? false
         else { return verdict }
         var verdict = verdict
         let connectivity = internet.connectivity(family)

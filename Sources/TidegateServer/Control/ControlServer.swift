@@ -117,8 +117,8 @@ package final class ControlServer: Sendable {
         _ answer: ControlAnswer, with writer: consuming ResponseWriter, on channel: any Channel
     ) async throws {
         // Subscribed before the tasks are listed: a change in between is told twice, never missed.
-        let events = self.bus.subscribe(.watch, keepingNewest: 4096) { event in
-            switch event.occurrence {
+        let events = self.bus.subscribe(.watch, bufferingNewest: 4096) { event in
+            switch event.payload {
             case .task, .daemon(.stopping): true
             case .path, .link, .netlink, .session, .daemon: false
             }
@@ -131,7 +131,7 @@ package final class ControlServer: Sendable {
         try await body.write(ByteBuffer(string: "\(JSONValue.object(snapshot))\n"))
         var dropped: UInt64 = 0
         for await event in events {
-            guard case .task(let task) = event.occurrence else { break }
+            guard case .task(let task) = event.payload else { break }
             if events.dropped > dropped {
                 let gap: JSONValue = [
                     "schema": 1, "event": "dropped", "count": .integer(Int64(events.dropped - dropped)),

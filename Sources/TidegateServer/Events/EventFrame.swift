@@ -8,7 +8,7 @@ enum EventFrame {
     /// An event; without an id, clients that come back do not refer to it.
     static func text(_ event: Event, id: String?, redaction: URLRedaction) -> String {
         guard let json = event.json(redaction: redaction) else { return "" }
-        return self.text(id: id, name: event.occurrence.name, data: json)
+        return self.text(id: id, name: event.payload.name, data: json)
     }
 
     static func text(id: String?, name: String, data: JSONValue) -> String {
@@ -19,7 +19,7 @@ enum EventFrame {
     static func progress(_ events: [Event], redaction: URLRedaction) -> String {
         var newest: [TaskID: Event] = [:]
         for event in events {
-            if case .task(let task) = event.occurrence { newest[task.id] = event }
+            if case .task(let task) = event.payload { newest[task.id] = event }
         }
         return newest.values.sorted { $0.sequence < $1.sequence }
             .map { self.text($0, id: nil, redaction: redaction) }.joined()

@@ -7,14 +7,14 @@ internal import TidegateCore
 struct EventStream {
     let configuration: EndpointConfiguration
     let history: EventHistory
-    let follower: EventHistoryReader
+    let follower: EventHistory.Reader
     /// Progress comes this way: it is neither kept nor repeated.
     let progress: Subscription
     let view: any MonitorView
     let time: any TimeSource
 
     init(
-        configuration: EndpointConfiguration, history: EventHistory, follower: EventHistoryReader, bus: EventBus,
+        configuration: EndpointConfiguration, history: EventHistory, follower: EventHistory.Reader, bus: EventBus,
         view: any MonitorView, time: any TimeSource
     ) {
         self.configuration = configuration
@@ -22,8 +22,8 @@ struct EventStream {
         self.follower = follower
         self.view = view
         self.time = time
-        self.progress = bus.subscribe(.sse, keepingNewest: configuration.eventsKept) { event in
-            guard case .task(let task) = event.occurrence, case .progress = task.change else { return false }
+        self.progress = bus.subscribe(.sse, bufferingNewest: configuration.eventsKept) { event in
+            guard case .task(let task) = event.payload, case .progress = task.kind else { return false }
             return true
         }
     }
@@ -62,7 +62,7 @@ struct EventStream {
         return retry + snapshot.text(id: self.follower.lastID)
     }
 
-    private func text(of next: EventHistoryBatch) -> String {
+    private func text(of next: EventHistory.Batch) -> String {
         let redaction = self.configuration.redaction
         var text = EventFrame.progress(self.progress.takeWaiting(), redaction: redaction)
         if next.dropped > 0 {

@@ -8,7 +8,7 @@ final class EventStreams: Sendable {
     private let state = Mutex(State())
 
     private struct Place {
-        let follower: EventHistoryReader
+        let follower: EventHistory.Reader
         let connection: ObjectIdentifier
     }
 
@@ -24,7 +24,7 @@ final class EventStreams: Sendable {
     var count: Int { self.state.withLock { $0.open.count } }
 
     /// A place for one more on this connection; nil where there is none.
-    func enter(_ follower: EventHistoryReader, on connection: ObjectIdentifier) -> Int? {
+    func enter(_ follower: EventHistory.Reader, on connection: ObjectIdentifier) -> Int? {
         self.state.withLock { state in
             guard !state.isEnding, state.open.count < self.limit else { return nil }
             state.lastNumber += 1

@@ -20,19 +20,19 @@ struct EventDescriptions {
 
     /// True for events that people want to see; the rest is on the stream.
     static func isWorthShowing(_ event: Event) -> Bool {
-        switch event.occurrence {
+        switch event.payload {
         case .path(let path): !(path.from.level == .unknown && path.scope != .global)
         case .link, .session: true
         case .netlink(.overrun), .netlink(.lost), .netlink(.modeChanged): true
         case .netlink: false
-        case .task(let task): self.isWorthShowing(task.change)
+        case .task(let task): self.isWorthShowing(task.kind)
         case .daemon(.requestAnswered), .daemon(.journal(.committed)): false
         case .daemon(.remoteWrite(let push)): push.isNews
         case .daemon: true
         }
     }
 
-    private static func isWorthShowing(_ change: TaskEvent.Change) -> Bool {
+    private static func isWorthShowing(_ change: TaskEvent.Kind) -> Bool {
         switch change {
         case .attemptFailed, .completed, .restarted, .moveFailed: true
         case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead, .progress,
@@ -43,7 +43,7 @@ struct EventDescriptions {
 
     /// The line; `name` knows tasks by their ids.
     init(_ event: Event, redaction: URLRedaction, name: (TaskID) -> String) {
-        switch event.occurrence {
+        switch event.payload {
         case .path(let path): self.init(path)
         case .link(let link): self.init(link)
         case .netlink(let netlink): self.init(netlink)
@@ -127,7 +127,7 @@ extension EventDescriptions {
 
 extension EventDescriptions {
     fileprivate init(_ event: TaskEvent, redaction: URLRedaction, name: String) {
-        switch event.change {
+        switch event.kind {
         case .attemptFailed(let summary, let failure, let attribution, _):
             let evidence = attribution?.evidence.first.map { ": \($0)" } ?? ""
             self.init(
@@ -139,7 +139,7 @@ extension EventDescriptions {
         case .moveFailed(let file, _): self.init("\(name): cannot be moved to \(file)", .bad)
         case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead, .progress,
             .attemptSucceeded, .retryScheduled, .retriesExhausted, .refetched, .moved:
-            self.init("\(name): \(event.change.name)", .plain)
+            self.init("\(name): \(event.kind.name)", .plain)
         }
     }
 

@@ -2,8 +2,8 @@ public import TidegateCore
 
 /// What somebody wants to hear of tasks, each as a closure; nobody's closure replaces another one's.
 ///
-/// Called on the session's thread, in order, and must not block; for streams see ``Session/events(keepingNewest:)``,
-/// ``TransferTask/events(keepingNewest:)``, ``TransferTask/updates()`` and ``Destination/stream(_:)``.
+/// Called on the session's thread, in order, and must not block; for streams see ``Session/events(bufferingNewest:)``,
+/// ``TransferTask/events(bufferingNewest:)``, ``TransferTask/updates()`` and ``Destination/stream(_:)``.
 public struct TaskObserver: Sendable {
     /// The head of an attempt's final answer is here.
     public var response: (@Sendable (TransferTask, TaskResponse) -> Void)?

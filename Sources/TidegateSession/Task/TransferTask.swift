@@ -85,10 +85,10 @@ public final class TransferTask: Sendable {
     /// The task's events from now on, for one reader: the newest `capacity` are kept, and what they displace is counted.
     ///
     /// Ends only when it is cancelled; `completed` is the last event.
-    public func events(keepingNewest capacity: Int = 64) -> Subscription {
+    public func events(bufferingNewest capacity: Int = 64) -> Subscription {
         let id = self.id
-        return self.line.tap.subscribe(keepingNewest: capacity) { event in
-            if case .task(let task) = event.occurrence { task.id == id } else { false }
+        return self.line.tap.subscribe(bufferingNewest: capacity) { event in
+            if case .task(let task) = event.payload { task.id == id } else { false }
         }
     }
 

@@ -80,8 +80,8 @@ private struct TrySink: EventSink {
     let line: WriterLine
 
     func receive(_ event: Event) {
-        guard case .task(let task) = event.occurrence,
-            case .attemptFailed(let summary, let failure, let attribution, isCharged: _) = task.change
+        guard case .task(let task) = event.payload,
+            case .attemptFailed(let summary, let failure, let attribution, isCharged: _) = task.kind
         else { return }
         self.line.send(
             .tryFailed(RemoteWriteFailure(failure, status: summary.status, party: attribution?.party)))

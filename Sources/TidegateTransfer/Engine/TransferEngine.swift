@@ -7,7 +7,7 @@ package import TidegateCore
 /// Belongs to the thread of a ``TransferThread`` and never leaves it.
 package final class TransferEngine {
     let loop: Loop
-    let time = SystemTime()
+    let time = SystemClock()
     let outbox = Outbox()
     var slots = TransferPool()
     var sockets = SocketTable()

@@ -15,7 +15,7 @@ final class CurlTransfer {
     /// CURL_ERROR_SIZE bytes for libcurl's words.
     let errorText: UnsafeMutablePointer<CChar>
     let outbox: Outbox
-    let time: SystemTime
+    let time: SystemClock
 
     /// The attempt in this slot; nil while it is free.
     var request: AttemptRequest?
@@ -98,7 +98,7 @@ final class CurlTransfer {
         let text: String
     }
 
-    init(number: Int, outbox: Outbox, time: SystemTime) throws(CurlError) {
+    init(number: Int, outbox: Outbox, time: SystemClock) throws(CurlError) {
         self.easy = try EasyHandle()
         self.parsedURL = try ParsedURL()
         self.number = number

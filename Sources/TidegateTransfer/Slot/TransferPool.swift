@@ -15,7 +15,7 @@ struct TransferPool {
     var busy: [CurlTransfer] { self.slots.filter { $0.request != nil } }
 
     /// A free slot for an attempt.
-    mutating func take(for id: AttemptID, outbox: Outbox, time: SystemTime) throws(CurlError) -> CurlTransfer {
+    mutating func take(for id: AttemptID, outbox: Outbox, time: SystemClock) throws(CurlError) -> CurlTransfer {
         guard self.byAttempt[id] == nil else {
             throw CurlError(
                 operation: "start", code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue), text: "the attempt is running")

@@ -9,7 +9,7 @@ struct JournalCommits {
     let count: Int
 
     func run() async throws {
-        let clocks = SystemClocks()
+        let clocks = SystemClock()
         let commits = Commits()
         let journal = try Journal(
             directory: self.directory,
@@ -41,7 +41,7 @@ struct JournalCommits {
     }
 
     private static func accept(
-        _ description: TaskDescription, _ journal: Journal, _ clocks: SystemClocks
+        _ description: TaskDescription, _ journal: Journal, _ clocks: SystemClock
     ) async throws {
         var generator = SystemRandomNumberGenerator()
         let now = clocks.wall()

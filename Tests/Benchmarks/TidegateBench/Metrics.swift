@@ -11,7 +11,7 @@ struct Metrics {
     private static let steps = 10_000_000
 
     func run() throws {
-        let time = SystemClocks()
+        let time = SystemClock()
         let recorder = MetricsRecorder(build: BuildInfo.current, start: time.monotonic(), wall: time.wall())
         let factory = recorder.adapter()
         let counter = factory.makeCounter(label: "bench_steps", dimensions: [])

@@ -8,7 +8,7 @@ struct Publish {
     let count: Int
 
     func run() {
-        let time = SystemClocks()
+        let time = SystemClock()
         let bus = EventBus(time: time)
         bus.attach(
             Recorder(
@@ -24,7 +24,7 @@ struct Publish {
         for subscription in subscriptions { subscription.cancel() }
     }
 
-    private func nanoseconds(_ changes: [Occurrence], on bus: EventBus) -> Double {
+    private func nanoseconds(_ changes: [Event.Payload], on bus: EventBus) -> Double {
         let rounds = self.count / changes.count
         let start = Self.threadNanoseconds()
         for _ in 0..<rounds { for change in changes { bus.publish(change) } }
@@ -39,7 +39,7 @@ struct Publish {
     }
 
     /// What is told about one GET.
-    private static func changes(at time: WallTime) -> [Occurrence] {
+    private static func changes(at time: WallTime) -> [Event.Payload] {
         var generator = SystemRandomNumberGenerator()
         let id = TaskID(at: time, using: &generator)
         let progress = TransferProgress(receivedWire: 34, received: 34, expected: 34, attempt: 1)
@@ -50,13 +50,13 @@ struct Publish {
         let result = TaskResult(
             id: id, kind: .data, method: "GET", url: "http://127.0.0.1:9/small", outcome: .success, status: 200,
             bytes: 34, wireBytes: 34, attempts: 1, duration: .microseconds(450), phases: phases)
-        let changes: [TaskEvent.Change] = [
+        let changes: [TaskEvent.Kind] = [
             .created(method: "GET", url: "http://127.0.0.1:9/small"), .resumed, .gate(.immediate, waited: .zero),
             .attemptStarted(number: 1), .responseHead(status: 200, expectedBytes: 34),
             .progress(progress, delta: TaskEvent.ByteCounts(received: 34)), .attemptSucceeded(summary),
             .completed(result),
         ]
-        return changes.map { .task(TaskEvent(id: id, kind: .data, change: $0)) }
+        return changes.map { .task(TaskEvent(id: id, taskKind: .data, kind: $0)) }
     }
 }
 

@@ -37,7 +37,7 @@ private final class Finish: EventSink {
     }
 
     func receive(_ event: Event) {
-        guard case .netlink(.lookedUp(let lookups)) = event.occurrence, lookups >= self.count else { return }
+        guard case .netlink(.lookedUp(let lookups)) = event.payload, lookups >= self.count else { return }
         self.tell()
     }
 

@@ -28,7 +28,7 @@ private final class Teller: EventSink {
     init(_ reachability: ReachabilityMonitor) { self.reachability = reachability }
 
     func receive(_ event: Event) {
-        switch event.occurrence {
+        switch event.payload {
         // News that leads nowhere; what it changed follows.
         case .netlink(.received): return
         case .path, .link: self.state.withLock { $0.emissions += 1 }

@@ -9,7 +9,7 @@ import Tidegate
     ) -> String? {
         let event = Event(
             sequence: 1, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0),
-            occurrence: .path(PathEvent(scope: scope, from: from, to: to)))
+            payload: .path(PathEvent(scope: scope, from: from, to: to)))
         return PathLoss(family: family, targets: targets).words(of: event, among: [Samples.carrierless])
     }
 

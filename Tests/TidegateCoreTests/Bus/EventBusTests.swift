@@ -30,7 +30,7 @@ import TidegateTestKit
         let event = try #require(sink.events.first)
         #expect(event.time == time.wall())
         #expect(event.moment == time.monotonic())
-        #expect(event.occurrence.topic == .session)
+        #expect(event.payload.topic == .session)
     }
 
     @Test("A wall clock that is set is noticed within a millisecond, and runs on until then")
@@ -50,7 +50,7 @@ import TidegateTestKit
     @Test("A slow subscriber keeps the newest events, and what it lost is counted")
     func boundedSubscription() async throws {
         let bus = EventBus(time: ManualTime())
-        let subscription = bus.subscribe(.watch, keepingNewest: 4)
+        let subscription = bus.subscribe(.watch, bufferingNewest: 4)
         for _ in 0..<10 { bus.publish(.netlink(.overrun)) }
         #expect(subscription.dropped == 6)
         #expect(bus.statistics()[.watch] == SubscriberStatistics(queued: 4, capacity: 4, dropped: 6))
@@ -64,7 +64,7 @@ import TidegateTestKit
     @Test("A waiting reader gets the next event it wants, in order")
     func waitingReader() async {
         let bus = EventBus(time: ManualTime())
-        let subscription = bus.subscribe(.library) { $0.occurrence.topic == .session }
+        let subscription = bus.subscribe(.library) { $0.payload.topic == .session }
         let reader = Task {
             var numbers: [UInt64] = []
             for await event in subscription {
@@ -95,7 +95,7 @@ import TidegateTestKit
     @Test("What waits can be taken at once")
     func takeWaiting() {
         let bus = EventBus(time: ManualTime())
-        let subscription = bus.subscribe(.sse, keepingNewest: 3)
+        let subscription = bus.subscribe(.sse, bufferingNewest: 3)
         #expect(!subscription.hasWaiting)
         for _ in 0..<5 { bus.publish(.netlink(.overrun)) }
         #expect(subscription.hasWaiting)
@@ -108,11 +108,11 @@ import TidegateTestKit
         let bus = EventBus(time: ManualTime())
         let sink = RecordingSink()
         bus.attach(sink)
-        let occurrences = EveryEvent.occurrences
-        for occurrence in occurrences { bus.publish(occurrence) }
-        #expect(sink.events.count == occurrences.count)
-        for (event, occurrence) in zip(sink.events, occurrences) {
-            #expect(Self.words(event.occurrence) == Self.words(occurrence))
+        let payloads = EveryEvent.payloads
+        for payload in payloads { bus.publish(payload) }
+        #expect(sink.events.count == payloads.count)
+        for (event, payload) in zip(sink.events, payloads) {
+            #expect(Self.words(event.payload) == Self.words(payload))
         }
     }
 
@@ -126,7 +126,7 @@ import TidegateTestKit
     @Test("A ring keeps its order through laps, however publishing and reading take turns", arguments: 1...5)
     func laps(_ capacity: Int) async {
         let bus = EventBus(time: ManualTime())
-        let subscription = bus.subscribe(.library, keepingNewest: capacity)
+        let subscription = bus.subscribe(.library, bufferingNewest: capacity)
         var reader = subscription.makeAsyncIterator()
         var (kept, dropped): ([UInt64], UInt64) = ([], 0)
         var last: UInt64 = 0

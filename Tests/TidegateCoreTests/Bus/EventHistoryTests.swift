@@ -13,7 +13,7 @@ import TidegateTestKit
         return (bus, history)
     }
 
-    private func sequences(_ follower: EventHistoryReader) async -> (numbers: [UInt64], dropped: UInt64) {
+    private func sequences(_ follower: EventHistory.Reader) async -> (numbers: [UInt64], dropped: UInt64) {
         let next = await follower.next()
         return (next?.events.map(\.sequence) ?? [], next?.dropped ?? 0)
     }
@@ -34,16 +34,16 @@ import TidegateTestKit
     @Test("What is only counted does not push out what happened")
     func measures() {
         let (bus, history) = self.history(4096)
-        for occurrence in EveryEvent.occurrences { bus.publish(occurrence) }
+        for payload in EveryEvent.payloads { bus.publish(payload) }
         for event in history.newest(4096) {
-            let name = event.occurrence.name
+            let name = event.payload.name
             #expect(
                 ![
                     "task.progress", "netlink.received", "netlink.lookedUp", "netlink.receiveBuffer",
                     "daemon.requestAnswered", "daemon.journalCommitted",
                 ].contains(name))
         }
-        let names = Set(history.newest(4096).map(\.occurrence.name))
+        let names = Set(history.newest(4096).map(\.payload.name))
         #expect(names.isSuperset(of: ["path.changed", "link.changed", "task.completed", "daemon.stopping"]))
         #expect(names.isSuperset(of: ["netlink.overrun", "session.invalidated", "task.created"]))
     }
@@ -77,7 +77,7 @@ import TidegateTestKit
     @Test("A resumed past may be longer than the bound, and comes whole")
     func longPast() async {
         let (bus, history) = self.history(4096, events: 1000)
-        let follower = history.follow(after: "b7-1", keepingNewest: 8)
+        let follower = history.follow(after: "b7-1", bufferingNewest: 8)
         for _ in 0..<8 { bus.publish(.netlink(.overrun)) }
         var numbers: [UInt64] = []
         while numbers.count < 1007 { numbers += await self.sequences(follower).numbers }
@@ -88,7 +88,7 @@ import TidegateTestKit
     @Test("A slow follower keeps the newest, and what it lost is counted")
     func slow() async {
         let (bus, history) = self.history(4096)
-        let follower = history.follow(keepingNewest: 4)
+        let follower = history.follow(bufferingNewest: 4)
         for _ in 0..<10 { bus.publish(.netlink(.overrun)) }
         #expect(history.statistics == SubscriberStatistics(queued: 4, capacity: 4, dropped: 6))
         let next = await self.sequences(follower)
@@ -102,7 +102,7 @@ import TidegateTestKit
     @Test("What the ring overwrites before it is read counts as lost")
     func overtaken() async {
         let (bus, history) = self.history(4, events: 4)
-        let follower = history.follow(after: "b7-1", keepingNewest: 256)
+        let follower = history.follow(after: "b7-1", bufferingNewest: 256)
         for _ in 0..<5 { bus.publish(.netlink(.overrun)) }
         let next = await self.sequences(follower)
         #expect(next.dropped == 4)
@@ -139,7 +139,7 @@ import TidegateTestKit
             group.addTask {
                 var (heard, last): ([UInt64], String) = ([], "b7-0")
                 while heard.count < 20_000 {
-                    let follower = history.follow(after: last, keepingNewest: 40_000)
+                    let follower = history.follow(after: last, bufferingNewest: 40_000)
                     guard follower.isResumed, let next = await follower.next() else { return heard }
                     heard += next.events.map(\.sequence)
                     if let event = next.events.last { last = history.id(of: event) }

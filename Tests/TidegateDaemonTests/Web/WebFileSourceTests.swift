@@ -35,7 +35,7 @@ import TidegateTestKit
     private func follow(_ folder: WebFolder, _ reports: Reports) throws -> WebFileSource {
         let first = folder.look()
         return WebFileSource(
-            path: folder.file, first: first, access: try first.result.get(), time: SystemClocks()
+            path: folder.file, first: first, access: try first.result.get(), time: SystemClock()
         ) { reports.add($0) }
     }
 

@@ -33,7 +33,7 @@ final class WebFolder: Sendable {
         try text.write(toFile: "\(self.path)/\(name)", atomically: false, encoding: .utf8)
     }
 
-    func look() -> WebFile { WebFile(self.file, at: SystemClocks().wall()) }
+    func look() -> WebFile { WebFile(self.file, at: SystemClock().wall()) }
 
     /// What is wrong with a `web.yml` of this text, with the folder's path as `DIR`; nil where nothing is.
     func complaint(about text: String) throws -> String? {

@@ -7,7 +7,7 @@ import TidegateTestKit
 
 /// The client against servers that say what the tests want, right and wrong.
 @Suite struct DNSClientTests {
-    private let client = DNSClient(time: SystemTime())
+    private let client = DNSClient(time: SystemClock())
     private static let seven = IPAddress(ipv4: 0x0A00_0007)
 
     @Test("An answer gives the addresses, and the shortest time to live along the chain of aliases")
@@ -203,7 +203,7 @@ import TidegateTestKit
     @Test("Whoever still waits when the client ends is told")
     func ending() async throws {
         let server = try ScriptedNameServer { _ in [] }
-        let client = DNSClient(time: SystemTime())
+        let client = DNSClient(time: SystemClock())
         let outcome = await withCheckedContinuation { waiter in
             client.ask(DNSQuestion(name: "a.example", type: .a, server: loopback, port: server.port)) {
                 waiter.resume(returning: $0)

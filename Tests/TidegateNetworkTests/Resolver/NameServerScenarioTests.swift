@@ -24,7 +24,7 @@ private final class Lab: Sendable {
         try here.batch("addr add 10.9.0.1/24 dev v0\nlink set v0 up")
         try there.batch("addr add 10.9.0.2/24 dev p0\nlink set p0 up\naddr add fe80::53/64 dev p0 nodad")
         (self.here, self.there) = (here, there)
-        self.client = DNSClient(time: SystemTime()) { here.enter() }
+        self.client = DNSClient(time: SystemClock()) { here.enter() }
     }
 
     deinit {
@@ -191,8 +191,8 @@ private final class Lab: Sendable {
         try await lab.serve()
         let addresses = [try #require(IPAddress("2001:db8::7")), IPAddress(ipv4: 0x0A09_0007)]
         let settings = ResolverSettings(parsing: "nameserver 10.9.0.2\nsearch lab.test\n")
-        let lives = TTLLookup(client: lab.client, time: SystemTime(), settings: { settings })
-        let resolver = Resolver(time: SystemTime(), lives: lives) { name in
+        let lives = TTLLookup(client: lab.client, time: SystemClock(), settings: { settings })
+        let resolver = Resolver(time: SystemClock(), lives: lives) { name in
             .success(name == "hosts" ? [loopback] : addresses)
         }
         for (name, life) in [("www", Duration.seconds(20)), ("api.lab.test", .seconds(30)), ("hosts", nil)] {

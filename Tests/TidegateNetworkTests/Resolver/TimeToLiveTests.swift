@@ -81,7 +81,7 @@ import TidegateTestKit
 
     private func resolver(_ time: ManualTime, _ server: ScriptedNameServer) -> Resolver {
         let lives = TTLLookup(
-            client: DNSClient(time: SystemTime()), time: time, settings: { ResolverSettings() }, port: server.port)
+            client: DNSClient(time: SystemClock()), time: time, settings: { ResolverSettings() }, port: server.port)
         return Resolver(time: time, lives: lives) { _ in .success([Self.four]) }
     }
 
@@ -103,7 +103,7 @@ import TidegateTestKit
         let server = try self.server(seconds)
         let lookups = Mutex(0)
         let lives = TTLLookup(
-            client: DNSClient(time: SystemTime()), time: time, settings: { ResolverSettings() }, port: server.port)
+            client: DNSClient(time: SystemClock()), time: time, settings: { ResolverSettings() }, port: server.port)
         let resolver = Resolver(time: time, lives: lives) { _ in
             lookups.withLock { $0 += 1 }
             return .success([Self.four])

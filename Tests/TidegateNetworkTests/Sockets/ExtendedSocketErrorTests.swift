@@ -101,16 +101,16 @@ internal import TidegateCore
     @Test(
         "What an ICMP error means is known by its type and code, in both versions of IP",
         arguments: [
-            ("10.0.0.1", 3, 0, ICMPErrorKind.noRoute), ("10.0.0.1", 3, 1, .hostUnreachable),
+            ("10.0.0.1", 3, 0, ICMPError.Kind.noRoute), ("10.0.0.1", 3, 1, .hostUnreachable),
             ("10.0.0.1", 3, 3, .portUnreachable), ("10.0.0.1", 3, 9, .prohibited), ("10.0.0.1", 3, 10, .prohibited),
             ("10.0.0.1", 3, 13, .prohibited), ("10.0.0.1", 3, 4, .other), ("10.0.0.1", 11, 0, .timeExceeded),
             ("10.0.0.1", 1, 0, .other), ("2001:db8::1", 1, 0, .noRoute), ("2001:db8::1", 1, 1, .prohibited),
             ("2001:db8::1", 1, 3, .hostUnreachable), ("2001:db8::1", 1, 4, .portUnreachable),
             ("2001:db8::1", 1, 5, .prohibited), ("2001:db8::1", 1, 6, .noRoute), ("2001:db8::1", 3, 0, .timeExceeded),
-        ] as [(String, UInt8, UInt8, ICMPErrorKind)])
-    func meanings(_ offender: String, _ type: UInt8, _ code: UInt8, _ meaning: ICMPErrorKind) {
+        ] as [(String, UInt8, UInt8, ICMPError.Kind)])
+    func meanings(_ offender: String, _ type: UInt8, _ code: UInt8, _ meaning: ICMPError.Kind) {
         let refusal = ICMPError(offender: IPAddress(offender), type: type, code: code)
-        #expect(refusal.meaning == meaning)
+        #expect(refusal.kind == meaning)
     }
 
     @Test("A refusal reads as an engineer would say it")

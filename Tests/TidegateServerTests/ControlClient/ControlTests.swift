@@ -49,13 +49,13 @@ struct ControlTests {
     /// A server at a socket of its own.
     private struct Rig {
         let desk = Desk()
-        let bus = EventBus(time: SystemTime())
+        let bus = EventBus(time: SystemClock())
         let path = "/tmp/tidegate-control-\(UUID().uuidString.prefix(8))/control.sock"
 
         var client: ControlClient { ControlClient(socket: self.path) }
 
         func serving(_ work: (Rig) async throws -> Void) async throws {
-            let server = ControlServer(path: self.path, control: self.desk, bus: self.bus, time: SystemTime())
+            let server = ControlServer(path: self.path, control: self.desk, bus: self.bus, time: SystemClock())
             let run = Task { try await server.run() }
             let isThere = await eventually {
                 var status = stat()
@@ -119,7 +119,7 @@ struct ControlTests {
             let client = rig.client
             let watching = Task { try await client.watch { lines.add($0) } }
             #expect(await eventually { lines.all.count == 1 })
-            rig.bus.publish(.task(TaskEvent(id: rig.desk.id, kind: .data, change: .resumed)))
+            rig.bus.publish(.task(TaskEvent(id: rig.desk.id, taskKind: .data, kind: .resumed)))
             #expect(await eventually { lines.all.count == 2 })
             rig.bus.publish(.daemon(.stopping))
             try await watching.value
@@ -144,7 +144,7 @@ struct ControlTests {
     @Test("A live socket is refused, one that nobody listens at is taken over, anything else is left alone")
     func sockets() async throws {
         try await Rig().serving { rig in
-            let second = ControlServer(path: rig.path, control: rig.desk, bus: rig.bus, time: SystemTime())
+            let second = ControlServer(path: rig.path, control: rig.desk, bus: rig.bus, time: SystemClock())
             let error = await #expect(throws: ControlError.self) { try await second.run() }
             #expect(error?.description == "another daemon answers at the control socket \(rig.path)")
         }
@@ -167,7 +167,7 @@ struct ControlTests {
         let file = "/tmp/tidegate-control-file-\(UUID().uuidString)"
         try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
         defer { try? FileManager.default.removeItem(atPath: file) }
-        let server = ControlServer(path: file, control: rig.desk, bus: rig.bus, time: SystemTime())
+        let server = ControlServer(path: file, control: rig.desk, bus: rig.bus, time: SystemClock())
         let error = await #expect(throws: ControlError.self) { try await server.run() }
         #expect(error?.description == "\(file) is there already and is no socket")
         #expect(FileManager.default.contents(atPath: file) == Data("mine".utf8))

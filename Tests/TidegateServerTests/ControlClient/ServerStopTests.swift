@@ -46,8 +46,8 @@ struct ServerStopTests {
         var isThere: Bool { access(self.path, F_OK) == 0 }
         deinit { try? FileManager.default.removeItem(atPath: self.directory) }
 
-        func start(_ desk: SlowDesk, _ bus: EventBus = EventBus(time: SystemTime())) async -> Task<Void, any Error> {
-            let server = ControlServer(path: self.path, control: desk, bus: bus, time: SystemTime())
+        func start(_ desk: SlowDesk, _ bus: EventBus = EventBus(time: SystemClock())) async -> Task<Void, any Error> {
+            let server = ControlServer(path: self.path, control: desk, bus: bus, time: SystemClock())
             let path = self.path
             let isUp = Flag()
             let run = Task { try await server.run { isUp.raise() } }

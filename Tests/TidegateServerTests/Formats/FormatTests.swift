@@ -77,12 +77,12 @@ import TidegateTestKit
     ) async throws {
         let fixture = Fixture()
         // Somebody listens who never reads, so that there is a queue to look at.
-        let listener = fixture.bus.subscribe(.log, keepingNewest: 16)
+        let listener = fixture.bus.subscribe(.log, bufferingNewest: 16)
         defer { listener.cancel() }
         for _ in 0..<3 {
-            for occurrence in EveryEvent.occurrences {
+            for payload in EveryEvent.payloads {
                 fixture.time.advance(by: .milliseconds(10))
-                fixture.bus.publish(occurrence)
+                fixture.bus.publish(payload)
             }
         }
         try await fixture.serving { (port: Int) in

@@ -19,8 +19,8 @@ final class EventTally: EventSink {
     func receive(_ event: Event) {
         self.state.withLock { state in
             state.events += 1
-            state.numbers.add("bus_events_published_total", ["topic": event.occurrence.topic.label])
-            switch event.occurrence {
+            state.numbers.add("bus_events_published_total", ["topic": event.payload.topic.label])
+            switch event.payload {
             case .task(let task): state.numbers.add(task)
             case .daemon(.requestAnswered(let handler, let status)):
                 state.numbers.add("http_requests_total", ["handler": handler, "code": "\(status)"])
@@ -36,8 +36,8 @@ extension [SeriesKey: Double] {
     }
 
     fileprivate mutating func add(_ event: TaskEvent) {
-        let kind = ["kind": event.kind.label]
-        switch event.change {
+        let kind = ["kind": event.taskKind.label]
+        switch event.kind {
         case .created: self.add("task_submissions_total", kind)
         case .resumed: self.add("task_resumes_total")
         case .suspended(let reason): self.add("task_suspends_total", ["reason": reason.label])

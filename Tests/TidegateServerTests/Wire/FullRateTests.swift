@@ -14,8 +14,8 @@ import TidegateTestKit
     func exact() async throws {
         let (fixture, tally) = (Fixture(), EventTally())
         fixture.bus.attach(tally)
-        let slow = Listener(fixture.bus.subscribe(.library, keepingNewest: 64), pausing: .milliseconds(1))
-        let fast = Listener(fixture.bus.subscribe(.watch, keepingNewest: 8192), pausing: nil)
+        let slow = Listener(fixture.bus.subscribe(.library, bufferingNewest: 64), pausing: .milliseconds(1))
+        let fast = Listener(fixture.bus.subscribe(.watch, bufferingNewest: 8192), pausing: nil)
         try await self.load(fixture)
         let counts = (slow: await slow.end(), fast: await fast.end())
         let total = tally.events
@@ -36,7 +36,7 @@ import TidegateTestKit
                 maxConnectionsPerHost: 32, maxConnections: 32,
                 retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
                 budget: RetryBudgetPolicy(tokens: 1e6), circuit: CircuitPolicy(failures: 10_000)),
-            bus: fixture.bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemTime(),
+            bus: fixture.bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemClock(),
             generator: SystemRandomNumberGenerator())
         try await fixture.serving { (port: Int) in
             try await withThrowingTaskGroup(of: Int.self) { group in

@@ -21,7 +21,7 @@ import TidegateTestKit
     func urls(_ redaction: URLRedaction, _ shown: String) async throws {
         let server = try LiveServer { _ in .respond(text: "yes") }
         defer { server.stop() }
-        let (bus, heard) = (EventBus(time: SystemTime()), RecordingSink())
+        let (bus, heard) = (EventBus(time: SystemClock()), RecordingSink())
         bus.attach(heard)
         let session = try Self.session(SessionConfiguration(redaction: redaction), bus)
         let url = "http://u:secret@127.0.0.1:\(server.port)/x?token=1#part"
@@ -47,7 +47,7 @@ import TidegateTestKit
             return request.path == "/" ? .respond(302, ["Location: http://localhost:\(port)/end"]) : .respond(503)
         }
         defer { server.stop() }
-        let (bus, heard) = (EventBus(time: SystemTime()), RecordingSink())
+        let (bus, heard) = (EventBus(time: SystemClock()), RecordingSink())
         bus.attach(heard)
         let session = try Self.session(
             SessionConfiguration(
@@ -70,7 +70,7 @@ import TidegateTestKit
     func noBudgets() async throws {
         let server = try LiveServer { _ in .respond(text: "yes") }
         defer { server.stop() }
-        let session = try Self.session(.standard, EventBus(time: SystemTime()))
+        let session = try Self.session(.standard, EventBus(time: SystemClock()))
         let task = session.task(try TaskRequest(url: server.url()))
         task.resume()
         _ = await task.result()
@@ -83,11 +83,11 @@ import TidegateTestKit
         let local = [IPAddress("127.0.0.1")].compactMap(\.self)
         return try Session(
             configuration, bus: bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(["localhost": local]),
-            time: SystemTime(), generator: SystemRandomNumberGenerator())
+            time: SystemClock(), generator: SystemRandomNumberGenerator())
     }
 }
 
-extension TaskEvent.Change {
+extension TaskEvent.Kind {
     fileprivate var url: String? {
         switch self {
         case .created(_, let url): url

@@ -141,7 +141,7 @@ struct JournalFileTests {
         let folder = try Folder()
         let commits = Atomic<Int>(0)
         let surroundings = Journal.Surroundings(
-            boot: "test", time: SystemTime(),
+            boot: "test", time: SystemClock(),
             onEvent: { if case .committed = $0 { commits.wrappingAdd(1, ordering: .relaxed) } })
         let journal = try Journal(directory: folder.state, surroundings: surroundings)
         let description = try TaskDescription(try TaskRequest(url: "http://127.0.0.1/"), key: nil)

@@ -13,12 +13,12 @@ final class JournalRig {
     let session: Session
 
     init(_ folder: Folder, retention: Journal.Retention = Journal.Retention()) throws {
-        let bus = EventBus(time: SystemTime())
+        let bus = EventBus(time: SystemClock())
         bus.attach(self.heard)
         self.journal = try Journal(folder.state, retention)
         self.session = try Session(
             .init(retry: try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))), bus: bus, paths: self.paths,
-            resolver: ScriptedResolver(), time: SystemTime(), generator: SystemRandomNumberGenerator(),
+            resolver: ScriptedResolver(), time: SystemClock(), generator: SystemRandomNumberGenerator(),
             journal: self.journal)
     }
 
@@ -40,7 +40,7 @@ final class JournalRig {
 extension Journal {
     /// A quick journal for tests.
     convenience init(_ directory: String, _ retention: Retention = Retention()) throws {
-        var surroundings = Surroundings(boot: "test", time: SystemTime())
+        var surroundings = Surroundings(boot: "test", time: SystemClock())
         surroundings.patience = .milliseconds(5)
         surroundings.checkpointInterval = .milliseconds(20)
         try self.init(directory: directory, retention: retention, surroundings: surroundings)

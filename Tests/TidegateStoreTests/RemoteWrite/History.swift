@@ -14,7 +14,7 @@ final class History: Sendable {
         let recorder = MetricsRecorder(build: build, start: time.monotonic(), wall: time.wall())
         let bus = EventBus(time: time)
         bus.attach(Passing(recorder: recorder))
-        for occurrence in EveryEvent.occurrences { bus.publish(occurrence) }
+        for payload in EveryEvent.payloads { bus.publish(payload) }
         self.recorder = recorder
         self.inputs = ScrapeInputs(
             now: time.monotonic(), status: EveryEvent.status,

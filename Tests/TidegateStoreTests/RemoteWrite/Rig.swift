@@ -24,7 +24,7 @@ final class Rig: Sendable {
 
     init(
         _ url: String, place: Place? = nil, turns: Turns = Turns(), paths start: Verdict? = nil,
-        clock: any TimeSource = SystemTime(), _ change: (inout RemoteWriteConfiguration) throws -> Void = { _ in },
+        clock: any TimeSource = SystemClock(), _ change: (inout RemoteWriteConfiguration) throws -> Void = { _ in },
         collect: (@Sendable () -> [MetricSample])? = nil
     ) throws {
         let place = try place ?? Place()

@@ -54,7 +54,7 @@ package final class NetlinkClient {
     package var now: MonotonicTime { self.loop.now }
 
     /// The moment on the loop's clock, read now.
-    package var moment: MonotonicTime { SystemTime().monotonic() }
+    package var moment: MonotonicTime { SystemClock().monotonic() }
 
     /// Schedules a timer of the observer's; `token` has to stay below 2³².
     package func schedule(at deadline: MonotonicTime, token: UInt64) -> NetlinkTimer {

@@ -32,7 +32,7 @@ enum PartyClassifier {
         let evidence = FailureEvidence(
             failure: .connectFailed, phase: .connect, socketError: answer.socketError, refusal: refusal,
             peer: way.subject.address, local: answer.local, before: way.verdict, after: way.verdict,
-            peers: PeerEvidence(reached: self.isInternetGood(way) ? 1 : 0))
+            peers: PeerHistory.Evidence(reached: self.isInternetGood(way) ? 1 : 0))
         return Attribution.judge(evidence)?.party
     }
 

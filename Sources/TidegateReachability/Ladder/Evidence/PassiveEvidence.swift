@@ -26,7 +26,7 @@ final class PassiveEvidence: EventSink {
     private let traces = Mutex<[Trace]>([])
 
     func receive(_ event: Event) {
-        guard case .task(let task) = event.occurrence, case .attemptSucceeded(let summary) = task.change,
+        guard case .task(let task) = event.payload, case .attemptSucceeded(let summary) = task.kind,
             let source = summary.local?.withoutZone, let remote = summary.remote
         else { return }
         let isResolved = summary.phases.resolve != nil
@@ -89,7 +89,7 @@ final class TroubleSink: EventSink {
     init(tell: @escaping @Sendable () -> Void) { self.tell = tell }
 
     func receive(_ event: Event) {
-        guard case .task(let task) = event.occurrence, case .attemptFailed = task.change else { return }
+        guard case .task(let task) = event.payload, case .attemptFailed = task.kind else { return }
         let now = event.moment.nanoseconds
         let before = self.toldAt.load(ordering: .relaxed)
         guard now >= before &+ TroubleSink.interval,

@@ -90,7 +90,7 @@ struct InternetMachine {
             guard let gone = self.families.removeValue(forKey: family) else { return [] }
             return gone.connectivity == .unknown ? [] : [.level(family, .unknown)]
         }
-        if let known = self.families[family], known.path.isSameWay(as: path) {
+        if let known = self.families[family], known.path.isSamePath(as: path) {
             self.families[family]?.path = path
             return []
         }

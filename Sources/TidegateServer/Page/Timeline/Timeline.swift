@@ -33,10 +33,10 @@ struct Timeline {
     init(from start: MonotonicTime) { self.start = start }
 
     mutating func handle(_ event: Event) {
-        switch event.occurrence {
+        switch event.payload {
         case .path(let path) where path.scope == .global: self.handle(path, at: event.moment)
         case .task(let task):
-            guard case .attemptFailed(_, let failure, let attribution, _) = task.change, failure != .cancelled
+            guard case .attemptFailed(_, let failure, let attribution, _) = task.kind, failure != .cancelled
             else { return }
             let slice = Timeline.slice(of: event.moment)
             self.slices[Int(slice % UInt64(Timeline.sliceCount))].add(attribution?.party ?? .unknown, in: slice)

@@ -8,7 +8,7 @@ final class TimelineSink: EventSink {
     init(from start: MonotonicTime) { self.timeline = Mutex(Timeline(from: start)) }
 
     func receive(_ event: Event) {
-        switch event.occurrence {
+        switch event.payload {
         case .path, .task: self.timeline.withLock { $0.handle(event) }
         case .link, .netlink, .session, .daemon: break
         }

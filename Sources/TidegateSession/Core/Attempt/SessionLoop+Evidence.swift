@@ -56,7 +56,7 @@ extension SessionLoop {
     private func pathBefore(_ end: AttemptEnd, _ after: Verdict, _ record: TaskRecord) -> NetworkPath? {
         if end.live.contact != nil { return end.live.path }
         guard let best = record.desk?.verdict(for: nil).path, let first = end.live.before.path,
-            best.isSameWay(as: first)
+            best.isSamePath(as: first)
         else { return end.live.before.path }
         return after.path
     }

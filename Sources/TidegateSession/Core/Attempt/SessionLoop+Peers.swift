@@ -8,13 +8,13 @@ extension SessionLoop {
         guard let desk = record.desk, let path = end.live.path else { return }
         let isReached = end.outcome.head != nil
         guard isReached || end.missedPeer else { return }
-        self.peers.note(desk.number, on: PeerHistory.Way(path), isReached: isReached, at: self.now)
+        self.peers.record(desk.number, on: path.identity, isReached: isReached, at: self.now)
     }
 
     /// What became of the others on an attempt's path.
-    func peers(of record: TaskRecord, _ end: AttemptEnd) -> PeerEvidence {
-        guard let desk = record.desk, let path = end.live.path else { return PeerEvidence() }
-        return self.peers.peers(of: desk.number, on: PeerHistory.Way(path), at: self.now)
+    func peers(of record: TaskRecord, _ end: AttemptEnd) -> PeerHistory.Evidence {
+        guard let desk = record.desk, let path = end.live.path else { return PeerHistory.Evidence() }
+        return self.peers.peers(of: desk.number, on: path.identity, at: self.now)
     }
 }
 

@@ -45,7 +45,7 @@ extension SessionLoop {
         if let local = live.contact?.local, !self.surroundings.paths.holdsAddress(local) { return .moved }
         guard verdict.level != .unknown else { return .none }
         guard verdict.level >= .routed, let path = verdict.path else { return .down }
-        if let used = live.path, !used.isSameWay(as: path) { return .moved }
+        if let used = live.path, !used.isSamePath(as: path) { return .moved }
         return .back
     }
 
@@ -122,7 +122,7 @@ extension SessionLoop {
         let outage = desk.lostSince.map { self.now - $0 } ?? .zero
         desk.lostSince = nil
         guard let used = desk.usedPath, desk.usedEpoch == self.engine.epoch else { return }
-        if !used.isSameWay(as: path) || outage > self.configuration.lossGrace { self.epochIsStale = true }
+        if !used.isSamePath(as: path) || outage > self.configuration.lossGrace { self.epochIsStale = true }
     }
 
     /// Begins the epoch that a change has asked for, before anything else is started.

@@ -40,10 +40,10 @@ extension SessionLoop {
         }
     }
 
-    func publish(_ change: consuming TaskEvent.Change, _ record: TaskRecord) { self.publish(change, of: record.task) }
+    func publish(_ change: consuming TaskEvent.Kind, _ record: TaskRecord) { self.publish(change, of: record.task) }
 
-    func publish(_ change: consuming TaskEvent.Change, of task: TransferTask) {
-        let event = TaskEvent(id: task.id, kind: task.request.kind, change: change)
+    func publish(_ change: consuming TaskEvent.Kind, of task: TransferTask) {
+        let event = TaskEvent(id: task.id, taskKind: task.request.kind, kind: change)
         let tap = self.surroundings.line.tap
         if tap.isOpen { tap.publish(event) }
         self.surroundings.bus.publish(.task(event))

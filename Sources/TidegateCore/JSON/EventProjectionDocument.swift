@@ -4,7 +4,7 @@ extension Event {
     /// Every object begins with `schema`, `event`, `seq` and `time`; verdicts, links and tasks are told as `watch --json`
     /// and `tasks watch --json` tell them. `redaction` applies to every URL.
     public func json(redaction: URLRedaction = URLRedaction()) -> JSONValue? {
-        switch self.occurrence {
+        switch self.payload {
         case .path(let path): path.json(sequence: self.sequence, time: self.time)
         case .link(let link): link.json(sequence: self.sequence, time: self.time)
         case .task(let task): task.json(sequence: self.sequence, time: self.time, redaction: redaction)
@@ -17,20 +17,20 @@ extension Event {
     private func object(_ members: [JSONValue.Member]) -> JSONValue {
         .object(
             [
-                .init("schema", 1), .init("event", .string(self.occurrence.name)),
+                .init("schema", 1), .init("event", .string(self.payload.name)),
                 .init("seq", .integer(Int64(clamping: self.sequence))), .init("time", .string(self.time.description)),
             ] + members)
     }
 }
 
-extension Occurrence {
+extension Event.Payload {
     /// Topic and what happened: `path.changed`, `task.completed`, `session.epochBegan`.
     public var name: String {
         switch self {
         case .path: "path.changed"
         case .link: "link.changed"
         case .netlink(let event): "netlink.\(event.name)"
-        case .task(let event): "task.\(event.change.name)"
+        case .task(let event): "task.\(event.kind.name)"
         case .session(let event): "session.\(event.name)"
         case .daemon(let event): "daemon.\(event.name)"
         }
@@ -40,10 +40,10 @@ extension Occurrence {
 extension TaskEvent {
     // A result holds its URL as it was given, so it is told only here, where it passes the redaction.
     fileprivate func json(sequence: UInt64, time: WallTime, redaction: URLRedaction) -> JSONValue {
-        switch self.change {
+        switch self.kind {
         case .created(let method, let url):
-            let shown = Change.created(method: method, url: redaction.text(of: url))
-            return TaskEvent(id: self.id, kind: self.kind, change: shown).json(sequence: sequence, time: time)
+            let shown = Kind.created(method: method, url: redaction.text(of: url))
+            return TaskEvent(id: self.id, taskKind: self.taskKind, kind: shown).json(sequence: sequence, time: time)
         case .completed(let result):
             guard case .object(let members) = self.json(sequence: sequence, time: time) else { return .null }
             return .object(

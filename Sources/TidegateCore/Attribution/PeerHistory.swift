@@ -1,0 +1,58 @@
+/// Which targets could be reached on which path lately: the evidence that others give about a failure.
+///
+/// One row for each target, updated in place, so that a success costs a look-up and no memory.
+public struct PeerHistory: Sendable {
+    /// What became of attempts to other hosts on the same path in the last 30 s.
+    public struct Evidence: Sendable, Hashable {
+        /// Hosts that answered, and not failed since.
+        public var reached: Int
+        /// Hosts that could not be reached, and have not answered since.
+        public var missed: Int
+
+        /// Counts of hosts.
+        public init(reached: Int = 0, missed: Int = 0) {
+            self.reached = reached
+            self.missed = missed
+        }
+    }
+
+    private struct Row {
+        var path: NetworkPath.Identity
+        var isReached: Bool
+        var moment: MonotonicTime
+    }
+
+    /// How long a row counts as evidence.
+    package static let lifetime = Duration.seconds(30)
+    /// The most targets remembered; a further one is left out until others are old.
+    package static let capacity = 512
+
+    private var rows: [UInt64: Row] = [:]
+
+    package init() {}
+
+    /// How many targets are remembered.
+    package var count: Int { self.rows.count }
+
+    /// Records whether a target could be reached on a path; the last result of each target counts.
+    package mutating func record(
+        _ target: UInt64, on path: NetworkPath.Identity, isReached: Bool, at now: MonotonicTime
+    ) {
+        let row = Row(path: path, isReached: isReached, moment: now)
+        if self.rows.count >= PeerHistory.capacity, self.rows[target] == nil {
+            self.rows = self.rows.filter { now - $0.value.moment <= PeerHistory.lifetime }
+            guard self.rows.count < PeerHistory.capacity else { return }
+        }
+        self.rows[target] = row
+    }
+
+    /// What became of other targets on the same path lately.
+    package func peers(of target: UInt64, on path: NetworkPath.Identity, at now: MonotonicTime) -> Evidence {
+        var evidence = Evidence()
+        for (other, row) in self.rows
+        where other != target && row.path == path && now - row.moment <= PeerHistory.lifetime {
+            if row.isReached { evidence.reached += 1 } else { evidence.missed += 1 }
+        }
+        return evidence
+    }
+}
