@@ -2,19 +2,19 @@
 
 import statistics
 
-import lab
+import harness
 
 LISTEN = "127.0.0.1:19845"
 BYTES, ROUNDS = 1 << 30, 7
 
 
 def run(rows):
-    with lab.folder() as path, lab.nginx(path, LISTEN):
+    with harness.folder() as path, harness.nginx(path, LISTEN):
         write_source(path / "source")
         url, ours_at, peer_at = f"http://{LISTEN}/source", path / "ours", path / "peer"
         ours, peer = [], []
         for _ in range(ROUNDS):
-            ours.append(download([str(lab.TIDEGATE), "fetch", "--output", str(ours_at), url], ours_at))
+            ours.append(download([str(harness.TIDEGATE), "fetch", "--output", str(ours_at), url], ours_at))
             peer.append(download(["sh", "-c", f"curl -s -o {peer_at} {url} && sync {peer_at}"], peer_at))
     rate = statistics.median(one.seconds for one in peer) / statistics.median(one.seconds for one in ours)
     mine, theirs = (statistics.median(one.cpu for one in runs) for runs in (ours, peer))
@@ -34,7 +34,7 @@ def write_source(path):
 
 
 def download(words, path):
-    measured = lab.Measured(words)
+    measured = harness.Measured(words)
     if measured.status != 0 or path.stat().st_size != BYTES:
         raise RuntimeError(f"{words[0]} did not bring the file")
     path.unlink()

@@ -6,25 +6,25 @@ import subprocess
 import threading
 import time
 
-import lab
+import harness
 
 ROUNDS = 50
 
 
 def run(rows):
-    with lab.folder() as path, lab.Hosts() as hosts:
-        raw = lab.compile_c("netlink_watch.c", path)
+    with harness.folder() as path, harness.Hosts() as hosts:
+        raw = harness.compile_c("netlink_watch.c", path)
         watchers = {
             "raw": hosts.home(raw, "uplink"),
-            "ours": hosts.home(lab.BENCH, "gate", hosts.peer),
+            "ours": hosts.home(harness.BENCH, "gate", hosts.peer),
         }
         latencies = {name: [] for name in watchers}
-        with lab.running(watchers["raw"], stdout=subprocess.PIPE) as one, \
-                lab.running(watchers["ours"], stdout=subprocess.PIPE) as two:
+        with harness.running(watchers["raw"], stdout=subprocess.PIPE) as one, \
+                harness.running(watchers["ours"], stdout=subprocess.PIPE) as two:
             moments = {"raw": [], "ours": []}
             for name, process in (("raw", one), ("ours", two)):
                 ready = threading.Event()
-                threading.Thread(target=lab.follow, args=(process, moments[name], ready), daemon=True).start()
+                threading.Thread(target=harness.follow, args=(process, moments[name], ready), daemon=True).start()
                 if not ready.wait(10):
                     raise RuntimeError(f"{name} did not come up")
             for _ in range(ROUNDS):
@@ -32,11 +32,11 @@ def run(rows):
                     moments[name].clear()
                 start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
                 hosts.at_peer("link set cable down")
-                lab.wait_until(lambda: moments["raw"] and moments["ours"], 2)
+                harness.wait_until(lambda: moments["raw"] and moments["ours"], 2)
                 hosts.at_peer("link set cable up")
                 for name in moments:
                     if not moments[name]:
-                        raise RuntimeError(f"{name} heard nothing")
+                        raise RuntimeError(f"{name} was not notified")
                     latencies[name].append((moments[name][0] - start) / 1e6)
                 # A gain is held back for 200 ms, 5 s after three losses in 30 s; only the loss is measured, and it
                 # shows once the gate has opened again.

@@ -3,24 +3,24 @@
 import json
 import statistics
 
-import lab
+import harness
 
 COUNT, IN_FLIGHT, ROUNDS = 60_000, 64, 5
 LISTEN = "127.0.0.1:19841"
 
 
 def run(rows):
-    with lab.folder() as path, lab.nginx(path, LISTEN):
-        loop = lab.compile_c("curl_loop.c", path, "-lcurl")
+    with harness.folder() as path, harness.nginx(path, LISTEN):
+        loop = harness.compile_c("curl_loop.c", path, "-lcurl")
         url = f"http://{LISTEN}/small"
         # curl reads every URL from its configuration; fewer of them, because it starts a connection cache scan for each.
         urls = path / "urls"
         urls.write_text(f'url = "{url}"\noutput = /dev/null\n' * (COUNT // 6))
         ours, peer, tool = [], [], []
         for _ in range(ROUNDS):
-            ours.append(json.loads(lab.Measured([str(lab.BENCH), "gets", url, str(COUNT), str(IN_FLIGHT)]).text))
-            peer.append(json.loads(lab.Measured([str(loop), url, str(COUNT), str(IN_FLIGHT)]).text))
-            curl = lab.Measured(["curl", "-s", "--parallel", "--parallel-max", str(IN_FLIGHT), "-K", str(urls)])
+            ours.append(json.loads(harness.Measured([str(harness.BENCH), "gets", url, str(COUNT), str(IN_FLIGHT)]).text))
+            peer.append(json.loads(harness.Measured([str(loop), url, str(COUNT), str(IN_FLIGHT)]).text))
+            curl = harness.Measured(["curl", "-s", "--parallel", "--parallel-max", str(IN_FLIGHT), "-K", str(urls)])
             tool.append(COUNT // 6 / curl.seconds)
     mine = {key: statistics.median(one[key] for one in ours) for key in ("perSecond", "cpuMicroseconds")}
     theirs = {key: statistics.median(one[key] for one in peer) for key in ("perSecond", "cpuMicroseconds")}

@@ -6,7 +6,7 @@ import subprocess
 import time
 import urllib.request
 
-import lab
+import harness
 
 LISTEN, PEER = "127.0.0.1:19843", "127.0.0.1:19115"
 
@@ -21,20 +21,20 @@ def answers(listen):
 
 
 def run(rows):
-    with lab.folder() as path:
+    with harness.folder() as path:
         binary = path / "tidegate"
-        shutil.copy(lab.TIDEGATE, binary)
-        lab.call("strip", str(binary))
+        shutil.copy(harness.TIDEGATE, binary)
+        harness.call("strip", str(binary))
         (path / "blackbox.yml").write_text("modules: {http_2xx: {prober: http}}\n")
-        with lab.running([str(binary), "serve", "--web.listen-address", LISTEN,
+        with harness.running([str(binary), "serve", "--web.listen-address", LISTEN,
                           "--state.dir", f"{path}/state", "--control.socket", f"{path}/control.sock"], ready=answers(LISTEN)) as ours, \
-                lab.running(["prometheus-blackbox-exporter", f"--config.file={path}/blackbox.yml",
+                harness.running(["prometheus-blackbox-exporter", f"--config.file={path}/blackbox.yml",
                              f"--web.listen-address={PEER}"], ready=answers(PEER)) as peer:
             for _ in range(20):
                 answers(LISTEN)()
                 answers(PEER)()
                 time.sleep(0.5)
-            (total, anonymous), (peerTotal, peerAnonymous) = lab.memory(ours.pid), lab.memory(peer.pid)
+            (total, anonymous), (peerTotal, peerAnonymous) = harness.memory(ours.pid), harness.memory(peer.pid)
         rows.add("idle resident memory (MiB), against blackbox_exporter", f"{total:.1f}", f"{peerTotal:.1f}",
                  f"{total / peerTotal:.2f}", "<= 2.2", total <= 2.2 * peerTotal)
         rows.add("of it anonymous (MiB)", f"{anonymous:.1f}", f"{peerAnonymous:.1f}",

@@ -5,7 +5,7 @@ import sqlite3
 import statistics
 import time
 
-import lab
+import harness
 
 COUNT = 1000
 ROUNDS = 3
@@ -15,10 +15,10 @@ TEXT = "x" * 900
 def run(rows):
     """Turn about, so that both meet the same disk; of each figure the middle one of the rounds."""
     ours, alone, together = [], [], []
-    with lab.folder() as path:
+    with harness.folder() as path:
         for turn in range(ROUNDS):
-            words = [str(lab.BENCH), "journal", f"{path}/state{turn}", str(COUNT)]
-            ours.append(json.loads(lab.Measured(words, limit=600).text))
+            words = [str(harness.BENCH), "journal", f"{path}/state{turn}", str(COUNT)]
+            ours.append(json.loads(harness.Measured(words, limit=600).text))
             alone.append(plain(path / f"alone{turn}.sqlite", COUNT, 1))
             together.append(plain(path / f"together{turn}.sqlite", COUNT * 10, 512))
     mine = {name: statistics.median(figures[name] for figures in ours) for name in ours[0]}

@@ -4,25 +4,25 @@ import pathlib
 import shutil
 import time
 
-import lab
+import harness
 
 LISTEN = "127.0.0.1:19844"
 SECONDS = 60
 
 
 def run(rows):
-    with lab.folder() as path, lab.Hosts() as hosts:
+    with harness.folder() as path, harness.Hosts() as hosts:
         binary = path / "tidegate"
-        shutil.copy(lab.TIDEGATE, binary)
-        lab.call("strip", str(binary))
+        shutil.copy(harness.TIDEGATE, binary)
+        harness.call("strip", str(binary))
         words = hosts.home(binary, "serve", "--web.listen-address", LISTEN,
                            "--state.dir", f"{path}/state", "--control.socket", f"{path}/control.sock")
-        with lab.running(words, ready=lambda: scrape(hosts), cwd=str(path)) as ours:
+        with harness.running(words, ready=lambda: scrape(hosts), cwd=str(path)) as ours:
             # Pages that only starting needed were given back; those that are used after all are here again by then.
             load(hosts, path, 30)
-            before = lab.memory(ours.pid)
+            before = harness.memory(ours.pid)
             rounds = load(hosts, path, SECONDS)
-            after = lab.memory(ours.pid)
+            after = harness.memory(ours.pid)
     grown = after[0] / before[0]
     rows.add(f"resident memory after a minute under load, {rounds} rounds (MiB)", f"{after[0]:.1f}",
              f"{before[0]:.1f} before", f"{grown:.2f}", "<= 1.05", grown <= 1.05)
@@ -30,7 +30,7 @@ def run(rows):
 
 def scrape(hosts):
     words = hosts.home("curl", "-s", "-o", "/dev/null", "--fail", f"http://{LISTEN}/metrics")
-    return lab.status(words) == 0
+    return harness.status(words) == 0
 
 
 def load(hosts, path, seconds):
@@ -45,7 +45,7 @@ def load(hosts, path, seconds):
     batch.write_text("\n".join(lines) + "\n")
     end, rounds = time.monotonic() + seconds, 0
     while time.monotonic() < end:
-        lab.call("ip", "-n", hosts.inside, "-batch", str(batch))
+        harness.call("ip", "-n", hosts.inside, "-batch", str(batch))
         hosts.at_peer("link set cable down")
         hosts.at_peer("link set cable up")
         for _ in range(5):

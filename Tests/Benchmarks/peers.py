@@ -5,7 +5,7 @@ import statistics
 import subprocess
 
 import gets
-import lab
+import harness
 
 LISTEN = "127.0.0.1:19846"
 ROUNDS = 3
@@ -15,12 +15,12 @@ PEERS = [("AsyncHTTPClient", "AsyncGets", gets.COUNT // 3, 1.5), ("URLSession", 
 
 def run(rows):
     programs = [(name, build(name, program), count, goal) for name, program, count, goal in PEERS]
-    with lab.folder() as path, lab.nginx(path, LISTEN):
+    with harness.folder() as path, harness.nginx(path, LISTEN):
         url = f"http://{LISTEN}/small"
         for name, program, count, goal in programs:
             ours, peer = [], []
             for _ in range(ROUNDS):
-                ours.append(rate([str(lab.BENCH), "gets"], url, gets.COUNT))
+                ours.append(rate([str(harness.BENCH), "gets"], url, gets.COUNT))
                 peer.append(rate([str(program)], url, count))
             mine, theirs = statistics.median(ours), statistics.median(peer)
             rows.add(f"GETs/s, against {name}", f"{mine:.0f}", f"{theirs:.0f}", f"{mine / theirs:.2f}",
@@ -28,11 +28,11 @@ def run(rows):
 
 
 def build(name, program):
-    package = lab.HERE / "peers" / name
+    package = harness.HERE / "peers" / name
     words = ["swift", "build", "--package-path", str(package), "--configuration", "release"]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
     return package / ".build" / "release" / program
 
 
 def rate(words, url, count):
-    return json.loads(lab.Measured([*words, url, str(count), str(gets.IN_FLIGHT)]).text)["perSecond"]
+    return json.loads(harness.Measured([*words, url, str(count), str(gets.IN_FLIGHT)]).text)["perSecond"]

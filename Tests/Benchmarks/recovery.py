@@ -4,35 +4,35 @@ import hashlib
 import json
 import threading
 
-import lab
+import harness
 
 SWAP_AT, LIMIT = 3.0, 90
 
 
 def undisturbed(path, url):
-    with lab.Hosts() as hosts, lab.nginx(path, f"{hosts.peer}:80", rate="2m", wrap=hosts.away):
-        return lab.Measured(hosts.home("curl", "-s", "-o", "/dev/null", url)).seconds
+    with harness.Hosts() as hosts, harness.nginx(path, f"{hosts.peer}:80", rate="2m", wrap=hosts.away):
+        return harness.Measured(hosts.home("curl", "-s", "-o", "/dev/null", url)).seconds
 
 
 def transfer(words, hosts):
     timer = threading.Timer(SWAP_AT, hosts.swap_address)
     timer.start()
     try:
-        return lab.Measured(hosts.home(*words), limit=LIMIT)
+        return harness.Measured(hosts.home(*words), limit=LIMIT)
     finally:
         timer.join()
 
 
 def run(rows):
     results = {}
-    with lab.folder() as path:
+    with harness.folder() as path:
         served = path / "image"
         served.write_bytes(bytes(range(256)) * (20 << 12))
         digest = hashlib.sha256(served.read_bytes()).hexdigest()
-        url = f"http://{lab.Hosts.peer}/image"
+        url = f"http://{harness.Hosts.peer}/image"
         ideal = undisturbed(path, url)
         programs = {
-            "Tidegate": [str(lab.TIDEGATE), "fetch", url, "-o", f"{path}/got", "--write-out", "json"],
+            "Tidegate": [str(harness.TIDEGATE), "fetch", url, "-o", f"{path}/got", "--write-out", "json"],
             "curl": ["curl", "-s", "--retry", "5", "--retry-all-errors", "--speed-time", "5", "-C", "-",
                      "-o", f"{path}/got", url],
             "aria2c": ["aria2c", "-q", "--allow-overwrite=true", "-d", str(path), "-o", "got", url],
@@ -40,7 +40,7 @@ def run(rows):
         for name, words in programs.items():
             got = path / "got"
             got.unlink(missing_ok=True)
-            with lab.Hosts() as hosts, lab.nginx(path, f"{hosts.peer}:80", rate="2m", wrap=hosts.away):
+            with harness.Hosts() as hosts, harness.nginx(path, f"{hosts.peer}:80", rate="2m", wrap=hosts.away):
                 measured = transfer(words, hosts)
             whole = got.exists() and hashlib.sha256(got.read_bytes()).hexdigest() == digest
             results[name] = (measured.seconds, whole)

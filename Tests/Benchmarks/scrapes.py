@@ -7,7 +7,7 @@ import pathlib
 import threading
 import time
 
-import lab
+import harness
 
 LISTEN, PEER = "127.0.0.1:19844", "127.0.0.1:19190"
 SCRAPERS, SECONDS = 16, 5
@@ -15,11 +15,11 @@ ACCEPT = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=
 
 
 def run(rows):
-    with lab.folder() as path:
+    with harness.folder() as path:
         (path / "empty.yml").write_text("{}\n")
-        with lab.running([str(lab.TIDEGATE), "serve", "--web.listen-address", LISTEN, "--state.dir", f"{path}/state",
+        with harness.running([str(harness.TIDEGATE), "serve", "--web.listen-address", LISTEN, "--state.dir", f"{path}/state",
                           "--control.socket", f"{path}/control.sock"], ready=lambda: answers(LISTEN)) as ours, \
-                lab.running(["prometheus", f"--config.file={path}/empty.yml", f"--storage.tsdb.path={path}/data",
+                harness.running(["prometheus", f"--config.file={path}/empty.yml", f"--storage.tsdb.path={path}/data",
                              f"--web.listen-address={PEER}", "--log.level=error"], ready=lambda: answers(PEER)) as peer:
             for encoding, words in (("identity", "plain"), ("gzip", "compressed")):
                 mine, theirs = measure(ours.pid, LISTEN, encoding), measure(peer.pid, PEER, encoding)

@@ -6,7 +6,7 @@ import resource
 import subprocess
 import time
 
-import lab
+import harness
 
 LISTEN = "127.0.0.1:19847"
 COUNT, SECONDS, RATE = 5_000, 20, 1024
@@ -16,11 +16,11 @@ def run(rows):
     # Each transfer has a descriptor here and one in the server.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with lab.folder() as path, lab.nginx(path, LISTEN, rate=str(RATE), connections=COUNT + 1000) as server:
+    with harness.folder() as path, harness.nginx(path, LISTEN, rate=str(RATE), connections=COUNT + 1000) as server:
         (path / "long").write_bytes(bytes(1 << 20))
-        loop = lab.compile_c("curl_loop.c", path, "-lcurl")
+        loop = harness.compile_c("curl_loop.c", path, "-lcurl")
         url = f"http://{LISTEN}/long"
-        ours = cost([str(lab.BENCH), "slow", url, str(COUNT)], server)
+        ours = cost([str(harness.BENCH), "slow", url, str(COUNT)], server)
         peer = cost([str(loop), url, str(COUNT), str(COUNT)], server)
     rows.add(f"{COUNT} transfers of 1 KiB/s, CPU over {SECONDS} s (s)", f"{ours[0]:.2f}", f"{peer[0]:.2f}",
              f"{ours[0] / peer[0]:.2f}", "<= 1.5", ours[0] <= peer[0] * 1.5)
@@ -31,15 +31,15 @@ def run(rows):
 
 def cost(words, server):
     """CPU seconds while all transfers are open, and anonymous MiB at the end."""
-    with lab.running(words, stdout=subprocess.DEVNULL) as process:
-        if not lab.wait_until(lambda: sockets(process.pid) >= COUNT, 60):
+    with harness.running(words, stdout=subprocess.DEVNULL) as process:
+        if not harness.wait_until(lambda: sockets(process.pid) >= COUNT, 60):
             raise RuntimeError(f"{words[0]} has not opened {COUNT} connections")
         time.sleep(10)
         before = cpu(process.pid)
         time.sleep(SECONDS)
-        result = cpu(process.pid) - before, lab.memory(process.pid)[1]
+        result = cpu(process.pid) - before, harness.memory(process.pid)[1]
     # The server closes what the process before had open.
-    lab.wait_until(lambda: sum(sockets(pid) for pid in children(server.pid)) < 100, 30)
+    harness.wait_until(lambda: sum(sockets(pid) for pid in children(server.pid)) < 100, 30)
     return result
 
 

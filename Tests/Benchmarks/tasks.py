@@ -5,17 +5,17 @@ import json
 import socket
 import threading
 
-import lab
+import harness
 
 SUSPENDED, WAITING, SECONDS = 100_000, 10, 5
 
 
 def run(rows):
-    each = json.loads(lab.Measured([str(lab.BENCH), "suspended", str(SUSPENDED)]).text)["bytesEach"]
+    each = json.loads(harness.Measured([str(harness.BENCH), "suspended", str(SUSPENDED)]).text)["bytesEach"]
     rows.add("a suspended task among 100,000 (bytes)", f"{each:.0f}", "", "", "<= 1536", each <= 1536)
     with silent_server() as port:
-        words = [str(lab.BENCH), "waiting", f"http://127.0.0.1:{port}/", str(WAITING), str(SECONDS)]
-        result = json.loads(lab.Measured(words).text)
+        words = [str(harness.BENCH), "waiting", f"http://127.0.0.1:{port}/", str(WAITING), str(SECONDS)]
+        result = json.loads(harness.Measured(words).text)
     spent = result["cpuMilliseconds"]
     reached = result["running"] == WAITING and spent <= 5
     rows.add("10 requests waiting 5 s for an answer, CPU (ms)", f"{spent:.1f}", "", "", "<= 5", reached)

@@ -2,16 +2,16 @@
 
 import json
 
-import lab
+import harness
 
 EVENTS = 4_000_000
 
 
 def run(rows):
-    events = json.loads(lab.Measured([str(lab.BENCH), "publish", str(EVENTS)]).text)
+    events = json.loads(harness.Measured([str(harness.BENCH), "publish", str(EVENTS)]).text)
     add(rows, "an event to the metrics and the history (ns)", events["sinks"], 100)
     add(rows, "the same with four subscribers (ns)", events["subscribers"], 300)
-    costs = json.loads(lab.Measured([str(lab.BENCH), "metrics"]).text)
+    costs = json.loads(harness.Measured([str(harness.BENCH), "metrics"]).text)
     add(rows, "a step of a counter (ns)", costs["add"], 8)
     add(rows, "an observation of a histogram, native too (ns)", costs["observe"], 15)
     add(rows, "a step that two threads make at once (ns)", costs["contended"], 40)

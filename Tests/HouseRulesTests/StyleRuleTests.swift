@@ -11,7 +11,7 @@ import Testing
         "static let " + "shared", "Notification" + "Center",
     ]
 
-    @Test("Nothing is forced, promised or shared", arguments: ["Sources", "Tests"])
+    @Test("Nothing is forced, unchecked or a singleton", arguments: ["Sources", "Tests"])
     func bannedWords(_ folder: String) throws {
         for file in try self.tree.files(below: folder) {
             for (number, line) in file.lines.enumerated() {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("No folder or file is called after nothing in particular")
+    @Test("No folder or file has a name that says nothing")
     func names() throws {
         let vague = ["Utils", "Utilities", "Common", "Helpers", "Extensions", "Manager", "Misc", "Shared"]
         let paths = try self.tree.files(below: "Sources").map(\.path) + self.tree.folders(below: "Sources")
@@ -31,10 +31,10 @@ import Testing
         }
     }
 
-    @Test("Plumbing keeps to the package")
-    func plumbing() throws {
-        let plumbing = ["TidegateLoop", "TidegateNetwork", "TidegateTransfer", "TidegateMetrics"]
-        for file in try self.tree.files(below: "Sources") where plumbing.contains(file.target) {
+    @Test("Targets that are not for apps have no public declaration")
+    func packageOnly() throws {
+        let packageOnly = ["TidegateLoop", "TidegateNetwork", "TidegateTransfer", "TidegateMetrics"]
+        for file in try self.tree.files(below: "Sources") where packageOnly.contains(file.target) {
             for (number, line) in file.lines.enumerated() {
                 let words = code(line).split(separator: " ")
                 #expect(words.first != "public", "\(file.path):\(number + 1)")
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("Pointers never cross a wall")
+    @Test("Pointers never appear in the signatures between modules")
     func pointers() throws {
         for file in try self.tree.files(below: "Sources") {
             for (number, line) in file.lines.enumerated() {
@@ -57,13 +57,13 @@ import Testing
         }
     }
 
-    @Test("Below the roof nobody logs, sleeps, or asks the environment")
-    func belowTheRoof() throws {
-        let roof: Set = ["TidegateDaemon", "TidegateCLI"]
+    @Test("Only the daemon and the command line log, sleep, print or read the environment")
+    func sideEffects() throws {
+        let edge: Set = ["TidegateDaemon", "TidegateCLI"]
         let words = ["getenv(", "ProcessInfo", "print(", "Date()", "Task.sleep", "import Logging"]
         // The endpoint hands Hummingbird the silent logger that it insists on.
         let allowed = ["TidegateServer": "import Logging"]
-        for file in try self.tree.files(below: "Sources") where !roof.contains(file.target) {
+        for file in try self.tree.files(below: "Sources") where !edge.contains(file.target) {
             for (number, line) in file.lines.enumerated() {
                 for word in words where code(line).contains(word) && allowed[file.target] != word {
                     Issue.record("\(file.path):\(number + 1) says \(word)")

@@ -1,7 +1,7 @@
 import Glibc
 import Tidegate
 
-/// Prints, in nanoseconds of CLOCK_MONOTONIC, every moment at which a gate's subscriber heard of a lost path.
+/// Prints, in nanoseconds of CLOCK_MONOTONIC, every moment at which a path watch reported a lost path.
 struct Gate {
     let target: String
 
@@ -12,17 +12,17 @@ struct Gate {
             guard verdict.verdict.level == .none else { return }
             var time = timespec()
             clock_gettime(CLOCK_MONOTONIC, &time)
-            Self.say("\(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))")
+            Self.write("\(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))")
         }
-        Self.say("ready")
+        Self.write("ready")
         // The benchmark ends this process; a day is longer than any.
         try await Task.sleep(for: .seconds(86_400))
         watch.cancel()
     }
 
-    // Past the C library's buffer: the reader waits for each line.
-    private static func say(_ line: String) {
+    // Unbuffered: the benchmark waits for each line.
+    private static func write(_ line: String) {
         let bytes = Array("\(line)\n".utf8)
-        guard write(1, bytes, bytes.count) == bytes.count else { exit(1) }
+        guard Glibc.write(1, bytes, bytes.count) == bytes.count else { exit(1) }
     }
 }

@@ -1,13 +1,13 @@
 import Glibc
 import Tidegate
 
-/// What tasks that nobody has resumed cost in memory.
+/// Measures the memory of tasks that were created and never resumed.
 struct Suspended {
     let count: Int
 
     func run() async throws {
         let monitor = try Monitor()
-        let request = try TaskRequest(url: "http://127.0.0.1:9/nobody")
+        let request = try TaskRequest(url: "http://127.0.0.1:9/unused")
         try await self.settle(monitor)
         let before = try Self.anonymousBytes()
         let tasks = (0..<self.count).map { _ in monitor.session.task(request) }
@@ -20,9 +20,9 @@ struct Suspended {
         await monitor.stop()
     }
 
-    // The session's thread has every task once this one's answer is here.
+    // The session handles commands in order: once this task has ended, it knows all earlier ones.
     private func settle(_ monitor: Monitor) async throws {
-        let last = monitor.session.task(try TaskRequest(url: "http://127.0.0.1:9/nobody"))
+        let last = monitor.session.task(try TaskRequest(url: "http://127.0.0.1:9/unused"))
         last.cancel()
         _ = await last.result()
     }

@@ -7,16 +7,16 @@ struct Watch {
     func run() async throws {
         let monitor = try Monitor()
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
-        let teller = Teller(monitor.reachability)
-        monitor.bus.attach(teller)
-        teller.tell()
-        // Whoever started this process ends it; a day is longer than any benchmark.
+        let printer = StatusPrinter(monitor.reachability)
+        monitor.bus.attach(printer)
+        printer.printIfChanged()
+        // The benchmark ends this process; a day is longer than any.
         try await Task.sleep(for: .seconds(86_400))
         await monitor.stop()
     }
 }
 
-private final class Teller: EventSink {
+private final class StatusPrinter: EventSink {
     private struct State {
         var emissions = 0
         var last = ""
@@ -29,15 +29,15 @@ private final class Teller: EventSink {
 
     func receive(_ event: Event) {
         switch event.payload {
-        // News that leads nowhere; what it changed follows.
+        // A message by itself; the events of what it changed follow.
         case .netlink(.received): return
         case .path, .link: self.state.withLock { $0.emissions += 1 }
         default: break
         }
-        self.tell()
+        self.printIfChanged()
     }
 
-    func tell() {
+    func printIfChanged() {
         let status = self.reachability.status()
         let line = self.state.withLock { state in
             let line = Self.line(status, emissions: state.emissions)
@@ -46,7 +46,7 @@ private final class Teller: EventSink {
             return line
         }
         guard !line.isEmpty else { return }
-        // Past the C library's buffer: the reader waits for each line.
+        // Unbuffered: the benchmark waits for each line.
         let bytes = Array("\(line)\n".utf8)
         guard write(1, bytes, bytes.count) == bytes.count else { exit(1) }
     }

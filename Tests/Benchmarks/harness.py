@@ -1,4 +1,4 @@
-"""The laboratory: network namespaces, nginx, measured processes, and the table that is printed in the end."""
+"""The harness: network namespaces, nginx, measured processes, and the table that is printed in the end."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ BENCH = ROOT / ".build/release/TidegateBench"
 
 
 class Rows:
-    """Results, each with the ratio to reach."""
+    """The results, each with the ratio to reach."""
 
     def __init__(self):
         self.rows = []
