@@ -13,7 +13,7 @@ RELEASE := --configuration release --static-swift-stdlib -Xswiftc -enforce-exclu
 BUILD_PACKAGES := libcrypt-dev libcurl4-openssl-dev libldns-dev libnl-3-dev libnl-route-3-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config zlib1g-dev
 TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base iproute2 nftables nginx-light openssl prometheus \
   prometheus-alertmanager prometheus-blackbox-exporter python3 python3-prometheus-client
-BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter
+BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind
 
 .PHONY: run build test lint format bench setup setup-test setup-bench check-swift
 

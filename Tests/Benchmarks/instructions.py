@@ -1,0 +1,36 @@
+"""Instructions of one small GET, counted by callgrind: the same on a busy machine as on a quiet one."""
+
+import pathlib
+import re
+import subprocess
+
+import harness
+
+FEW, MANY, IN_FLIGHT = 1_000, 3_000, 64
+LISTEN = "127.0.0.1:19842"
+
+
+def run(rows):
+    with harness.folder() as path, harness.nginx(path, LISTEN):
+        loop = harness.compile_c("curl_loop.c", path, "-lcurl")
+        url = f"http://{LISTEN}/small"
+        # valgrind does not read the debug information that Swift writes, and stops at it.
+        bench = path / "bench"
+        harness.call("objcopy", "--strip-debug", str(harness.BENCH), str(bench))
+        ours = per_request(path, [bench, "gets", url])
+        peer = per_request(path, [loop, url])
+    rows.add("instructions per GET, against the C loop", f"{ours:.0f}", f"{peer:.0f}", f"{ours / peer:.2f}",
+             "< 85,000", ours < 85_000)
+
+
+def per_request(path, command):
+    """What each further request adds; starting and stopping cancel out."""
+    return (total(path, command, MANY) - total(path, command, FEW)) / (MANY - FEW)
+
+
+def total(path, command, count):
+    output = path / "callgrind.out"
+    subprocess.run(
+        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *map(str, command), str(count),
+         str(IN_FLIGHT)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
+    return int(re.search(r"^summary: (\d+)", pathlib.Path(output).read_text(), re.MULTILINE).group(1))
