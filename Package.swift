@@ -13,6 +13,7 @@ let safe: [SwiftSetting] = base + [.strictMemorySafety()]
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -51,7 +52,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Values and the event bus; threads.
-        .target(name: "TidegateCore", swiftSettings: safe),
+        .target(name: "TidegateCore", dependencies: [httpTypes], swiftSettings: safe),
         .target(name: "TidegateLoop", dependencies: ["TidegateCore", "CLinux"], swiftSettings: base),
 
         // The kernel, the wire, the registry.
@@ -60,7 +61,7 @@ let package = Package(
             dependencies: ["TidegateCore", "TidegateLoop", "CNetlink", "CLdns", "CLinux"], swiftSettings: base),
         .target(
             name: "TidegateTransfer",
-            dependencies: ["TidegateCore", "TidegateLoop", "CCurl", "COpenSSL", "CLinux"],
+            dependencies: ["TidegateCore", "TidegateLoop", "CCurl", "COpenSSL", "CLinux", httpTypes],
             swiftSettings: base),
         .target(name: "TidegateMetrics", dependencies: ["TidegateCore", coreMetrics], swiftSettings: safe),
 
@@ -70,7 +71,7 @@ let package = Package(
         .target(
             name: "TidegateSession",
             dependencies: [
-                "TidegateCore", "TidegateTransfer", .product(name: "Crypto", package: "swift-crypto"),
+                "TidegateCore", "TidegateTransfer", httpTypes, .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: safe),
         .target(
             name: "Tidegate",
@@ -84,9 +85,8 @@ let package = Package(
             name: "TidegateServer",
             dependencies: [
                 "TidegateCore", "TidegateMetrics", "CCrypt", "CLinux", "COpenSSL", "CZlib",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                logging, nioCore, nioPosix,
+                httpTypes, logging, nioCore, nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
@@ -94,27 +94,30 @@ let package = Package(
         .target(
             name: "TidegateStore",
             dependencies: [
-                "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy", "CZlib", sqlite,
+                "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy", "CZlib", httpTypes,
+                sqlite,
             ], swiftSettings: base),
 
         // The sidecar and the commands.
         .target(
             name: "TidegateDaemon",
             dependencies: [
-                "TidegateCore", "Tidegate", "TidegateServer", "TidegateStore", "Yams", logging, serviceLifecycle,
+                "TidegateCore", "Tidegate", "TidegateServer", "TidegateStore", "Yams", httpTypes, logging,
+                serviceLifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: base),
         .executableTarget(
             name: "TidegateCLI",
-            dependencies: ["TidegateCore", "Tidegate", "TidegateDaemon", "TidegateServer", argumentParser],
+            dependencies: ["TidegateCore", "Tidegate", "TidegateDaemon", "TidegateServer", argumentParser, httpTypes],
             swiftSettings: base),
 
         // Tests.
         .target(
-            name: "TidegateTestKit", dependencies: ["TidegateCore", "TidegateLoop", "CLinux"],
+            name: "TidegateTestKit", dependencies: ["TidegateCore", "TidegateLoop", "CLinux", httpTypes],
             path: "Tests/TidegateTestKit", swiftSettings: base),
         .testTarget(
-            name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit"], swiftSettings: base),
+            name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes], swiftSettings: base
+        ),
         .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: base),
         .testTarget(
             name: "TidegateNetworkTests", dependencies: ["TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
@@ -122,9 +125,11 @@ let package = Package(
             name: "TidegateReachabilityTests",
             dependencies: ["TidegateReachability", "TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
         .testTarget(
-            name: "TidegateTransferTests", dependencies: ["TidegateTransfer", "TidegateTestKit"], swiftSettings: base),
+            name: "TidegateTransferTests", dependencies: ["TidegateTransfer", "TidegateTestKit", httpTypes],
+            swiftSettings: base),
         .testTarget(
-            name: "TidegateSessionTests", dependencies: ["TidegateSession", "TidegateTransfer", "TidegateTestKit"],
+            name: "TidegateSessionTests",
+            dependencies: ["TidegateSession", "TidegateTransfer", "TidegateTestKit", httpTypes],
             swiftSettings: base),
         .testTarget(
             name: "TidegateMetricsTests",
@@ -140,18 +145,18 @@ let package = Package(
             name: "TidegateDaemonTests",
             dependencies: [
                 "TidegateDaemon", "Tidegate", "TidegateServer", "TidegateMetrics", "TidegateCore", "TidegateTestKit",
-                logging,
+                httpTypes, logging,
             ], swiftSettings: base),
         .testTarget(
             name: "TidegateCLITests",
             dependencies: [
                 "TidegateCLI", "TidegateDaemon", "TidegateServer", "Tidegate", "TidegateCore", "TidegateTestKit",
-                argumentParser,
+                argumentParser, httpTypes,
             ], swiftSettings: base),
         // Programs that a test kills at each step of what they store.
         .executableTarget(
             name: "JournalCrashHelper",
-            dependencies: ["TidegateStore", "TidegateSession", "TidegateLoop", "TidegateTestKit"],
+            dependencies: ["TidegateStore", "TidegateSession", "TidegateLoop", "TidegateTestKit", httpTypes],
             path: "Tests/JournalCrashHelper", swiftSettings: base),
         .executableTarget(
             name: "RemoteWriteCrashHelper",
@@ -163,7 +168,7 @@ let package = Package(
             name: "TidegateStoreTests",
             dependencies: [
                 "TidegateStore", "JournalCrashHelper", "RemoteWriteCrashHelper", "TidegateSession", "TidegateLoop",
-                "TidegateMetrics", "TidegateCore", "TidegateTestKit", sqlite,
+                "TidegateMetrics", "TidegateCore", "TidegateTestKit", httpTypes, sqlite,
             ], swiftSettings: base),
         .testTarget(
             name: "TidegateTests",

@@ -1,3 +1,4 @@
+package import HTTPTypes
 package import TidegateCore
 
 /// Names one attempt on the transfer thread.

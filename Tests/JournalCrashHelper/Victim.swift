@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Glibc
 import Synchronization
 import TidegateCore
@@ -49,7 +50,7 @@ struct Victim {
         let post = try TaskRequest(url: "\(base)/post", method: "POST", body: .data([1]))
         try await self.tell("post", session.submit(post, key: "post"))
         let keyed = try TaskRequest(
-            url: "\(base)/keyed", method: "POST", headers: [HeaderField("Idempotency-Key", "k")], body: .data([2]))
+            url: "\(base)/keyed", method: "POST", headers: [try HTTPField("Idempotency-Key", "k")], body: .data([2]))
         try await self.tell("keyed", session.submit(keyed, key: "keyed"))
         let rested = try await session.submit(try TaskRequest(url: "\(base)/rested"), key: "rested", isSuspended: true)
         self.tell("rested", rested)

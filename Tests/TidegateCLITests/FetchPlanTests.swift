@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import ArgumentParser
 import Glibc
 import Testing
@@ -102,8 +103,8 @@ import TidegateDaemon
         #expect(request.method == "POST" && request.body == .data(Array("{}".utf8)))
         #expect(
             request.headers == [
-                HeaderField("X-A", "1"), HeaderField("Content-Type", "application/json"),
-                HeaderField("Accept", "application/json"),
+                try HTTPField("X-A", "1"), try HTTPField("Content-Type", "application/json"),
+                try HTTPField("Accept", "application/json"),
             ])
         #expect(request.credentials == Credentials(user: "me", password: "se:cret"))
         #expect(request.bytesPerSecondLimit == 2 << 20 && request.deadline == .seconds(300))

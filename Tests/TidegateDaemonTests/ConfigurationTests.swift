@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Testing
 import Tidegate
 
@@ -49,7 +50,7 @@ import Tidegate
         #expect(transfers.gate.patience?.duration == .seconds(300))
         let task = try #require(configuration.tasks.first)
         #expect(task.name == "config-sync" && task.url == "https://u.example/c" && task.every == .seconds(300))
-        #expect(task.headers == [ScheduledTask.Header(name: "X-Key", value: "1")])
+        #expect(try task.headers == [HTTPField("X-Key", "1")])
         #expect(task.jitter == 0.2 && task.mode == 0o640 && task.download == "/var/lib/app/config.tar")
         #expect(task.require == [.interface("eth0")] && task.timeout?.duration == .seconds(600))
         #expect(task.retry.over(transfers.retry).attempts == 2 && task.retry.over(transfers.retry).cap == .seconds(60))

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Foundation
 import Testing
 import Tidegate
@@ -26,7 +27,7 @@ import Tidegate
         #expect(section.buffer?.bytes == 128 << 20 && section.interval == .seconds(30))
         #expect(section.labels.map(\.name) == ["instance", "site"])
         #expect(section.labels.map(\.value) == ["pump-7", "north sea"])
-        #expect(section.headers == [ScheduledTask.Header(name: "X-Scope-OrgID", value: "4")])
+        #expect(try section.headers == [HTTPField("X-Scope-OrgID", "4")])
         #expect(section.user == "u" && section.passwordFile == "/etc/tidegate/password")
         #expect(section.tokenFile == nil && section.certificateFile == "/etc/ssl/own.pem")
     }

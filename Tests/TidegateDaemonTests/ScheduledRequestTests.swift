@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Foundation
 import Testing
 import Tidegate
@@ -52,6 +53,6 @@ import Tidegate
         try "# a comment\nAuthorization: Bearer x\n\n".write(toFile: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: file) }
         let headers = try task.request(under: .init()).headers
-        #expect(headers == [HeaderField("A", "1"), HeaderField("Authorization", "Bearer x")])
+        #expect(try headers == [HTTPField("A", "1"), HTTPField("Authorization", "Bearer x")])
     }
 }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Testing
 import TidegateCore
 import TidegateSession
@@ -31,7 +32,7 @@ struct ContinuationTests {
         func request(_ url: String) throws -> TaskRequest {
             switch self {
             case .put: return try TaskRequest(url: url, method: "PUT", body: .data([1]))
-            case .ownRange: return try TaskRequest(url: url, headers: [HeaderField("Range", "bytes=1000-")])
+            case .ownRange: return try TaskRequest(url: url, headers: [try HTTPField("Range", "bytes=1000-")])
             case .compressed:
                 var request = try TaskRequest(url: url)
                 request.acceptsCompression = true
@@ -70,7 +71,7 @@ struct ContinuationTests {
         }
         defer { server.stop() }
         let rig = try Self.rig()
-        var request = try TaskRequest(url: server.url(), headers: [HeaderField("Range", "bytes=1000-")])
+        var request = try TaskRequest(url: server.url(), headers: [try HTTPField("Range", "bytes=1000-")])
         request.destination = .file(scratch.file("a"), continues: true)
         let task = rig.run(request)
         #expect(await rig.wait { server.requests.count == 3 })

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Synchronization
 import Testing
 import TidegateCore
@@ -205,7 +206,7 @@ struct HearingTests {
         try rig.session.defaultHeaders.set("X-One", to: "1")
         try rig.session.defaultHeaders.set("X-Two", to: "2")
         #expect(rig.session.defaultHeaders.value("x-one") == "1")
-        let own = rig.run(try TaskRequest(url: server.url(), headers: [HeaderField("x-two", "own")]))
+        let own = rig.run(try TaskRequest(url: server.url(), headers: [try HTTPField("x-two", "own")]))
         _ = await own.result()
         #expect(own.body() == Array("1 own".utf8))
         try rig.session.defaultHeaders.set("x-one", to: nil)

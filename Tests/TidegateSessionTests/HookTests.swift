@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Synchronization
 import Testing
 import TidegateCore
@@ -29,6 +30,7 @@ struct HookTests {
         let server = try Self.redirecting()
         defer { server.stop() }
         let elsewhere = server.url("/other")
+        let own = try HTTPField("X-Own", "yes")
         let hooks = SessionHooks(redirect: { task, response, request in
             #expect(response.status == 302)
             #expect(response.field("location") == "/end?x=1")
@@ -39,7 +41,7 @@ struct HookTests {
             default:
                 var other = request
                 other.url = elsewhere
-                other.headers = [HeaderField("X-Own", "yes")]
+                other.headers = [own]
                 return .replace(other)
             }
         })

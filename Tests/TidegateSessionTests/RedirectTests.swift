@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Testing
 import TidegateCore
 import TidegateSession
@@ -20,7 +21,7 @@ struct RedirectTests {
         }
         let rig = try SessionRig()
         var request = try TaskRequest(
-            url: start.url("/1"), headers: [HeaderField("Cookie", "a=b"), HeaderField("X", "y")])
+            url: start.url("/1"), headers: [try HTTPField("Cookie", "a=b"), try HTTPField("X", "y")])
         request.credentials = Credentials(user: "u", password: "p")
         let task = rig.run(request)
         let result = await task.result()
@@ -45,7 +46,7 @@ struct RedirectTests {
             end.stop()
         }
         let rig = try SessionRig()
-        let request = try TaskRequest(url: start.url("/1"), headers: [HeaderField("host", "inner.test")])
+        let request = try TaskRequest(url: start.url("/1"), headers: [try HTTPField("host", "inner.test")])
         #expect(await rig.run(request).result().outcome == .success)
         #expect(start.requests.map { $0.field("host") } == ["inner.test", "inner.test"])
         #expect(end.requests.map { $0.field("host") } == ["127.0.0.1:\(end.port)"])

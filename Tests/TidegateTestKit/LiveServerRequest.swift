@@ -1,4 +1,5 @@
-public import TidegateCore
+public import HTTPTypes
+internal import TidegateCore
 
 /// A request as a ``LiveServer`` received it.
 public struct LiveServerRequest: Sendable {
@@ -17,7 +18,7 @@ public struct LiveServerRequest: Sendable {
 
     /// The first field of that name, case ignored.
     public func field(_ name: String) -> String? {
-        self.fields.first { $0.name.lowercased() == name.lowercased() }?.value
+        HTTPField.Name(name).flatMap { name in self.fields.first { $0.name == name }?.value }
     }
 
     /// N of `Range: bytes=N-`.
@@ -34,9 +35,6 @@ public struct LiveServerRequest: Sendable {
         self.method = String(words[0])
         self.path = String(words[1])
         self.connection = connection
-        self.fields = lines.dropFirst().map { line in
-            let colon = line.firstIndex(of: ":") ?? line.endIndex
-            return HTTPField(String(line[..<colon]), String(line[colon...].dropFirst().drop { $0 == " " }))
-        }
+        self.fields = lines.dropFirst().compactMap { try? HTTPField(parsing: String($0)) }
     }
 }

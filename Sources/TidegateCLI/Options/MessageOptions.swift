@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import HTTPTypes
 internal import Tidegate
 internal import TidegateDaemon
 
@@ -14,7 +15,7 @@ struct MessageOptions: ParsableArguments {
 
         var content: Content
         var method: String
-        var headers: [HeaderField] = []
+        var headers: [HTTPField] = []
     }
 
     @Option(
@@ -54,11 +55,11 @@ struct MessageOptions: ParsableArguments {
 
     var body: Body {
         if let text = self.data {
-            let type = HeaderField("Content-Type", "application/x-www-form-urlencoded")
+            let type = HTTPField(name: .contentType, value: "application/x-www-form-urlencoded")
             return Body(content: .text(text), method: "POST", headers: [type])
         }
         if let text = self.jsonBody {
-            let headers = ["Content-Type", "Accept"].map { HeaderField($0, "application/json") }
+            let headers = [HTTPField.Name.contentType, .accept].map { HTTPField(name: $0, value: "application/json") }
             return Body(content: .text(text), method: "POST", headers: headers)
         }
         if let file = self.uploadFile { return Body(content: .file(file), method: "PUT") }
@@ -66,15 +67,12 @@ struct MessageOptions: ParsableArguments {
     }
 
     /// The header fields: those given, then those of the body that were not.
-    func fields() throws -> [HeaderField] {
+    func fields() throws -> [HTTPField] {
         let given = try self.headers.map { text in
-            let header = try OptionParsing.naming("-H") { () throws(TextError) in
-                try ScheduledTask.Header(parsing: text)
-            }
-            return HeaderField(header.name, header.value)
+            try OptionParsing.naming("-H") { () throws(TextError) in try HTTPField(line: text) }
         }
         let own = self.body.headers.filter { own in
-            !given.contains { $0.name.lowercased() == own.name.lowercased() }
+            !given.contains { $0.name == own.name }
         }
         return given + own
     }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import ArgumentParser
 internal import Glibc
 internal import Tidegate

@@ -1,3 +1,4 @@
+package import HTTPTypes
 package import TidegateCore
 
 /// What the configuration file says; nil and empty mean that the built-in default stands.
@@ -104,7 +105,7 @@ package struct ScheduledTask: Sendable, Hashable {
     package var name = ""
     package var url = ""
     package var method: String?
-    package var headers: [Header] = []
+    package var headers: [HTTPField] = []
     package var headersFile: String?
     package var bodyFile: String?
     package var every: Duration = .zero
@@ -117,30 +118,6 @@ package struct ScheduledTask: Sendable, Hashable {
     package var timeout: DurationText?
     package var require: [Requirement]?
     package var retry = Configuration.Retry()
-
-    /// A header field of a request.
-    package struct Header: Sendable, Hashable {
-        package var name: String
-        package var value: String
-
-        /// A header field.
-        package init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
-
-        /// Parses `Name: value`; the error quotes the text.
-        package init(parsing text: String) throws(TextError) {
-            guard let colon = text.firstIndex(of: ":"), HeaderText.isToken(text[..<colon]) else {
-                throw TextError("\"\(text)\" is not a header: write it as 'Name: value'")
-            }
-            let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-            guard HeaderText.isValue(value) else {
-                throw TextError("the value of the header \"\(text[..<colon])\" has a control character in it")
-            }
-            self.init(name: String(text[..<colon]), value: String(value))
-        }
-    }
 
     package init() {}
 }

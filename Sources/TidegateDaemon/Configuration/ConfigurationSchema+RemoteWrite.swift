@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 extension Configuration {
     /// The `remote_write` section: where samples are sent that nobody can scrape.
     package struct RemoteWrite: Sendable, Hashable {
@@ -6,7 +8,7 @@ extension Configuration {
         package var buffer: ByteText?
         package var interval: Duration?
         package var labels: [Label] = []
-        package var headers: [ScheduledTask.Header] = []
+        package var headers: [HTTPField] = []
         package var user: String?
         package var passwordFile: String?
         package var tokenFile: String?

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import Tidegate
 internal import TidegateCore
 
@@ -183,7 +184,7 @@ extension ValueKind<String> {
     }
 
     fileprivate static let method = ValueKind.text("a method") { text throws(TextError) in
-        guard HeaderText.isToken(text), text == text.uppercased() else {
+        guard HTTPRequest.Method(text) != nil, text == text.uppercased() else {
             throw TextError("\"\(text)\" is not a method: write one like GET or POST")
         }
         return text
@@ -192,7 +193,7 @@ extension ValueKind<String> {
 
 extension Field {
     /// A key with header fields, each under its name.
-    static func headers(_ key: String, _ place: Place<Section, [ScheduledTask.Header]>) -> Field {
+    static func headers(_ key: String, _ place: Place<Section, [HTTPField]>) -> Field {
         Field(key: key, isRequired: false) { section, node, problems in
             switch node.content {
             case .null: break
@@ -201,7 +202,7 @@ extension Field {
                 for entry in entries {
                     let header = problems.trying(at: entry.value) { () throws(TextError) in
                         let value = try ValueKind<String>.text.parse(entry.value)
-                        return try ScheduledTask.Header(parsing: "\(entry.key): \(value)")
+                        return try HTTPField(line: "\(entry.key): \(value)")
                     }
                     if let header { section[keyPath: place].append(header) }
                 }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import Tidegate
 internal import TidegateCore
 
@@ -52,12 +53,9 @@ extension TaskSubmission {
 
     private var usualMethod: String { self.body != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET" }
 
-    private func headerFields() throws(TextError) -> [HeaderField] {
-        var fields: [HeaderField] = []
-        for text in self.headers ?? [] {
-            let header = try ScheduledTask.Header(parsing: text)
-            fields.append(HeaderField(header.name, header.value))
-        }
+    private func headerFields() throws(TextError) -> [HTTPField] {
+        var fields: [HTTPField] = []
+        for text in self.headers ?? [] { fields.append(try HTTPField(line: text)) }
         return fields
     }
 

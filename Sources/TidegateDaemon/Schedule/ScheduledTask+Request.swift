@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import Tidegate
 internal import TidegateCore
 
@@ -7,7 +8,7 @@ extension ScheduledTask {
     /// - Throws: ``TextError``, one sentence naming what cannot be used.
     func request(under transfers: Configuration.Transfers) throws(TextError) -> TaskRequest {
         let method = self.method ?? (self.bodyFile == nil ? "GET" : "POST")
-        let fields = try self.allHeaders().map { HeaderField($0.name, $0.value) }
+        let fields = try self.allHeaders()
         do {
             var request = try TaskRequest(
                 url: self.url, method: method, headers: fields, body: self.bodyFile.map { .file($0) } ?? .none)
@@ -24,7 +25,7 @@ extension ScheduledTask {
         }
     }
 
-    private func allHeaders() throws(TextError) -> [Header] {
+    private func allHeaders() throws(TextError) -> [HTTPField] {
         guard let file = self.headersFile else { return self.headers }
         let text: String
         do {
@@ -35,7 +36,7 @@ extension ScheduledTask {
         var headers = self.headers
         for line in text.split(whereSeparator: \.isNewline) where !line.allSatisfy(\.isWhitespace) && line.first != "#"
         {
-            headers.append(try Header(parsing: String(line)))
+            headers.append(try HTTPField(line: String(line)))
         }
         return headers
     }

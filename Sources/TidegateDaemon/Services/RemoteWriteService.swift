@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HTTPTypes
 internal import ServiceLifecycle
 internal import Tidegate
 internal import TidegateServer
@@ -71,18 +72,25 @@ extension Configuration.RemoteWrite {
 
     /// Read now, so that a rotated secret is sent.
     fileprivate var secrets: Result<RemoteWriteConfiguration.Secrets, TaskError> {
-        var secrets = RemoteWriteConfiguration.Secrets(headers: self.headers.map { HeaderField($0.name, $0.value) })
+        var secrets = RemoteWriteConfiguration.Secrets(headers: self.headers)
         do throws(TaskError) {
             if let user = self.user, let file = self.passwordFile {
                 secrets.credentials = Credentials(user: user, password: try Self.secret(in: file))
             }
             if let file = self.tokenFile {
-                secrets.headers.append(HeaderField("Authorization", "Bearer \(try Self.secret(in: file))"))
+                secrets.headers.append(try Self.bearer(try Self.secret(in: file)))
             }
             return .success(secrets)
         } catch {
             return .failure(error)
         }
+    }
+
+    private static func bearer(_ token: String) throws(TaskError) -> HTTPField {
+        guard HTTPField.isValidValue(token) else {
+            throw TaskError(reason: .invalidRequest, underlying: "the token has a control character in it")
+        }
+        return HTTPField(name: .authorization, value: "Bearer \(token)")
     }
 
     private static func secret(in file: String) throws(TaskError) -> String {

@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 /// A server or a proxy wants to know who asks (RFC 9110 11).
 public struct AuthenticationChallenge: Sendable, Hashable {
     /// One way of answering.
@@ -66,7 +68,7 @@ private struct ChallengeReader {
         self.rest = self.rest.drop { " \t,".contains($0) }
         let word = self.rest.prefix { !" \t,=\"".contains($0) }
         self.rest = self.rest.dropFirst(word.count)
-        return HeaderField.isToken(String(word)) ? String(word) : nil
+        return HTTPField.Name(String(word)) != nil ? String(word) : nil
     }
 
     private mutating func take(_ mark: Character) -> Bool {

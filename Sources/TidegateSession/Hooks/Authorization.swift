@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 /// How a task tells an origin, or the proxy, who it is.
 struct Authorization: Sendable {
     private enum Way: Sendable {
@@ -17,7 +19,7 @@ struct Authorization: Sendable {
         switch answer {
         case .refuse, .cancel: return nil
         case .bearer(let token):
-            guard HeaderField.isValue(token) else { return nil }
+            guard HTTPField.isValidValue(token) else { return nil }
             self.way = .words("Bearer \(token)")
         case .credentials(let credentials):
             if let digest = DigestAnswer(credentials, challenge.schemes, clientNonce: nonce) {
@@ -45,7 +47,7 @@ struct Authorization: Sendable {
         self.isProxy == isProxy && (isProxy || self.origin == origin)
     }
 
-    var fieldName: String { self.isProxy ? "Proxy-Authorization" : "Authorization" }
+    var fieldName: HTTPField.Name { self.isProxy ? .proxyAuthorization : .authorization }
 
     /// The field's value for one request.
     mutating func value(method: String, path: String) -> String {

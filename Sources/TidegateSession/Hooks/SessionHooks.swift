@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// What a session asks its user before it goes on.
 ///
 /// Each hook may take its time: meanwhile its transfer stands still, and no other one. Suspending and cancelling work
@@ -39,7 +41,7 @@ public struct RedirectRequest: Sendable, Hashable {
     /// The URL, absolute.
     public var url: String
     /// The fields of the user's own; those that belong to another origin are gone.
-    public var headers: [HeaderField]
+    public var headers: [HTTPField]
     /// True where the task's body is sent again.
     public var keepsBody: Bool
 }

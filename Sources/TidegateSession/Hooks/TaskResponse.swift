@@ -1,4 +1,4 @@
-public import TidegateCore
+public import HTTPTypes
 internal import TidegateTransfer
 
 /// The head of a task's answer: its status and fields.
@@ -21,9 +21,9 @@ public struct TaskResponse: Sendable {
     /// Every field, in order, as it stands on the wire.
     public var fields: [HTTPField] { self.head.fields }
 
-    /// The value of the first field with this name, case ignored; nil where there is none.
+    /// The value of the first field with this name, case ignored; nil if there is none.
     public func field(_ name: String) -> String? {
-        self.fields.first { $0.name.lowercased() == name.lowercased() }?.value
+        HTTPField.Name(name).flatMap { name in self.fields.first { $0.name == name }?.value }
     }
 
     /// The whole body's length on the wire as the answer gives it; nil where it does not.

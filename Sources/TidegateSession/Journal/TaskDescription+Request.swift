@@ -12,7 +12,7 @@ extension TaskDescription {
     public init(_ request: TaskRequest, key: String?) throws(TaskError) {
         self.url = request.url
         self.method = request.method
-        self.headers = request.headers.map { Header(name: $0.name, value: $0.value) }
+        self.headers = request.headers
         self.body = try TaskDescription.body(of: request)
         self.destination = try TaskDescription.place(of: request)
         self.key = key
@@ -42,7 +42,7 @@ extension TaskDescription {
     /// - Throws: ``TaskError`` with the reason `invalidRequest` where this version would not accept it.
     public func request() throws(TaskError) -> TaskRequest {
         var request = try TaskRequest(
-            url: self.url, method: self.method, headers: self.headers.map { HeaderField($0.name, $0.value) },
+            url: self.url, method: self.method, headers: self.headers,
             body: self.requestBody)
         request.name = self.name
         request.destination = self.requestDestination

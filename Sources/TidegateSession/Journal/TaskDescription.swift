@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+public import HTTPTypes
 
 /// A submitted request in a form that survives its process.
 ///
@@ -8,8 +9,8 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     public var url: String
     /// The request method.
     public var method: String
-    /// The header fields: each a name and a value.
-    public var headers: [Header]
+    /// The header fields.
+    public var headers: [HTTPField]
     /// The request's body.
     public var body: Body
     /// Where the response's body goes.
@@ -41,14 +42,6 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     /// Where an earlier download ended.
     var resuming: ResumeData?
     var trust: Trust?
-
-    /// A header field.
-    public struct Header: Sendable, Hashable, Codable {
-        /// The field's name.
-        public var name: String
-        /// The field's value.
-        public var value: String
-    }
 
     /// A request's body.
     public enum Body: Sendable, Hashable, Codable {

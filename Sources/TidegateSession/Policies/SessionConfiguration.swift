@@ -1,3 +1,4 @@
+internal import HTTPTypes
 public import TidegateCore
 
 /// Everything a session is told once.
@@ -100,7 +101,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         limits.tellsRetryTokens = tellsRetryTokens
         try SessionConfiguration.check(limits)
         if let proxy { try SessionConfiguration.check(proxy: proxy) }
-        try PolicyError.check(HeaderField.isValue(userAgent), "user_agent", "a header cannot carry it")
+        try PolicyError.check(HTTPField.isValidValue(userAgent), "user_agent", "a header cannot carry it")
         self.init(
             unchecked: limits, proxy: proxy, tls: tls, retry: retry, budget: budget, gate: gate, userAgent: userAgent)
     }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 
 /// Everything about a request, and what follows from it: written once and read by all who have the request.
@@ -15,7 +16,7 @@ final class RequestBox: Sendable {
         let url: String
         let address: RequestURL
         let body: RequestBody
-        var headers: [HeaderField]
+        var headers: [HTTPField]
         var name: String?
         var destination = Destination.memory(limit: 16 << 20)
         var connectTimeout = Duration.seconds(10)
@@ -55,7 +56,7 @@ final class RequestBox: Sendable {
     private static func isIdempotent(_ parts: Parts) -> Bool {
         switch parts.method {
         case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
-        default: parts.isMarkedIdempotent || parts.headers.first(named: "Idempotency-Key") != nil
+        default: parts.isMarkedIdempotent || parts.headers.contains { $0.name.canonicalName == "idempotency-key" }
         }
     }
 }

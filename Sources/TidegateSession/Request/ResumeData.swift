@@ -1,3 +1,4 @@
+public import HTTPTypes
 public import TidegateCore
 internal import TidegateTransfer
 
@@ -64,7 +65,7 @@ extension TaskRequest {
     /// The request that goes on where an earlier download ended.
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` where the data make no sense.
-    public init(resuming data: ResumeData, headers: [HeaderField] = []) throws(TaskError) {
+    public init(resuming data: ResumeData, headers: [HTTPField] = []) throws(TaskError) {
         try self.init(url: data.url, headers: headers)
         self.destination = .file(data.file)
         try self.resume(from: data)

@@ -1,3 +1,4 @@
+public import HTTPTypes
 public import TidegateCore
 
 /// One request with everything that a task needs to know about it.
@@ -7,7 +8,7 @@ public struct TaskRequest: Sendable {
     /// The URL as it was given.
     public var url: String { self.box.parts.url }
     /// The header fields of the user's own.
-    public internal(set) var headers: [HeaderField] {
+    public internal(set) var headers: [HTTPField] {
         get { self.box.parts.headers }
         set { self.change { $0.headers = newValue } }
     }
@@ -127,9 +128,9 @@ public struct TaskRequest: Sendable {
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about what cannot be sent.
     public init(
-        url: String, method: String = "GET", headers: [HeaderField] = [], body: RequestBody = .none
+        url: String, method: String = "GET", headers: [HTTPField] = [], body: RequestBody = .none
     ) throws(TaskError) {
-        guard HeaderField.isToken(method) else {
+        guard HTTPRequest.Method(method) != nil else {
             throw TaskRequest.invalid("\"\(method)\" is not a request method")
         }
         try TaskRequest.check(headers)
@@ -154,16 +155,10 @@ public struct TaskRequest: Sendable {
     /// True where sending the request twice does no more than sending it once (RFC 9110 9.2.2).
     public var isIdempotent: Bool { self.box.isIdempotent }
 
-    static func check(_ headers: [HeaderField]) throws(TaskError) {
+    static func check(_ headers: [HTTPField]) throws(TaskError) {
         for field in headers {
-            guard HeaderField.isToken(field.name) else {
-                throw TaskRequest.invalid("\"\(field.name)\" is not a name that a header can have")
-            }
-            guard HeaderField.isValue(field.value) else {
-                throw TaskRequest.invalid("the value of the header \(field.name) has a control character in it")
-            }
-            // A length that is not the body's would make the next request of what is left of this one.
-            guard !field.framesBody else {
+            // With a wrong length the server would read what is left of this body as the next request.
+            guard field.name != .contentLength, field.name != .transferEncoding else {
                 throw TaskRequest.invalid("the header \(field.name) follows from the body and cannot be given")
             }
         }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 
 /// Where a redirect leads, and with what (RFC 9110 15.4).
@@ -10,11 +11,11 @@ enum RedirectRule {
         /// False once another origin was asked: its answers get no credentials of the first one's.
         let keepsCredentials: Bool
         /// The fields that a hook put in the place of the request's; nil takes the request's.
-        let headers: [HeaderField]?
+        let headers: [HTTPField]?
 
         init(
             method: String, url: RequestURL, keepsBody: Bool = true, keepsCredentials: Bool = true,
-            headers: [HeaderField]? = nil
+            headers: [HTTPField]? = nil
         ) {
             self.method = method
             self.url = url
@@ -48,13 +49,12 @@ enum RedirectRule {
     }
 
     /// The fields that belong to one origin only.
-    static func isPrivate(_ name: String) -> Bool {
-        ["authorization", "cookie", "host", "proxy-authorization"].contains(name.lowercased())
+    static func isPrivate(_ name: HTTPField.Name) -> Bool {
+        [.authorization, .cookie, .proxyAuthorization].contains(name) || name.canonicalName == "host"
     }
 
     /// The fields that describe a body.
-    static func describesBody(_ name: String) -> Bool {
-        ["content-type", "content-length", "content-encoding", "content-language", "transfer-encoding"]
-            .contains(name.lowercased())
+    static func describesBody(_ name: HTTPField.Name) -> Bool {
+        [.contentType, .contentLength, .contentEncoding, .contentLanguage, .transferEncoding].contains(name)
     }
 }

@@ -1,3 +1,4 @@
+package import HTTPTypes
 package import TidegateMetrics
 package import TidegateCore
 package import TidegateSession
@@ -30,11 +31,11 @@ package struct RemoteWriteConfiguration: Sendable {
     /// What shows the receiver who sends.
     package struct Secrets: Sendable, Hashable {
         /// Header fields besides those of the protocol.
-        package var headers: [HeaderField] = []
+        package var headers: [HTTPField] = []
         /// For HTTP's Basic scheme.
         package var credentials: Credentials?
 
-        package init(headers: [HeaderField] = [], credentials: Credentials? = nil) {
+        package init(headers: [HTTPField] = [], credentials: Credentials? = nil) {
             self.headers = headers
             self.credentials = credentials
         }
@@ -77,9 +78,9 @@ package struct RemoteWriteConfiguration: Sendable {
         let secrets = try self.secrets().get()
         let headers =
             [
-                HeaderField("Content-Encoding", "snappy"), HeaderField("Content-Type", "application/x-protobuf"),
-                HeaderField("X-Prometheus-Remote-Write-Version", "0.1.0"),
-            ] + secrets.headers
+                HTTPField(name: .contentEncoding, value: "snappy"),
+                HTTPField(name: .contentType, value: "application/x-protobuf"), HTTPField.protocolVersion,
+            ].compactMap(\.self) + secrets.headers
         var request = try TaskRequest(url: self.url, method: "POST", headers: headers, body: .data(body))
         request.name = "remote-write"
         request.destination = .discard
@@ -90,4 +91,8 @@ package struct RemoteWriteConfiguration: Sendable {
         request.credentials = secrets.credentials
         return request
     }
+}
+
+extension HTTPField {
+    fileprivate static let protocolVersion = try? HTTPField("X-Prometheus-Remote-Write-Version", "0.1.0")
 }

@@ -1,5 +1,5 @@
 internal import Glibc
-package import TidegateCore
+package import HTTPTypes
 
 /// Field lines as they stand on the wire, searched on demand: most heads are asked for two or three fields.
 package struct HeaderBlock: Sendable {
@@ -30,18 +30,16 @@ package struct HeaderBlock: Sendable {
         return result
     }
 
-    /// Every field line.
+    /// Every field line with a valid name.
     package var fields: [HTTPField] {
         var result: [HTTPField] = []
         var start = 0
         while let line = self.line(from: start) {
             start = line.next
-            guard let colon = self.bytes[line.range].firstIndex(of: UInt8(ascii: ":")) else { continue }
-            let value = self.trimmed(colon + 1..<line.range.upperBound)
-            result.append(
-                HTTPField(
-                    String(decoding: self.bytes[line.range.lowerBound..<colon], as: UTF8.self),
-                    String(decoding: self.bytes[value], as: UTF8.self)))
+            guard let colon = self.bytes[line.range].firstIndex(of: UInt8(ascii: ":")),
+                let name = HTTPField.Name(String(decoding: self.bytes[line.range.lowerBound..<colon], as: UTF8.self))
+            else { continue }
+            result.append(HTTPField(name: name, value: self.bytes[self.trimmed(colon + 1..<line.range.upperBound)]))
         }
         return result
     }

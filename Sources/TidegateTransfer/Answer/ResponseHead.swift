@@ -1,4 +1,5 @@
-package import TidegateCore
+package import HTTPTypes
+internal import TidegateCore
 
 /// The head of a final answer: kept as it came and read only when somebody asks.
 package struct ResponseHead: Sendable {

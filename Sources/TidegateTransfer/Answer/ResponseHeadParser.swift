@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 
 /// The response head being received.
@@ -76,16 +77,6 @@ struct ResponseHeadParser {
 extension AttemptRequest {
     /// Whether the caller asks for a part by a field of its own.
     var asksForPart: Bool {
-        self.headers.contains { $0.isNamed("range") }
-    }
-}
-
-extension HTTPField {
-    /// Whether the field has that name, given in lower case.
-    func isNamed(_ name: StaticString) -> Bool {
-        name.withUTF8Buffer { wanted in
-            self.name.utf8.count == wanted.count
-                && zip(self.name.utf8, wanted).allSatisfy { HeaderBlock.lowered($0) == $1 }
-        }
+        self.headers.contains { $0.name == .range }
     }
 }

@@ -1,5 +1,6 @@
 internal import CCurl
 internal import Glibc
+internal import HTTPTypes
 internal import TidegateCore
 
 extension CurlTransfer {
@@ -143,7 +144,8 @@ extension CurlTransfer {
     private func setFields(_ request: AttemptRequest) throws(CurlError) {
         for field in request.headers {
             // libcurl sends an empty field only with a semicolon; with a colon it drops a field of its own.
-            try self.fieldList.append(field.value.isEmpty ? "\(field.name):" : "\(field.name): \(field.value)")
+            try self.fieldList.append(
+                field.value.isEmpty ? "\(field.name.rawName):" : "\(field.name.rawName): \(field.value)")
         }
         if let resume = request.resume {
             // Ranges count bytes of the encoded body, so that only the plain one can be continued.
@@ -152,7 +154,7 @@ extension CurlTransfer {
         }
         // libcurl would wait for a go-ahead before every upload; that pays only where a refusal saves much.
         if request.isUpload, request.body.length <= CurlLimits.expectContinue,
-            !request.headers.contains(where: { $0.isNamed("expect") })
+            !request.headers.contains(where: { $0.name == .expect })
         {
             try self.fieldList.append("Expect:")
         }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Foundation
 import Testing
 import TidegateCore
@@ -57,8 +58,8 @@ import TidegateTestKit
     }
 
     private static func request(_ folder: Folder, _ dice: inout RandomSource) throws -> TaskRequest {
-        let headers = (0..<Int.random(in: 0...4, using: &dice)).map {
-            HeaderField("X-\($0)", "v\(UInt8.random(in: 0...255, using: &dice))")
+        let headers = try (0..<Int.random(in: 0...4, using: &dice)).map {
+            try HTTPField("X-\($0)", "v\(UInt8.random(in: 0...255, using: &dice))")
         }
         let file = folder.file("body")
         let isFile = Bool.random(using: &dice)

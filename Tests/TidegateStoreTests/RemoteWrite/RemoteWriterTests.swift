@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Foundation
 import Synchronization
 import Testing
@@ -15,12 +16,13 @@ struct RemoteWriterTests {
     func request() async throws {
         let server = try LiveServer { _ in .respond(204) }
         defer { server.stop() }
+        let tenant = try HTTPField("X-Scope-OrgID", "site-4")
         let rig = try Rig(server.url("/api/v1/write?tenant=a")) { configuration in
             configuration.userAgent = "tidegate/1.2.3"
             configuration.secrets = {
                 .success(
                     .init(
-                        headers: [HeaderField("X-Scope-OrgID", "site-4")],
+                        headers: [tenant],
                         credentials: Credentials(user: "u", password: "p")))
             }
         }
@@ -229,7 +231,7 @@ struct RemoteWriterTests {
                 guard box.isThere else {
                     return .failure(TaskError(reason: .fileError, underlying: "/token: cannot be read"))
                 }
-                return .success(.init(headers: [HeaderField("Authorization", "Bearer x")]))
+                return .success(.init(headers: [HTTPField(name: .authorization, value: "Bearer x")]))
             }
         }
         #expect(await eventually { rig.hasFailed(.fileError) && rig.turns.taken > 3 })

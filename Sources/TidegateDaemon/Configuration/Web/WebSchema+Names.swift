@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateServer
 
 extension Field {
@@ -49,7 +50,7 @@ extension ConfiguredHeader {
         case .scalar(let value): text = value
         case .list, .section: throw TextError("expected a text, found \(node.words)")
         }
-        guard HeaderText.isValue(text) else { throw TextError("has a control character in it") }
+        guard HTTPField.isValidValue(text) else { throw TextError("has a control character in it") }
         guard let header = ConfiguredHeader(name, text) else {
             throw TextError("\"\(text)\" is not one of \(name.values.joined(separator: ", "))")
         }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
@@ -61,8 +62,8 @@ extension SessionLoop {
             guard authorization.isProxy ? url.scheme == .http : authorization.origin == url.origin else { return nil }
             let whole = authorization.isProxy ? url.text : path
             return HTTPField(
-                authorization.fieldName,
-                extras.authorizations[place].value(method: record.hop.method, path: whole))
+                name: authorization.fieldName,
+                value: extras.authorizations[place].value(method: record.hop.method, path: whole))
         }
     }
 

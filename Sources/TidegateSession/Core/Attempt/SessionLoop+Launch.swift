@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
@@ -221,7 +222,7 @@ extension SessionLoop {
             tls: TLSOptions(
                 caFile: tls.caFile, isInsecure: tls.isInsecure, pins: tls.pins[hop.url.target.host] ?? []),
             proxy: self.configuration.proxy, credentials: self.credentials(record),
-            userAgent: task.request.headers.first(named: "User-Agent") ?? self.configuration.userAgent,
+            userAgent: task.request.headers.first(named: .userAgent) ?? self.configuration.userAgent,
             acceptsCompression: task.request.acceptsCompression && record.hold.resumePoint == nil,
             bytesPerSecondLimit: task.request.bytesPerSecondLimit.map(Int64.init),
             isRepeatable: task.request.isIdempotent, asksBeforeBody: asksBeforeBody,
@@ -230,15 +231,14 @@ extension SessionLoop {
 
     private func fields(_ record: TaskRecord) -> [HTTPField] {
         let identity = record.extras.map { _ in self.identity(record) } ?? []
-        let fields = self.headers(record, of: record.hop).compactMap { field -> HTTPField? in
-            if field.isNamed("User-Agent") || identity.contains(where: { field.isNamed($0.name) }) { return nil }
-            return HTTPField(field.name, field.value)
+        let fields = self.headers(record, of: record.hop).filter { field in
+            field.name != .userAgent && !identity.contains { field.name == $0.name }
         }
         return identity.isEmpty ? fields : fields + identity
     }
 
     /// The fields of the user's own that a hop's request has.
-    func headers(_ record: TaskRecord, of hop: RedirectRule.Hop) -> [HeaderField] {
+    func headers(_ record: TaskRecord, of hop: RedirectRule.Hop) -> [HTTPField] {
         if let headers = hop.headers { return headers }
         if hop.keepsCredentials, hop.keepsBody { return record.request.headers }
         return record.request.headers.filter { field in

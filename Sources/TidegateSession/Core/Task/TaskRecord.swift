@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
@@ -106,7 +107,7 @@ final class TaskRecord {
         case .memory: false
         case .file, .descriptor, .stream, .discard:
             !self.request.acceptsCompression && self.request.method == "GET"
-                && self.request.headers.first(named: "Range") == nil
+                && self.request.headers.first(named: .range) == nil
         }
     }
 

@@ -1,0 +1,54 @@
+public import HTTPTypes
+
+extension HTTPField {
+    /// A field from texts.
+    ///
+    /// White space around the value is dropped.
+    /// - Throws: ``HTTPFieldError`` if the name is no token or the value has a control character in it (RFC 9110 5.1, 5.5).
+    public init(_ name: String, _ value: String) throws(HTTPFieldError) {
+        guard let token = HTTPField.Name(name) else { throw .name(name) }
+        try self.init(token, value)
+    }
+
+    /// Parses `Name: value`.
+    ///
+    /// - Throws: ``HTTPFieldError`` if the text has another form, or its value a control character.
+    public init(parsing text: String) throws(HTTPFieldError) {
+        guard let colon = text.firstIndex(of: ":"), let name = HTTPField.Name(String(text[..<colon])) else {
+            throw .line(text)
+        }
+        try self.init(name, String(text[text.index(after: colon)...]))
+    }
+
+    private init(_ name: Name, _ value: String) throws(HTTPFieldError) {
+        // The package would put spaces in the place of control characters: the server would get what nobody wrote.
+        guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
+            throw .value(ofField: name.rawName)
+        }
+        self.init(name: name, value: value)
+    }
+}
+
+extension [HTTPField] {
+    /// The value of the first field with this name; nil if there is none.
+    package func first(named name: HTTPField.Name) -> String? { self.first { $0.name == name }?.value }
+}
+
+/// Why a text is not a header field.
+public enum HTTPFieldError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The text before the colon, or the text given as a name, is no token.
+    case name(String)
+    /// The value of the field with this name has a control character in it.
+    case value(ofField: String)
+    /// The text is not `Name: value`.
+    case line(String)
+
+    /// One clause without a final full stop.
+    public var description: String {
+        switch self {
+        case .name(let name): "\"\(name)\" is not a header name"
+        case .value(let name): "the value of the header \(name) has a control character in it"
+        case .line(let text): "\"\(text)\" is not a header: write it as 'Name: value'"
+        }
+    }
+}
