@@ -1,9 +1,9 @@
 #pragma once
-// ldns' packets: building a question, reading an answer. Its resolver, its keys and DNSSEC stay outside, and with them
-// OpenSSL's headers.
+// The packets of ldns: building a question, parsing an answer. Its resolver, keys and DNSSEC are not included, because
+// they need OpenSSL's headers.
 #include <stddef.h>
 #include <stdint.h>
-// Used by <ldns/host2wire.h>, which does not bring it.
+// Used by <ldns/host2wire.h>, which does not include it.
 #include <ldns/rbtree.h>
 #include <ldns/host2wire.h>
 #include <ldns/packet.h>

@@ -1,5 +1,5 @@
 #pragma once
-// What the Glibc module hides from Swift: descriptors for waking, waiting and naming threads.
+// What the Glibc module hides from Swift: eventfd, epoll, names of threads, socket options.
 // _GNU_SOURCE would change structs that the Glibc module has already declared, so it stays undefined here.
 #include <errno.h>
 #include <stdint.h>
@@ -46,13 +46,13 @@ static inline int tg_enter_network(int descriptor) { return setns(descriptor, 0x
 /// syscall(2); hidden with <unistd.h>, whose types belong to the Glibc module.
 long syscall(long number, ...);
 
-/// Makes the calling thread somebody else, and no other thread with it, which setresuid(3) would.
+/// Changes the user and group of the calling thread only; setresuid(3) would change those of all threads.
 static inline long tg_thread_become(uint32_t id) {
     if (syscall(__NR_setresgid, id, id, id) != 0) return -1;
     return syscall(__NR_setresuid, id, id, id);
 }
 
-/// Asks for ICMP errors in a socket's error queue, or no more (IP_RECVERR in ip(7), IPV6_RECVERR in ipv6(7)); 0 or the
+/// Enables or disables ICMP errors in a socket's error queue (IP_RECVERR in ip(7), IPV6_RECVERR in ipv6(7)); 0 or the
 /// error number.
 ///
 /// The numbers of <netinet/in.h>, whose types belong to the Glibc module.
@@ -62,8 +62,8 @@ static inline int tg_receive_errors(int descriptor, int family, int is_on) {
     return setsockopt(descriptor, level, option, &is_on, sizeof is_on) == 0 ? 0 : errno;
 }
 
-/// Takes the oldest message out of a socket's error queue (MSG_ERRQUEUE in recvmsg(2)); the bytes of its control
-/// messages, or -1 where the queue is empty or the kernel keeps none.
+/// Removes the oldest message from a socket's error queue (MSG_ERRQUEUE in recvmsg(2)); the number of bytes of its
+/// control messages, or -1 if the queue is empty.
 static inline long tg_take_error(int descriptor, void *control, size_t capacity) {
     char packet[64];
     struct iovec part = {.iov_base = packet, .iov_len = sizeof packet};
@@ -78,7 +78,7 @@ static inline int tg_tcp_info(int descriptor, uint8_t bytes[4]) {
     return getsockopt(descriptor, 6, 11, bytes, &size) == 0 && size == 4 ? 0 : errno;
 }
 
-/// Starts writing a part of a file to the disk and does not wait for it (SYNC_FILE_RANGE_WRITE, sync_file_range(2));
+/// Starts writing a range of a file to the disk without waiting for it (SYNC_FILE_RANGE_WRITE, sync_file_range(2));
 /// hidden without _GNU_SOURCE.
 int sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
 
@@ -86,7 +86,7 @@ static inline int tg_begin_write_back(int descriptor, int64_t offset, int64_t co
     return sync_file_range(descriptor, offset, count, 2);
 }
 
-/// Who connected to a Unix socket (unix(7), SO_PEERCRED); 0 or -1.
+/// The user and group of the peer of a Unix socket (unix(7), SO_PEERCRED); 0 or -1.
 static inline int tg_peer_credentials(int descriptor, uint32_t *user, uint32_t *group) {
     struct { int32_t process; uint32_t user; uint32_t group; } peer = {0};
     socklen_t length = sizeof peer;
@@ -96,13 +96,13 @@ static inline int tg_peer_credentials(int descriptor, uint32_t *user, uint32_t *
     return result == 0 && length == sizeof peer ? 0 : -1;
 }
 
-/// The supplementary groups of whoever connected (SO_PEERGROUPS, Linux 4.13); their number or -1.
+/// The supplementary groups of the peer (SO_PEERGROUPS, Linux 4.13); their number or -1.
 static inline int tg_peer_groups(int descriptor, uint32_t *groups, int capacity) {
     socklen_t length = (socklen_t)capacity * sizeof *groups;
     return getsockopt(descriptor, SOL_SOCKET, 59, groups, &length) == 0 ? (int)(length / sizeof *groups) : -1;
 }
 
-/// A number that no other socket of this machine has had (SO_COOKIE, socket(7)); 0 where there is none.
+/// A number that no other socket of this machine has had (SO_COOKIE, socket(7)); 0 if there is none.
 static inline uint64_t tg_socket_cookie(int descriptor) {
     uint64_t cookie = 0;
     socklen_t size = sizeof cookie;

@@ -1,5 +1,5 @@
 #pragma once
-// libnl's sockets and attribute parsing, with the rtnetlink constants and what Swift cannot read from macros.
+// libnl's sockets and attribute parsing, the rtnetlink constants, and what Swift cannot import from macros.
 #include <linux/fib_rules.h>
 #include <linux/filter.h>
 #include <linux/if_addr.h>
@@ -31,10 +31,10 @@ static inline int tg_join_network(int descriptor) { return setns(descriptor, 0x4
 
 static inline struct nlmsghdr *tg_message(const void *bytes) { return (struct nlmsghdr *)bytes; }
 
-/// The body of a message; its length has to be checked before.
+/// The payload of a message; the caller has to check its length first.
 static inline const void *tg_body(const struct nlmsghdr *message) { return nlmsg_data(message); }
 
-/// The first nexthop of an RTA_MULTIPATH attribute, or NULL where there is no room for one.
+/// The first nexthop of an RTA_MULTIPATH attribute, or NULL if there is not enough room for one.
 static inline const struct rtnexthop *tg_nexthop_at(const void *bytes, size_t offset, size_t length) {
     if (offset > length || length - offset < sizeof(struct rtnexthop)) return NULL;
     const struct rtnexthop *hop = (const struct rtnexthop *)((const char *)bytes + offset);

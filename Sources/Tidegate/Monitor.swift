@@ -34,7 +34,7 @@ public final class Monitor: Sendable {
             build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel)
         // Attached first: the counters have to equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
-        let resolver = Resolver(time: time, lives: TTLLookup(client: DNSClient(time: time), time: time))
+        let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
         // One for both, because it keeps a thread; that starts with the first question.
         let web = Monitor.webChecker()
         let reachability = ReachabilityMonitor(

@@ -74,7 +74,7 @@ struct InternetScenarioTests {
             targets: [try Target("db.test")], internetCheck: try InternetCheckPolicy(urls: urls))
         let watcher = Watcher(
             self.world.here, configuration, web: self.web,
-            tune: { $0.slept = { .seconds(slept.load(ordering: .acquiring)) } })
+            tune: { $0.suspended = { .seconds(slept.load(ordering: .acquiring)) } })
         _ = await watcher.status { $0.verdict(.ipv4).level == .online }
         let (asked, names) = (self.web.questions.count, watcher.resolver.questions.count)
         let before = watcher.resolver.invalidations

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import TidegateCore
 
-/// Internet addresses as system calls want them.
+/// Conversions of addresses for system calls.
 enum SocketAddress {
     /// Connects a socket (connect(2)); 0 or the error number.
     static func connect(_ descriptor: Int32, to address: IPAddress, port: UInt16) -> Int32 {
@@ -22,7 +22,7 @@ enum SocketAddress {
         }
     }
 
-    /// The address on our side of a socket (getsockname(2)); nil where it has none.
+    /// The local address of a socket (getsockname(2)); nil if it has none.
     static func local(of descriptor: Int32) -> IPAddress? {
         var name = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_in6>.size)
         var length = socklen_t(name.count)

@@ -3,7 +3,7 @@ internal import TidegateCore
 
 @testable internal import TidegateNetwork
 
-/// Links and addresses as messages build them up.
+/// Tables of links and addresses, built from messages.
 struct KernelTablesTests {
     private let up = KernelLink(index: 7, name: "eth0", flags: 0x11043, operState: .up)
 
@@ -12,7 +12,7 @@ struct KernelTablesTests {
         return KernelAddress(link: 7, prefix: try #require(IPPrefix(address, length: 24)), flags: flags)
     }
 
-    @Test("A loss is told apart from any other change, and a repetition is none")
+    @Test("A loss differs from other changes, and a repetition is no change")
     func changes() throws {
         var tables = KernelTables()
         var down = self.up
@@ -32,7 +32,7 @@ struct KernelTablesTests {
         #expect(tables.apply(.ignored) == .none)
     }
 
-    @Test("An index that lives again has another generation, also across a dump")
+    @Test("An index that is used again has another generation, also across a dump")
     func generations() throws {
         var tables = KernelTables(links: [self.up], addresses: [try self.address()])
         #expect(tables.link(7)?.generation == 0)
@@ -60,13 +60,13 @@ struct KernelTablesTests {
         var bridge = younger
         (bridge.infoKind, bridge.carrierLosses) = ("bridge", 1)
         _ = tables.apply(.link(bridge))
-        #expect(tables.link(7)?.generation == 2 && tables.link(7)?.kind == .other, "it is classified anew")
+        #expect(tables.link(7)?.generation == 2 && tables.link(7)?.kind == .other, "it is classified again")
         bridge.carrierLosses = 4
         #expect(tables.apply(.link(bridge)) == .some)
         #expect(tables.link(7)?.generation == 2)
     }
 
-    @Test("An interrupted dump adds and changes, and takes nothing away")
+    @Test("An interrupted dump adds and changes entries, and removes none")
     func merging() throws {
         var tables = KernelTables(links: [self.up], addresses: [try self.address()])
         var other = self.up
@@ -76,7 +76,7 @@ struct KernelTablesTests {
         #expect(tables.addresses(on: 7).count == 1)
     }
 
-    @Test("A dead link's end is no loss: containers that go keep nobody busy")
+    @Test("Removing a link that was down is no loss")
     func deadEnd() {
         var down = self.up
         down.flags = 0x1002
@@ -84,14 +84,14 @@ struct KernelTablesTests {
         #expect(tables.apply(.linkGone(index: 7)) == .some)
     }
 
-    @Test("Where sysfs cannot tell, a device without a driver's word is hardware")
+    @Test("Without sysfs, a device whose driver reports no kind is hardware")
     func withoutSysfs() {
         #expect(LinkClassifier.kind(of: self.up) { nil } == .ethernet)
         #expect(ProcSysFiles.facts(of: KernelLink(index: 4_000_000, name: "lo", flags: 0)) == nil)
         #expect(ProcSysFiles.facts(of: KernelLink(index: 1, name: "../../etc", flags: 0)) == nil)
     }
 
-    @Test("A rename keeps the kind that was found out")
+    @Test("A renamed link keeps its kind")
     func renames() {
         var tables = KernelTables(links: [self.up])
         tables.classify(7, as: .wifi)
@@ -102,7 +102,7 @@ struct KernelTablesTests {
     }
 
     @Test(
-        "What the driver says decides the kind of a link, then the hardware, then sysfs, then the name",
+        "The kind of a link is decided by its driver, then its hardware type, then sysfs, then its name",
         arguments: [
             ("bridge", 1, LinkFacts(), "x", Link.Kind.bridge), ("bond", 1, LinkFacts(), "x", .bond),
             ("tun", 65534, LinkFacts(), "x", .tunnel), ("wireguard", 65534, LinkFacts(), "x", .tunnel),
@@ -124,8 +124,8 @@ struct KernelTablesTests {
             (nil, 1, LinkFacts(deviceType: "bluetooth", hasDevice: true), "bnep0", .ethernet),
             (nil, 1, LinkFacts(), "eth0", .virtual), (nil, 32, LinkFacts(), "ib0", .other),
         ] as [(String?, UInt16, LinkFacts, String, Link.Kind)])
-    func kinds(word: String?, hardware: UInt16, facts: LinkFacts, name: String, expected: Link.Kind) {
-        let link = KernelLink(index: 7, name: name, flags: 0, hardwareType: hardware, infoKind: word)
+    func kinds(driver: String?, hardware: UInt16, facts: LinkFacts, name: String, expected: Link.Kind) {
+        let link = KernelLink(index: 7, name: name, flags: 0, hardwareType: hardware, infoKind: driver)
         #expect(LinkClassifier.kind(of: link) { facts } == expected)
     }
 }

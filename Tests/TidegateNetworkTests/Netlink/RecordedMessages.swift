@@ -1,7 +1,7 @@
 /// Datagrams as a 6.18 kernel sent them, in hexadecimal.
 ///
 /// The namespace had v0 (77) with 10.0.0.2/24 and 2001:db8::2/64, v1 (78) with 10.0.1.2/24 and no carrier, a default
-/// with a leg over each, and an IPv6 default by 2001:db8::1.
+/// with a nexthop over each, and an IPv6 default by 2001:db8::1.
 enum RecordedMessages {
     /// RTM_NEWADDR six times: lo, v0, v1 in IPv4; lo, v0, v1 in IPv6.
     static let addresses = bytes(
@@ -19,13 +19,13 @@ enum RecordedMessages {
         """)
     /// NLMSG_DONE.
     static let done = bytes("140000000300020007000000ab60000000000000")
-    /// The matching route for 8.8.8.8: two legs, the second without carrier.
+    /// The matching route for 8.8.8.8: two nexthops, the second without carrier.
     static let multipath = bytes(
         """
         480000001800000007000000ab60000002000000fe0300010000000008000f00fe00000024000900100000004d000000080005000a0000
         01100010004e000000080005000a000101
         """)
-    /// The way a packet to 8.8.8.8 would take.
+    /// The path that a packet to 8.8.8.8 would take.
     static let chosen = bytes(
         """
         700000001800000007000000ab60000002200000fe0000010002000008000f00fe0000000800010008080808080004004d000000080007
@@ -40,13 +40,13 @@ enum RecordedMessages {
         140000000000
         """)
     /// ENETUNREACH for a lookup.
-    static let refusal = bytes(
+    static let error = bytes(
         """
         380000000200000007000000ab6000009bffffff240000001a000100070000000000000002200000000000000030000008000100cb0071
         01
         """)
 
-    static var all: [[UInt8]] { [addresses, done, multipath, chosen, ipv6, refusal] }
+    static var all: [[UInt8]] { [addresses, done, multipath, chosen, ipv6, error] }
 
     private static func bytes(_ text: String) -> [UInt8] {
         let digits = text.compactMap(\.hexDigitValue).map(UInt8.init)

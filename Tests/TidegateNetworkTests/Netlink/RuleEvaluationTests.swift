@@ -3,7 +3,7 @@ internal import TidegateCore
 
 @testable internal import TidegateNetwork
 
-/// Which rule led a packet where, decided as the kernel decides it.
+/// The evaluation of routing rules, compared with the kernel's.
 struct RuleEvaluationTests {
     private static func rule(
         _ priority: UInt32, _ action: KernelRule.Action, _ family: AddressFamily = .ipv4,
@@ -30,16 +30,16 @@ struct RuleEvaluationTests {
         return packet
     }
 
-    @Test("Without selectors every packet of the host's matches, in the order of the rules")
+    @Test("Rules without selectors match every packet of this host, in order")
     func plain() throws {
-        let trail = RuleEvaluation(of: try self.packet(), through: [Self.local, Self.main])
-        #expect(trail.matching == [Self.local, Self.main])
-        #expect(trail.rule(to: 254, prefixLength: 0) == Self.main)
-        #expect(trail.rule(to: 100, prefixLength: 0) == nil)
+        let evaluation = RuleEvaluation(of: try self.packet(), through: [Self.local, Self.main])
+        #expect(evaluation.matching == [Self.local, Self.main])
+        #expect(evaluation.rule(to: 254, prefixLength: 0) == Self.main)
+        #expect(evaluation.rule(to: 100, prefixLength: 0) == nil)
     }
 
     @Test(
-        "A selector lets through what it names and nothing else",
+        "A selector matches what it names and nothing else",
         arguments: [
             ("mark", rule(9, .lookup(9)) { $0.mark = .init(0xCA6C) }, true),
             ("another mark", rule(9, .lookup(9)) { $0.mark = .init(1) }, false),
@@ -72,7 +72,7 @@ struct RuleEvaluationTests {
         #expect(RuleEvaluation(of: packet, through: [inverted]).matching == (isMatch ? [] : [inverted]), "not \(name)")
     }
 
-    @Test("An IPv4 source that is not chosen yet is 0.0.0.0, an IPv6 one is none; a chosen one is compared")
+    @Test("An unset IPv4 source counts as 0.0.0.0, an unset IPv6 source never matches, and a set one is compared")
     func sources() throws {
         let all = Self.rule(9, .lookup(9)) { $0.source = Self.prefix("0.0.0.0/1") }
         #expect(RuleEvaluation(of: try self.packet(), through: [all]).matching == [all])
@@ -83,7 +83,7 @@ struct RuleEvaluationTests {
         #expect(RuleEvaluation(of: bound, through: [ten]).matching == [ten])
     }
 
-    @Test("wg-quick: unmarked traffic goes into the tunnel unless main knows better than a default")
+    @Test("With wg-quick's rules unmarked traffic uses the tunnel unless main has a route that is no default")
     func wireGuard() throws {
         let suppressing = Self.rule(32764, .lookup(254)) { $0.suppressPrefixLength = 0 }
         let tunnel = Self.rule(32765, .lookup(51820)) {
@@ -93,14 +93,14 @@ struct RuleEvaluationTests {
         let rules = [Self.local, suppressing, tunnel, Self.main]
         let unmarked = RuleEvaluation(of: try self.packet(), through: rules)
         #expect(unmarked.rule(to: 51820, prefixLength: 0) == tunnel)
-        #expect(unmarked.rule(to: 254, prefixLength: 24) == suppressing, "a route of main's own")
+        #expect(unmarked.rule(to: 254, prefixLength: 24) == suppressing, "a specific route of main")
         #expect(unmarked.rule(to: 254, prefixLength: 0) == Self.main)
         let marked = RuleEvaluation(of: try self.packet { $0.mark = 51820 }, through: rules)
         #expect(marked.matching == [Self.local, suppressing, Self.main])
         #expect(marked.rule(to: 254, prefixLength: 0) == Self.main)
     }
 
-    @Test("A rule of a VRF leads to the table of the VRF that the socket is bound to")
+    @Test("The rule for VRFs leads to the table of the VRF that the socket is bound to")
     func vrf() throws {
         let l3 = Self.rule(1000, .lookup(0)) { $0.isL3Master = true }
         let bound = RuleEvaluation(of: try self.packet { $0.l3Table = 10 }, through: [l3, Self.main])
@@ -108,7 +108,7 @@ struct RuleEvaluationTests {
         #expect(RuleEvaluation(of: try self.packet(), through: [l3, Self.main]).matching == [Self.main])
     }
 
-    @Test("A jump skips what lies between; one to nowhere and a nop change nothing")
+    @Test("A jump skips the rules in between; a jump to a missing rule and a nop have no effect")
     func jumps() throws {
         let skipped = Self.rule(200, .lookup(1))
         let goal = Self.rule(300, .lookup(2))
@@ -120,12 +120,12 @@ struct RuleEvaluationTests {
             RuleEvaluation(of: try self.packet(), through: [lost, nop, skipped, goal]).matching == [skipped, goal])
     }
 
-    @Test("What refuses is the first rule that does, or a route in a table on the way to it")
+    @Test("A refusal is attributed to the first rule that refuses, or to a route in a table before it")
     func refusals() throws {
         let prohibit = Self.rule(100, .prohibit) { $0.uidRange = 1000...1000 }
         let rules = [Self.local, prohibit, Self.main]
         let refused = RuleEvaluation(of: try self.packet(), through: rules)
-        #expect(refused.matching == [Self.local, prohibit], "nothing comes after a refusal")
+        #expect(refused.matching == [Self.local, prohibit], "rules after a refusal are not evaluated")
         #expect(refused.refusal(errno: 13, among: []).rule == prohibit)
         let wide = DefaultRoute(
             prefix: try #require(Self.prefix("8.0.0.0/8")), route: KernelRoute(kind: .other(8), table: 254))
@@ -136,13 +136,13 @@ struct RuleEvaluationTests {
         let routed = RuleEvaluation(of: try self.packet { $0.uid = 0 }, through: rules)
         let found = routed.refusal(errno: 13, among: [wide, narrow, other])
         #expect(found.rule == Self.main && found.route == narrow)
-        #expect(refused.refusal(errno: 13, among: [narrow]).rule == prohibit, "its table is never reached")
+        #expect(refused.refusal(errno: 13, among: [narrow]).rule == prohibit, "its table is not reached")
         #expect(routed.refusal(errno: 22, among: [narrow]).rule == nil, "another error, another kind of route")
-        #expect(routed.refusal(errno: 101, among: []).rule == nil, "it ran out of rules")
+        #expect(routed.refusal(errno: 101, among: []).rule == nil, "no rule is left")
     }
 
     @Test(
-        "Rules are told in iproute2's words",
+        "Rules are described as iproute2 prints them",
         arguments: [
             (main, "32766: from all lookup main"),
             (rule(32767, .lookup(253)), "32767: from all lookup default"),
@@ -175,12 +175,12 @@ struct RuleEvaluationTests {
             (rule(8, .other(3)), "8: from all nop"),
             (rule(9, .unreachable), "9: from all unreachable"),
         ])
-    func words(rule: KernelRule, text: String) {
+    func description(rule: KernelRule, text: String) {
         #expect(rule.description == text)
     }
 
     @Test(
-        "A prefix contains what begins with its bits, in its own family",
+        "A prefix contains the addresses of its family that begin with its bits",
         arguments: [
             ("0.0.0.0/0", "8.8.8.8", true), ("128.0.0.0/1", "8.8.8.8", false), ("128.0.0.0/1", "193.0.14.129", true),
             ("10.1.2.3/32", "10.1.2.3", true), ("10.1.2.3/32", "10.1.2.4", false), ("10.0.0.9/24", "10.0.0.1", true),

@@ -2,13 +2,13 @@ internal import Testing
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// When a route storm begins and ends.
+/// The begin and end of route storms.
 struct StormMachineTests {
     private func at(_ milliseconds: Int) -> MonotonicTime {
         MonotonicTime(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
     }
 
-    /// The first moment, in milliseconds, at which a machine hears enough of these batches.
+    /// The time in milliseconds at which these batches become a storm.
     private func entry(_ batches: [(Int, count: Int)]) -> Int? {
         var machine = StormMachine()
         for (moment, count) in batches
@@ -19,18 +19,18 @@ struct StormMachineTests {
         return nil
     }
 
-    @Test("It is a storm once every second has brought two hundred route messages for a second")
+    @Test("Two hundred route messages per second for a second are a storm")
     func rate() {
         let steady = stride(from: 0, through: 5000, by: 100).map { ($0, count: 25) }
-        #expect(self.entry(steady) == 1700, "eight batches make two hundred, and a second more")
+        #expect(self.entry(steady) == 1700, "eight batches make two hundred, and one more second")
         let fast = stride(from: 0, through: 5000, by: 10).map { ($0, count: 1000) }
         #expect(self.entry(fast) == 1000)
         let bursts = stride(from: 0, through: 5000, by: 500).map { ($0, count: 1000) }
-        #expect(self.entry(bursts) == 1000, "however they are bundled")
+        #expect(self.entry(bursts) == 1000, "independent of the size of a batch")
     }
 
     @Test(
-        "A burst is none, whatever straggles behind it; nor is a steady trickle, nor bursts with rests between",
+        "Single bursts, slow steady messages and bursts with pauses are no storm",
         arguments: [
             [(0, 400), (1500, 1)], [(0, 5000), (1001, 1)], [(0, 5000), (999, 1), (1000, 1), (1999, 1)],
             [(0, 5000), (1950, 1)], [(0, 5000), (5000, 1)], [(0, 300), (400, 300), (1400, 300), (1800, 10), (2900, 1)],
@@ -42,7 +42,7 @@ struct StormMachineTests {
         #expect(self.entry(batches.map { ($0.0, count: $0.1) }) == nil)
     }
 
-    @Test("After a storm the rate is counted anew")
+    @Test("After a storm the rate starts at zero")
     func anew() {
         var machine = StormMachine()
         for moment in stride(from: 0, through: 1010, by: 10) {
@@ -54,7 +54,7 @@ struct StormMachineTests {
         #expect(!machine.isStorm)
     }
 
-    @Test("Two overruns in ten seconds are a storm; one, or two far apart, are not")
+    @Test("Two overruns in ten seconds are a storm; one, or two further apart, are not")
     func overruns() {
         var machine = StormMachine()
         #expect(machine.handle(.overrun, at: self.at(0)) == nil)
@@ -62,7 +62,7 @@ struct StormMachineTests {
         #expect(machine.handle(.overrun, at: self.at(15_000)) == .leaveRouteGroups)
     }
 
-    @Test("A storm ends after ten quiet seconds, and trouble begins them anew")
+    @Test("A storm ends after ten quiet seconds, and an overrun restarts them")
     func end() {
         var machine = StormMachine()
         _ = machine.handle(.overrun, at: self.at(0))

@@ -5,56 +5,57 @@ internal import TidegateTestKit
 
 @testable internal import TidegateNetwork
 
-/// What happens when the machine wakes up.
+/// Resuming after the machine was suspended.
 @Suite(
-    .serialized, .enabled(if: KernelProbe.isPossible, "network namespaces need root and ip(8)"),
+    .serialized, .enabled(if: NetlinkFixture.isAvailable, "network namespaces need root and ip(8)"),
     .timeLimit(.minutes(5)))
 struct SuspendTests {
-    private final class Bed: Sendable {
+    private final class SuspendClock: Sendable {
         private let milliseconds = Atomic<Int64>(5000)
 
-        var slept: @Sendable () -> Duration {
+        var suspended: @Sendable () -> Duration {
             { .milliseconds(self.milliseconds.load(ordering: .relaxed)) }
         }
 
-        func sleep(_ milliseconds: Int64) { self.milliseconds.add(milliseconds, ordering: .relaxed) }
+        func suspend(_ milliseconds: Int64) { self.milliseconds.add(milliseconds, ordering: .relaxed) }
     }
 
-    private func resumptions(_ heard: KernelProbe.Heard) -> Int {
-        heard.events.count { if case .resynced(.resume, _) = $0 { true } else { false } }
+    private func resumptions(_ recorder: NetlinkFixture.Recorder) -> Int {
+        recorder.events.count { if case .resynced(.resume, _) = $0 { true } else { false } }
     }
 
-    @Test("After a sleep the next message or timer has everything dumped again, once, with an event and a count")
+    @Test("After a suspend the next message or timer causes one dump, with an event and a count")
     func resume() async throws {
-        let world = try KernelWorld()
-        let bed = Bed()
-        let probe = try KernelProbe(world.here) { $0.slept = bed.slept }
-        #expect(await probe.holds { $0.state == .connected(.event) })
-        let before = try #require(await probe.ask { $0.health.resyncs })
-        try world.here.ip("link set v0 mtu 1400")
-        #expect(await probe.hears { $0.news.count > 1 })
-        #expect(self.resumptions(probe.heard) == 0, "nobody slept")
-        bed.sleep(400)
-        try world.here.ip("link set v0 mtu 1300")
-        bed.sleep(60_000)
-        try world.here.ip("link set v0 mtu 1200")
-        #expect(await probe.hears { self.resumptions($0) == 1 })
+        let veth = try VethPairFixture()
+        let clock = SuspendClock()
+        let netlink = try NetlinkFixture(veth.here) { $0.suspended = clock.suspended }
+        #expect(await netlink.becomes { $0.state == .connected(.event) })
+        let before = try #require(await netlink.run { $0.health.resyncs })
+        try veth.here.ip("link set v0 mtu 1400")
+        #expect(await netlink.records { $0.changes.count > 1 })
+        #expect(self.resumptions(netlink.recorder) == 0, "no suspend yet")
+        clock.suspend(400)
+        try veth.here.ip("link set v0 mtu 1300")
+        clock.suspend(60_000)
+        try veth.here.ip("link set v0 mtu 1200")
+        #expect(await netlink.records { self.resumptions($0) == 1 })
         #expect(
-            probe.heard.news.contains { news in
-                news.isDirty && news.events.contains { if case .resynced(.resume, _) = $0 { true } else { false } }
+            netlink.recorder.changes.contains { changes in
+                changes.isDirty
+                    && changes.events.contains { if case .resynced(.resume, _) = $0 { true } else { false } }
             })
-        try world.here.ip("link set v0 mtu 1100")
-        _ = await probe.ask { $0.readMonitor() }
-        #expect(self.resumptions(probe.heard) == 1)
-        #expect(await probe.ask { $0.health.resyncs } == before + 1)
-        bed.sleep(60_000)
-        _ = await probe.ask { $0.schedule(at: $0.now, token: 1) }
-        #expect(await probe.hears { self.resumptions($0) == 2 }, "a timer notices it as well")
+        try veth.here.ip("link set v0 mtu 1100")
+        _ = await netlink.run { $0.readMonitor() }
+        #expect(self.resumptions(netlink.recorder) == 1)
+        #expect(await netlink.run { $0.health.resyncs } == before + 1)
+        clock.suspend(60_000)
+        _ = await netlink.run { $0.schedule(at: $0.now, token: 1) }
+        #expect(await netlink.records { self.resumptions($0) == 2 }, "a timer detects it as well")
     }
 
-    @Test("The machine's own clocks say how long it slept")
+    @Test("The machine's clocks report the suspended time")
     func clocks() {
-        #expect(ProcSysFiles.slept() >= .milliseconds(-1))
-        #expect(ProcSysFiles.slept() - ProcSysFiles.slept() < .seconds(10))
+        #expect(ProcSysFiles.suspended() >= .milliseconds(-1))
+        #expect(ProcSysFiles.suspended() - ProcSysFiles.suspended() < .seconds(10))
     }
 }

@@ -3,7 +3,7 @@ import TidegateCore
 
 @testable import TidegateNetwork
 
-/// The course of a question, without any network.
+/// The exchange for one question, without a network.
 @Suite struct DNSExchangeMachineTests {
     private let answer = DNSOutcome.answered([IPAddress(ipv4: 1)], timeToLive: .seconds(9))
 
@@ -13,7 +13,7 @@ import TidegateCore
         return machine
     }
 
-    @Test("A question is sent again ever more slowly, and ends with its limit")
+    @Test("A question is repeated with growing delays, and ends at its limit")
     func resending() {
         var machine = self.begun()
         for pause in [2, 4, 8, 16, 32, 32] {
@@ -22,30 +22,32 @@ import TidegateCore
         #expect(machine.handle(.limitReached) == [.finish(.timedOut)])
     }
 
-    @Test("A question ends once, whatever comes after")
+    @Test("A question finishes once, whatever follows")
     func once() {
         var machine = self.begun()
-        #expect(machine.handle(.heard(.whole(self.answer))) == [.finish(self.answer)])
+        #expect(machine.handle(.received(.whole(self.answer))) == [.finish(self.answer)])
         let inputs: [DNSExchangeMachine.Input] = [
-            .begin, .heard(.whole(.noData)), .heard(.foreign), .heard(.truncated(nil)), .broken(.refused), .resendDue,
+            .begin, .received(.whole(.noData)), .received(.foreign), .received(.truncated(nil)), .broken(.refused),
+            .resendDue,
             .limitReached,
         ]
         for input in inputs { #expect(machine.handle(input) == []) }
     }
 
-    @Test("A cut answer goes on over TCP, and serves where that fails")
-    func continuing() {
+    @Test("A truncated answer continues over TCP, and is used if that fails")
+    func streaming() {
         for (input, expected) in [
             (DNSExchangeMachine.Input.broken(.refused), self.answer), (.limitReached, self.answer),
-            (.heard(.foreign), self.answer), (.heard(.whole(.noData)), .noData), (.heard(.truncated(nil)), self.answer),
+            (.received(.foreign), self.answer), (.received(.whole(.noData)), .noData),
+            (.received(.truncated(nil)), self.answer),
         ] {
             var machine = self.begun()
-            #expect(machine.handle(.heard(.truncated(self.answer))) == [.openStream])
+            #expect(machine.handle(.received(.truncated(self.answer))) == [.openStream])
             #expect(machine.handle(.resendDue) == [])
             #expect(machine.handle(input) == [.finish(expected)])
         }
         var machine = self.begun()
-        _ = machine.handle(.heard(.truncated(nil)))
+        _ = machine.handle(.received(.truncated(nil)))
         #expect(machine.handle(.limitReached) == [.finish(.timedOut)])
     }
 

@@ -2,13 +2,13 @@ import Testing
 
 @testable import TidegateNetwork
 
-/// inotify's bytes, whole and broken.
+/// Events of inotify, complete and truncated.
 @Suite struct DirectoryEventsTests {
     private func event(_ watch: UInt8, _ mask: UInt8, _ name: [UInt8], length: UInt8? = nil) -> [UInt8] {
         [watch, 0, 0, 0, mask, 0, 0, 0, 9, 9, 9, 9, length ?? UInt8(name.count), 0, 0, 0] + name
     }
 
-    @Test("Events are read one after the other")
+    @Test("Several events are decoded in order")
     func events() {
         let name = Array("resolv.conf".utf8) + [0, 0, 0, 0, 0]
         let events = DirectoryEvents.read((self.event(1, 8, name) + self.event(2, 4, []))[...])
@@ -19,7 +19,7 @@ import Testing
             ])
     }
 
-    @Test("What is cut off is no event")
+    @Test("A truncated event is ignored")
     func broken() {
         let whole = self.event(1, 8, Array("abc".utf8) + [0])
         for count in 0..<whole.count { #expect(DirectoryEvents.read(whole[..<count]).isEmpty) }

@@ -7,15 +7,15 @@ import TidegateNetwork
 import TidegateTestKit
 
 /// A client, a host next to it, and a real name server there; each in a network namespace.
-private final class Lab: Sendable {
+private final class NameServerFixture: Sendable {
     let here: NetworkNamespace
     let there: NetworkNamespace
     let client: DNSClient
     let server = IPAddress(ipv4: 0x0A09_0002)
     private let running = Mutex<[RunningCommand]>([])
 
-    static let isPossible = NetworkNamespace.isAvailable
-    static let need: Comment = "network namespaces need root and ip(8)"
+    static let isAvailable = NetworkNamespace.isAvailable
+    static let requirement: Comment = "network namespaces need root and ip(8)"
 
     init() throws {
         let here = try NetworkNamespace("dns")
@@ -68,26 +68,26 @@ private final class Lab: Sendable {
     }
 }
 
-/// What a name server, or whoever stands before it, says on a real network.
-@Suite(.enabled(if: Lab.isPossible, Lab.need)) struct NameServerScenarioTests {
-    @Test("dnsmasq's answers are read: both families, an alias, no such record, no such name, a refusal")
+/// Answers of a real name server, and of routers and firewalls before it.
+@Suite(.enabled(if: NameServerFixture.isAvailable, NameServerFixture.requirement)) struct NameServerScenarioTests {
+    @Test("dnsmasq's answers are parsed: both families, an alias, no such record, no such name, a refusal")
     func answers() async throws {
-        let lab = try Lab()
-        try await lab.serve()
+        let fixture = try NameServerFixture()
+        try await fixture.serve()
         let (four, six) = (IPAddress(ipv4: 0x0A09_0007), try #require(IPAddress("2001:db8::7")))
-        #expect(await lab.ask("api.lab.test") == .answered([four], timeToLive: .seconds(30)))
-        #expect(await lab.ask("api.lab.test", .aaaa) == .answered([six], timeToLive: .seconds(30)))
-        #expect(await lab.ask("www.lab.test") == .answered([four], timeToLive: .seconds(20)))
-        #expect(await lab.ask("four.lab.test", .aaaa) == .noData)
-        #expect(await lab.ask("gone.lab.test") == .nameNotFound)
-        #expect(await lab.ask("elsewhere.example") == .failed(code: "REFUSED"))
+        #expect(await fixture.ask("api.lab.test") == .answered([four], timeToLive: .seconds(30)))
+        #expect(await fixture.ask("api.lab.test", .aaaa) == .answered([six], timeToLive: .seconds(30)))
+        #expect(await fixture.ask("www.lab.test") == .answered([four], timeToLive: .seconds(20)))
+        #expect(await fixture.ask("four.lab.test", .aaaa) == .noData)
+        #expect(await fixture.ask("gone.lab.test") == .nameNotFound)
+        #expect(await fixture.ask("elsewhere.example") == .failed(code: "REFUSED"))
     }
 
     @Test("An answer of eighty addresses comes over TCP")
     func long() async throws {
-        let lab = try Lab()
-        try await lab.serve()
-        guard case .answered(let addresses, let timeToLive) = await lab.ask("many.lab.test") else {
+        let fixture = try NameServerFixture()
+        try await fixture.serve()
+        guard case .answered(let addresses, let timeToLive) = await fixture.ask("many.lab.test") else {
             Issue.record("no answer")
             return
         }
@@ -95,112 +95,112 @@ private final class Lab: Sendable {
         #expect(timeToLive == .seconds(120))
     }
 
-    @Test("A server to which no route leads is told at once, and no packet leaves")
+    @Test("A server without a route is unreachable at once, and no packet is sent")
     func noRoute() async throws {
-        let lab = try Lab()
+        let fixture = try NameServerFixture()
         let far = try #require(IPAddress("203.0.113.53"))
-        #expect(await lab.ask("api.lab.test", at: far, within: .seconds(60)) == .unreachable(nil))
-        try lab.here.ip("route add prohibit 203.0.113.0/24")
-        #expect(await lab.ask("api.lab.test", at: far, within: .seconds(60)) == .unreachable(nil))
-        try lab.here.ip("route replace blackhole 203.0.113.0/24")
-        #expect(await lab.ask("api.lab.test", at: far, within: .seconds(60)) == .unreachable(nil))
+        #expect(await fixture.ask("api.lab.test", at: far, within: .seconds(60)) == .unreachable(nil))
+        try fixture.here.ip("route add prohibit 203.0.113.0/24")
+        #expect(await fixture.ask("api.lab.test", at: far, within: .seconds(60)) == .unreachable(nil))
+        try fixture.here.ip("route replace blackhole 203.0.113.0/24")
+        #expect(await fixture.ask("api.lab.test", at: far, within: .seconds(60)) == .unreachable(nil))
     }
 
-    @Test("A server whose packets are dropped times out, and answers again once they are not")
+    @Test("A server whose packets are dropped times out, and answers again afterwards")
     func dropped() async throws {
-        let lab = try Lab()
-        try await lab.serve()
-        try lab.filter("table inet f { chain i { type filter hook input priority 0; udp dport 53 drop; }; }")
-        #expect(await lab.ask("api.lab.test", within: .milliseconds(1500)) == .timedOut)
-        try lab.filter("delete table inet f")
-        #expect(await lab.ask("api.lab.test").isAnswer)
+        let fixture = try NameServerFixture()
+        try await fixture.serve()
+        try fixture.filter("table inet f { chain i { type filter hook input priority 0; udp dport 53 drop; }; }")
+        #expect(await fixture.ask("api.lab.test", within: .milliseconds(1500)) == .timedOut)
+        try fixture.filter("delete table inet f")
+        #expect(await fixture.ask("api.lab.test").isAnswer)
     }
 
-    @Test("A name that does not exist leaves the server in order: another name is answered")
+    @Test("After a name that does not exist the server is still healthy: another name is answered")
     func nameOnly() async throws {
-        let lab = try Lab()
-        try await lab.serve()
-        let gone = await lab.ask("gone.lab.test")
+        let fixture = try NameServerFixture()
+        try await fixture.serve()
+        let gone = await fixture.ask("gone.lab.test")
         #expect(gone == .nameNotFound && gone.isAnswer)
-        #expect(await lab.ask("api.lab.test").isAnswer)
+        #expect(await fixture.ask("api.lab.test").isAnswer)
     }
 
-    @Test("A stub at which nothing listens refuses at once")
+    @Test("A stub with a closed port refuses at once")
     func deadStub() async throws {
-        let lab = try Lab()
+        let fixture = try NameServerFixture()
         let stub = IPAddress(ipv4: 0x7F00_0035)
-        #expect(await lab.ask("api.lab.test", at: stub, within: .seconds(60)) == .refused)
-        #expect(await lab.ask("api.lab.test", within: .seconds(60)) == .refused, "a host without a server, too")
+        #expect(await fixture.ask("api.lab.test", at: stub, within: .seconds(60)) == .refused)
+        #expect(await fixture.ask("api.lab.test", within: .seconds(60)) == .refused, "a host without a server, too")
     }
 
-    @Test("A router that has no route names itself")
+    @Test("A router without a route is named in the outcome")
     func routerWithoutRoute() async throws {
-        let lab = try Lab()
-        try lab.there.sysctl("net.ipv4.ip_forward=1")
-        try lab.here.ip("route add default via 10.9.0.2")
+        let fixture = try NameServerFixture()
+        try fixture.there.sysctl("net.ipv4.ip_forward=1")
+        try fixture.here.ip("route add default via 10.9.0.2")
         let far = try #require(IPAddress("203.0.113.53"))
-        let refusal = ICMPError(offender: lab.server, type: 3, code: 0)
-        #expect(await lab.ask("api.lab.test", at: far, within: .seconds(60)) == .unreachable(refusal))
+        let refusal = ICMPError(offender: fixture.server, type: 3, code: 0)
+        #expect(await fixture.ask("api.lab.test", at: far, within: .seconds(60)) == .unreachable(refusal))
     }
 
-    @Test("A firewall on the way is not taken for the server, even where it says that the port is closed")
+    @Test("A firewall on the way is not mistaken for the server, even if it reports a closed port")
     func firewall() async throws {
-        let lab = try Lab()
-        try lab.there.sysctl("net.ipv4.ip_forward=1")
-        // Out by another link: a redirect would use up what the kernel allows in ICMP messages.
-        try lab.there.batch("link add q0 type veth peer name q1\nlink set q0 up\nlink set q1 up")
-        try lab.there.ip("route add 203.0.113.0/24 dev q0")
-        try lab.here.ip("route add default via 10.9.0.2")
+        let fixture = try NameServerFixture()
+        try fixture.there.sysctl("net.ipv4.ip_forward=1")
+        // By another link: a redirect would use up the kernel's rate limit for ICMP messages.
+        try fixture.there.batch("link add q0 type veth peer name q1\nlink set q0 up\nlink set q1 up")
+        try fixture.there.ip("route add 203.0.113.0/24 dev q0")
+        try fixture.here.ip("route add default via 10.9.0.2")
         let far = try #require(IPAddress("203.0.113.53"))
-        try lab.filter("table inet f { chain w { type filter hook forward priority 0; udp dport 53 reject; }; }")
-        let closed = ICMPError(offender: lab.server, type: 3, code: 3)
-        #expect(await lab.ask("api.lab.test", at: far) == .unreachable(closed))
-        try lab.filter(
+        try fixture.filter("table inet f { chain w { type filter hook forward priority 0; udp dport 53 reject; }; }")
+        let closed = ICMPError(offender: fixture.server, type: 3, code: 3)
+        #expect(await fixture.ask("api.lab.test", at: far) == .unreachable(closed))
+        try fixture.filter(
             """
             delete table inet f
             table inet f { chain w { type filter hook forward priority 0; reject with icmpx type admin-prohibited; }; }
             """)
-        let forbidden = ICMPError(offender: lab.server, type: 3, code: 13)
-        #expect(await lab.ask("api.lab.test", at: far) == .unreachable(forbidden))
+        let forbidden = ICMPError(offender: fixture.server, type: 3, code: 13)
+        #expect(await fixture.ask("api.lab.test", at: far) == .unreachable(forbidden))
     }
 
-    @Test("A neighbour that does not answer is told with this host as the offender")
+    @Test("A neighbour that does not answer is reported with this host as the offender")
     func deadNeighbour() async throws {
-        let lab = try Lab()
-        try lab.here.sysctl("net.ipv4.neigh.v0.retrans_time_ms=50")
+        let fixture = try NameServerFixture()
+        try fixture.here.sysctl("net.ipv4.neigh.v0.retrans_time_ms=50")
         let dead = try #require(IPAddress("10.9.0.99"))
         let refusal = ICMPError(offender: IPAddress(ipv4: 0x0A09_0001), type: 3, code: 1)
-        #expect(await lab.ask("api.lab.test", at: dead, within: .seconds(60)) == .unreachable(refusal))
+        #expect(await fixture.ask("api.lab.test", at: dead, within: .seconds(60)) == .unreachable(refusal))
     }
 
-    @Test("A link-local server is asked through its link, and not without one")
+    @Test("A link-local server is reached through its link, and not without one")
     func linkLocal() async throws {
-        let lab = try Lab()
-        try lab.here.ip("addr add fe80::1/64 dev v0 nodad")
-        try await lab.serve()
+        let fixture = try NameServerFixture()
+        try fixture.here.ip("addr add fe80::1/64 dev v0 nodad")
+        try await fixture.serve()
         let octets = try #require(IPAddress("fe80::53")).octets
-        let server = try #require(IPAddress(octets: octets, zone: try lab.index(of: "v0")))
-        #expect(await lab.ask("four.lab.test", at: server).isAnswer)
+        let server = try #require(IPAddress(octets: octets, zone: try fixture.index(of: "v0")))
+        #expect(await fixture.ask("four.lab.test", at: server).isAnswer)
         let nowhere = try #require(IPAddress(octets: octets))
-        #expect(await lab.ask("four.lab.test", at: nowhere, within: .seconds(60)) == .unreachable(nil))
+        #expect(await fixture.ask("four.lab.test", at: nowhere, within: .seconds(60)) == .unreachable(nil))
     }
 
-    @Test("A name's time to live is learned from dnsmasq, its alias included")
+    @Test("A name's time to live is found from dnsmasq, its alias included")
     func timeToLive() async throws {
-        let lab = try Lab()
-        try await lab.serve()
+        let fixture = try NameServerFixture()
+        try await fixture.serve()
         let addresses = [try #require(IPAddress("2001:db8::7")), IPAddress(ipv4: 0x0A09_0007)]
         let settings = ResolverSettings(parsing: "nameserver 10.9.0.2\nsearch lab.test\n")
-        let lives = TTLLookup(client: lab.client, time: SystemClock(), settings: { settings })
-        let resolver = Resolver(time: SystemClock(), lives: lives) { name in
+        let ttlLookup = TTLLookup(client: fixture.client, time: SystemClock(), settings: { settings })
+        let resolver = Resolver(time: SystemClock(), ttlLookup: ttlLookup) { name in
             .success(name == "hosts" ? [loopback] : addresses)
         }
-        for (name, life) in [("www", Duration.seconds(20)), ("api.lab.test", .seconds(30)), ("hosts", nil)] {
+        for (name, expected) in [("www", Duration.seconds(20)), ("api.lab.test", .seconds(30)), ("hosts", nil)] {
             await withCheckedContinuation { waiter in resolver.resolve(name) { _ in waiter.resume() } }
-            let learned = await withCheckedContinuation { waiter in
+            let found = await withCheckedContinuation { waiter in
                 resolver.timeToLive(of: name) { waiter.resume(returning: $0) }
             }
-            #expect(learned == life, "\(name)")
+            #expect(found == expected, "\(name)")
         }
     }
 }

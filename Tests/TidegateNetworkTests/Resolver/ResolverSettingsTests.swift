@@ -3,14 +3,14 @@ import Testing
 import TidegateCore
 import TidegateNetwork
 
-/// resolv.conf(5) as glibc reads it.
+/// resolv.conf(5), parsed as by glibc.
 @Suite struct ResolverSettingsTests {
     private func read(_ text: String) -> ResolverSettings {
         ResolverSettings(parsing: text) { $0 == "eth0" ? 7 : nil }
     }
 
     @Test(
-        "Servers are taken as glibc takes them",
+        "Servers are parsed as by glibc",
         arguments: [
             ("nameserver 10.0.0.1\n", ["10.0.0.1"]),
             ("nameserver\t10.0.0.1   # trailing\nnameserver 2001:db8::1\n", ["10.0.0.1", "2001:db8::1"]),
@@ -43,7 +43,7 @@ import TidegateNetwork
         #expect(self.read("").search.isEmpty)
     }
 
-    @Test("Options are clamped to what glibc accepts, and the others passed over")
+    @Test("Options are clamped to glibc's bounds, and unknown ones ignored")
     func options() {
         let settings = self.read("options ndots:3 timeout:2 attempts:4 rotate edns0 trust-ad\n")
         #expect(settings.ndots == 3 && settings.timeout == .seconds(2) && settings.attempts == 4 && settings.rotates)
@@ -56,7 +56,7 @@ import TidegateNetwork
         #expect(self.read("options timeout:3\noptions attempts:1").timeout == .seconds(3))
     }
 
-    @Test("A name is tried as it stands and in the search list, in the order of its dots")
+    @Test("A name is tried unchanged and in the search list, in an order that depends on its dots")
     func candidates() {
         let settings = self.read("search a.test b.test\noptions ndots:2")
         #expect(settings.candidates(for: "api") == ["api.a.test", "api.b.test", "api"])
@@ -66,13 +66,14 @@ import TidegateNetwork
         #expect(self.read("").candidates(for: "api") == ["api"])
     }
 
-    @Test("Behind systemd-resolved's stub, the servers that it asks are known too")
+    @Test("The servers behind systemd-resolved's stub are known too")
     func stub() throws {
-        let folder = try Folder()
+        let folder = try TemporaryDirectory()
         let files = ResolverFiles(configuration: folder.path("resolv.conf"), upstreams: folder.path("upstreams"))
         #expect(files.read().nameservers == [IPAddress(ipv4: 0x7F00_0001)], "there is no file yet")
         try folder.write("nameserver 127.0.0.53\noptions edns0 trust-ad\nsearch .\n", to: "resolv.conf")
-        #expect(files.read().finalServers == [IPAddress(ipv4: 0x7F00_0035)], "the stub alone, while no more is known")
+        #expect(
+            files.read().finalServers == [IPAddress(ipv4: 0x7F00_0035)], "only the stub, until the other file exists")
         let four = ["10.0.0.1", "10.0.0.2", "2001:db8::1", "10.0.0.4"]
         try folder.write(four.map { "nameserver \($0)\n" }.joined(), to: "upstreams")
         let settings = files.read()
@@ -81,12 +82,12 @@ import TidegateNetwork
         try folder.write("nameserver 127.0.0.53\nnameserver 9.9.9.9\n", to: "resolv.conf")
         #expect(files.read().finalServers.map(\.description) == four + ["9.9.9.9"])
         try folder.write("nameserver 9.9.9.9\n", to: "resolv.conf")
-        #expect(files.read().upstreams.isEmpty, "without the stub its servers are nobody's")
+        #expect(files.read().upstreams.isEmpty, "without the stub its servers do not count")
     }
 
-    @Test("A pipe or a folder in the place of resolv.conf holds nobody up")
+    @Test("A pipe or a directory in place of resolv.conf does not block")
     func oddFiles() throws {
-        let folder = try Folder()
+        let folder = try TemporaryDirectory()
         #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
         let usual = [IPAddress(ipv4: 0x7F00_0001)]
         #expect(ResolverFiles(configuration: folder.path("pipe")).read().nameservers == usual)

@@ -4,6 +4,7 @@ import TidegateCore
 import TidegateNetwork
 import TidegateTestKit
 
+/// The resolver with a scripted lookup.
 @Suite struct ResolverTests {
     private static let answer = IPAddress(ipv4: 0xC000_0201)
 
@@ -11,39 +12,39 @@ import TidegateTestKit
         await withCheckedContinuation { waiter in resolver.resolve(name) { waiter.resume(returning: $0) } }
     }
 
-    @Test("An address resolves to itself without any question")
+    @Test("An address resolves to itself without a lookup")
     func literal() async {
         let resolver = Resolver(time: ManualTime()) { _ in .failure(.failed) }
         #expect(await self.ask(resolver, "192.0.2.1") == .success([Self.answer]))
         #expect(resolver.cached("192.0.2.1") == [Self.answer])
     }
 
-    @Test("Everybody who asks meanwhile shares one answer")
+    @Test("Concurrent requests for a name share one lookup")
     func singleFlight() async {
-        let questions = Counter()
+        let lookups = Counter()
         let gate = Latch()
         let resolver = Resolver(time: ManualTime()) { _ in
-            questions.add()
+            lookups.add()
             gate.wait()
             return .success([Self.answer])
         }
         await withTaskGroup(of: Result<[IPAddress], ResolveFailure>.self) { group in
             for _ in 0..<100 { group.addTask { await self.ask(resolver, "api.example.com") } }
-            // Every question is on the desk before the first answer may come.
-            while questions.value == 0 { await Task.yield() }
+            // Every request has to be queued before the first lookup ends.
+            while lookups.value == 0 { await Task.yield() }
             gate.open()
             for await result in group { #expect(result == .success([Self.answer])) }
         }
-        #expect(questions.value == 1)
+        #expect(lookups.value == 1)
     }
 
-    @Test("At most eight names are asked for at a time")
+    @Test("At most eight names are looked up at a time")
     func limit() async {
         let atOnce = Counter()
         let resolver = Resolver(time: ManualTime()) { _ in
             atOnce.enter()
             defer { atOnce.leave() }
-            // Long enough for the other threads to come in as well.
+            // Long enough for the other threads to start their lookups.
             for _ in 0..<200 { Latch.yieldThread() }
             return .success([Self.answer])
         }
@@ -56,33 +57,33 @@ import TidegateTestKit
         #expect(atOnce.highest > 1)
     }
 
-    @Test("A good answer stays fresh for its time, then the network is asked again")
+    @Test("An answer is valid for its time, then the name is looked up again")
     func freshness() async {
-        let questions = Counter()
+        let lookups = Counter()
         let time = ManualTime()
         let resolver = Resolver(time: time) { _ in
-            questions.add()
+            lookups.add()
             return .success([Self.answer])
         }
         _ = await self.ask(resolver, "a.example")
         time.advance(by: .seconds(59))
         _ = await self.ask(resolver, "a.example")
-        #expect(questions.value == 1)
+        #expect(lookups.value == 1)
         time.advance(by: .seconds(2))
         _ = await self.ask(resolver, "a.example")
-        #expect(questions.value == 2)
+        #expect(lookups.value == 2)
         resolver.invalidate()
         #expect(resolver.cached("a.example") == [Self.answer])
         _ = await self.ask(resolver, "a.example")
-        #expect(questions.value == 3)
+        #expect(lookups.value == 3)
     }
 
-    @Test("A lookup from before a path change is not waited for by those who ask after it")
+    @Test("A request after a path change does not wait for a lookup from before")
     func staleLookup() async {
-        let questions = Mutex(0)
+        let lookups = Mutex(0)
         let gate = Latch()
         let resolver = Resolver(time: ManualTime()) { _ in
-            let isFirst = questions.withLock { number in
+            let isFirst = lookups.withLock { number in
                 number += 1
                 return number == 1
             }
@@ -92,7 +93,7 @@ import TidegateTestKit
         }
         let answers = Mutex<[Result<[IPAddress], ResolveFailure>]>([])
         resolver.resolve("a.example") { answer in answers.withLock { $0.append(answer) } }
-        while questions.withLock({ $0 }) == 0 { await Task.yield() }
+        while lookups.withLock({ $0 }) == 0 { await Task.yield() }
         resolver.invalidate()
         #expect(await self.ask(resolver, "a.example") == .success([Self.answer]))
         #expect(answers.withLock { $0 } == [.success([Self.answer])])
@@ -100,10 +101,10 @@ import TidegateTestKit
         #expect(await self.ask(resolver, "b.example") == .success([Self.answer]))
         #expect(await self.ask(resolver, "a.example") == .success([Self.answer]))
         #expect(resolver.cached("a.example") == [Self.answer])
-        #expect(questions.withLock { $0 } == 3)
+        #expect(lookups.withLock { $0 } == 3)
     }
 
-    @Test("The oldest answer makes room where too many names were asked for")
+    @Test("A full cache drops its oldest answer")
     func capacity() async {
         let time = ManualTime()
         let resolver = Resolver(time: time, capacity: 3) { _ in .success([Self.answer]) }
@@ -116,23 +117,23 @@ import TidegateTestKit
         #expect(resolver.cached("d.example") == [Self.answer])
     }
 
-    @Test("A failure reaches everybody and is not remembered")
+    @Test("A failure is not cached")
     func failures() async {
-        let questions = Counter()
+        let lookups = Counter()
         let resolver = Resolver(time: ManualTime()) { _ in
-            questions.add()
+            lookups.add()
             return .failure(.nameNotFound)
         }
         #expect(await self.ask(resolver, "a.example") == .failure(.nameNotFound))
         #expect(await self.ask(resolver, "a.example") == .failure(.nameNotFound))
-        #expect(questions.value == 2)
+        #expect(lookups.value == 2)
         #expect(resolver.cached("a.example") == nil)
     }
 
-    @Test("The system's own lookup knows the hosts file")
+    @Test("The system's lookup uses the hosts file")
     func system() async throws {
         let answer = try await self.ask(Resolver(time: ManualTime()), "localhost").get()
-        #expect(answer.allSatisfy { $0.isLoopback })
+        #expect(!answer.isEmpty && answer.allSatisfy { $0.isLoopback })
     }
 }
 

@@ -4,117 +4,117 @@ import TidegateCore
 import TidegateNetwork
 import TidegateTestKit
 
-/// Changes of resolv.conf are heard of, however they are made.
+/// Changes of resolv.conf, made in every way.
 @Suite struct ResolverWatchTests {
-    /// A watch on a folder, with everything it has told.
-    private final class Rig: Sendable {
-        let folder: Folder
+    /// A watch on a directory, with the settings that it reported.
+    private final class Fixture: Sendable {
+        let folder: TemporaryDirectory
         let watch: ResolverWatch
-        private let told: Told
+        private let reported: Reported
 
-        private final class Told: Sendable { let settings = Mutex<[ResolverSettings]>([]) }
+        private final class Reported: Sendable { let settings = Mutex<[ResolverSettings]>([]) }
 
-        init(_ prepare: (Folder) throws -> Void = { _ in }) throws {
-            let (folder, told) = (try Folder(), Told())
+        init(_ prepare: (TemporaryDirectory) throws -> Void = { _ in }) throws {
+            let (folder, reported) = (try TemporaryDirectory(), Reported())
             try prepare(folder)
             let files = ResolverFiles(
                 configuration: folder.path("etc/resolv.conf"), upstreams: folder.path("run/resolve/resolv.conf"))
             self.folder = folder
-            self.told = told
-            self.watch = try ResolverWatch(files) { settings in told.settings.withLock { $0.append(settings) } }
+            self.reported = reported
+            self.watch = try ResolverWatch(files) { settings in reported.settings.withLock { $0.append(settings) } }
         }
 
         deinit { self.watch.stop() }
 
-        var count: Int { self.told.settings.withLock { $0.count } }
+        var count: Int { self.reported.settings.withLock { $0.count } }
 
-        /// Waits until these are the servers that count.
+        /// Waits until these are the final servers.
         func servers(_ servers: String...) async -> Bool {
             await eventually(within: .seconds(3)) {
-                self.told.settings.withLock { $0.last }?.finalServers.map(\.description) == servers
+                self.reported.settings.withLock { $0.last }?.finalServers.map(\.description) == servers
                     && self.watch.settings.finalServers.map(\.description) == servers
             }
         }
     }
 
-    @Test("A file that is replaced, written to, removed and made again is heard of each time")
+    @Test("A file that is replaced, written, removed and created again is reported each time")
     func file() async throws {
-        let rig = try Rig {
-            try $0.makeFolder("etc")
+        let fixture = try Fixture {
+            try $0.makeDirectory("etc")
             try $0.write("nameserver 10.0.0.1\n", to: "etc/resolv.conf")
         }
-        #expect(rig.watch.settings.nameservers.map(\.description) == ["10.0.0.1"])
-        try rig.folder.write("nameserver 10.0.0.2\n", to: "etc/resolv.conf")
-        #expect(await rig.servers("10.0.0.2"), "replaced by a rename")
-        try rig.folder.overwrite("nameserver 10.0.0.3\n", in: "etc/resolv.conf")
-        #expect(await rig.servers("10.0.0.3"), "written to")
-        try rig.folder.remove("etc/resolv.conf")
-        #expect(await rig.servers("127.0.0.1"), "removed")
-        try rig.folder.write("nameserver 10.0.0.4\n", to: "etc/resolv.conf")
-        #expect(await rig.servers("10.0.0.4"), "made again")
+        #expect(fixture.watch.settings.nameservers.map(\.description) == ["10.0.0.1"])
+        try fixture.folder.write("nameserver 10.0.0.2\n", to: "etc/resolv.conf")
+        #expect(await fixture.servers("10.0.0.2"), "replaced by a rename")
+        try fixture.folder.overwrite("nameserver 10.0.0.3\n", in: "etc/resolv.conf")
+        #expect(await fixture.servers("10.0.0.3"), "written")
+        try fixture.folder.remove("etc/resolv.conf")
+        #expect(await fixture.servers("127.0.0.1"), "removed")
+        try fixture.folder.write("nameserver 10.0.0.4\n", to: "etc/resolv.conf")
+        #expect(await fixture.servers("10.0.0.4"), "created again")
     }
 
-    @Test("Rewriting a file without changing what it says tells nothing, nor does another file")
+    @Test("Rewriting a file with the same settings reports nothing, nor does another file")
     func sameAgain() async throws {
-        let rig = try Rig {
-            try $0.makeFolder("etc")
+        let fixture = try Fixture {
+            try $0.makeDirectory("etc")
             try $0.write("nameserver 10.0.0.1\n", to: "etc/resolv.conf")
         }
         for number in 0..<50 {
-            try rig.folder.write("# \(number)\nnameserver 10.0.0.1\n", to: "etc/resolv.conf")
-            try rig.folder.write("nameserver 6.6.6.6\n", to: "etc/other\(number)")
+            try fixture.folder.write("# \(number)\nnameserver 10.0.0.1\n", to: "etc/resolv.conf")
+            try fixture.folder.write("nameserver 6.6.6.6\n", to: "etc/other\(number)")
         }
-        try rig.folder.write("nameserver 10.0.0.2\n", to: "etc/resolv.conf")
-        #expect(await rig.servers("10.0.0.2"))
-        #expect(rig.count == 1)
+        try fixture.folder.write("nameserver 10.0.0.2\n", to: "etc/resolv.conf")
+        #expect(await fixture.servers("10.0.0.2"))
+        #expect(fixture.count == 1)
     }
 
-    @Test("The servers behind the stub are followed, also when their folder comes, goes and comes again")
+    @Test("The servers behind the stub are watched, also when their directory is created, removed and created again")
     func upstreams() async throws {
-        let rig = try Rig {
-            try $0.makeFolder("etc")
+        let fixture = try Fixture {
+            try $0.makeDirectory("etc")
             try $0.write("nameserver 127.0.0.53\n", to: "etc/resolv.conf")
         }
         for round in 1...3 {
-            try rig.folder.makeFolder("run/resolve")
-            try rig.folder.write("nameserver 10.0.1.\(round)\n", to: "run/resolve/resolv.conf")
-            #expect(await rig.servers("10.0.1.\(round)"))
-            try rig.folder.write("nameserver 10.0.2.\(round)\n", to: "run/resolve/resolv.conf")
-            #expect(await rig.servers("10.0.2.\(round)"))
-            try rig.folder.remove("run")
-            #expect(await rig.servers("127.0.0.53"))
+            try fixture.folder.makeDirectory("run/resolve")
+            try fixture.folder.write("nameserver 10.0.1.\(round)\n", to: "run/resolve/resolv.conf")
+            #expect(await fixture.servers("10.0.1.\(round)"))
+            try fixture.folder.write("nameserver 10.0.2.\(round)\n", to: "run/resolve/resolv.conf")
+            #expect(await fixture.servers("10.0.2.\(round)"))
+            try fixture.folder.remove("run")
+            #expect(await fixture.servers("127.0.0.53"))
         }
     }
 
-    @Test("A link is followed to the file behind it, and to another file once it is turned")
+    @Test("A symbolic link is followed to its target, and to another one once it is replaced")
     func links() async throws {
-        let rig = try Rig {
-            try $0.makeFolder("etc")
-            try $0.makeFolder("one")
-            try $0.makeFolder("two")
+        let fixture = try Fixture {
+            try $0.makeDirectory("etc")
+            try $0.makeDirectory("one")
+            try $0.makeDirectory("two")
             try $0.write("nameserver 10.0.0.1\n", to: "one/stub.conf")
             try $0.write("nameserver 10.0.0.2\n", to: "two/stub.conf")
             try $0.link("etc/resolv.conf", to: "../one/stub.conf")
         }
-        #expect(rig.watch.settings.nameservers.map(\.description) == ["10.0.0.1"])
-        try rig.folder.write("nameserver 10.0.0.3\n", to: "one/stub.conf")
-        #expect(await rig.servers("10.0.0.3"), "the file behind it")
-        try rig.folder.remove("etc/resolv.conf")
-        try rig.folder.link("etc/resolv.conf", to: "../two/stub.conf")
-        #expect(await rig.servers("10.0.0.2"), "turned")
-        try rig.folder.write("nameserver 10.0.0.4\n", to: "two/stub.conf")
-        #expect(await rig.servers("10.0.0.4"), "the other file")
+        #expect(fixture.watch.settings.nameservers.map(\.description) == ["10.0.0.1"])
+        try fixture.folder.write("nameserver 10.0.0.3\n", to: "one/stub.conf")
+        #expect(await fixture.servers("10.0.0.3"), "the target")
+        try fixture.folder.remove("etc/resolv.conf")
+        try fixture.folder.link("etc/resolv.conf", to: "../two/stub.conf")
+        #expect(await fixture.servers("10.0.0.2"), "replaced")
+        try fixture.folder.write("nameserver 10.0.0.4\n", to: "two/stub.conf")
+        #expect(await fixture.servers("10.0.0.4"), "the other target")
     }
 
-    @Test("Links in a circle are an empty file")
+    @Test("A cycle of symbolic links counts as an empty file")
     func circle() async throws {
-        let rig = try Rig {
-            try $0.makeFolder("etc")
+        let fixture = try Fixture {
+            try $0.makeDirectory("etc")
             try $0.link("etc/resolv.conf", to: "resolv.conf")
         }
-        #expect(rig.watch.settings == ResolverSettings())
-        try rig.folder.remove("etc/resolv.conf")
-        try rig.folder.write("nameserver 10.0.0.4\n", to: "etc/resolv.conf")
-        #expect(await rig.servers("10.0.0.4"))
+        #expect(fixture.watch.settings == ResolverSettings())
+        try fixture.folder.remove("etc/resolv.conf")
+        try fixture.folder.write("nameserver 10.0.0.4\n", to: "etc/resolv.conf")
+        #expect(await fixture.servers("10.0.0.4"))
     }
 }

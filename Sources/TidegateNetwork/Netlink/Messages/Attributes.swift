@@ -2,11 +2,11 @@ internal import CNetlink
 internal import Glibc
 internal import TidegateCore
 
-/// The attributes of one message by type; valid only inside the call that lends them.
+/// The attributes of one message by type; valid only during the call that passes them.
 struct Attributes {
     private let table: UnsafeMutableBufferPointer<UnsafeMutablePointer<nlattr>?>
 
-    /// Parses the attributes of a message whose fixed part has `fixedBytes`; nil where their lengths make no sense.
+    /// Parses the attributes of a message whose fixed part has `fixedBytes`; nil if their lengths are invalid.
     static func of<Result>(
         _ message: UnsafeMutablePointer<nlmsghdr>, fixedBytes: Int, highest: Int, _ body: (Attributes) -> Result?
     ) -> Result? {
@@ -36,7 +36,8 @@ struct Attributes {
         }
     }
 
-    /// Hands over the attributes in their order, for messages that come by the ten thousand; false where lengths lie.
+    /// Passes the attributes on in their order, without a table, for messages that arrive by the ten thousand; false if a
+    /// length is invalid.
     @inline(__always)
     static func each(
         _ message: UnsafeMutablePointer<nlmsghdr>, fixedBytes: Int, _ body: (Int, UnsafeRawBufferPointer) -> Void
@@ -47,7 +48,7 @@ struct Attributes {
         return self.each(UnsafeRawBufferPointer(rebasing: bytes[start...]), body)
     }
 
-    /// Hands over the attributes inside an attribute in their order; false where lengths lie.
+    /// Passes the attributes inside an attribute on in their order; false if a length is invalid.
     @inline(__always)
     static func each(_ bytes: UnsafeRawBufferPointer, _ body: (Int, UnsafeRawBufferPointer) -> Void) -> Bool {
         var offset = 0
@@ -80,7 +81,7 @@ struct Attributes {
 
     func address(_ type: Int) -> IPAddress? { self.bytes(type).flatMap { Attributes.address($0) } }
 
-    /// RTA_VIA: a family and an address of it (struct rtvia).
+    /// RTA_VIA: a family and an address of that family (struct rtvia).
     func via(_ type: Int) -> IPAddress? { self.bytes(type).flatMap { Attributes.via($0) } }
 
     static func word(_ bytes: UnsafeRawBufferPointer) -> UInt32? {

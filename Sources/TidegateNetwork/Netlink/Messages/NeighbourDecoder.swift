@@ -4,7 +4,7 @@ internal import TidegateCore
 
 /// Decodes RTM_NEWNEIGH and RTM_DELNEIGH.
 enum NeighbourDecoder {
-    /// The entry; one that is gone has the state `none`.
+    /// The entry; a removed one has the state `none`.
     ///
     /// Nil for other messages and for forwarding entries of bridges.
     static func decode(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelNeighbour? {
@@ -40,10 +40,4 @@ enum NetconfDecoder {
                 ignoresLinkdown: $0.word(Int(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN)).map { $0 != 0 })
         }
     }
-}
-
-/// Settings of a link that bear on routes (ip-sysctl of the kernel's documentation).
-struct KernelSettings: Hashable {
-    var reversePathFilter: Int?
-    var ignoresLinkdown: Bool?
 }

@@ -2,140 +2,178 @@ internal import CNetlink
 internal import Glibc
 internal import TidegateCore
 
-/// Writes netlink requests one behind the other, ready to be sent together.
-struct RequestEncoder {
-    private(set) var bytes: [UInt8] = []
+/// Encodes netlink requests one after the other, to be sent together.
+///
+/// Thousands of lookups are written in a row, so it writes into memory of its own instead of growing an array.
+struct RequestEncoder: ~Copyable {
+    private var buffer: UnsafeMutableRawBufferPointer
+    private var count = 0
     private var start = 0
 
-    /// Forgets what was written and keeps the memory.
-    mutating func clear() { self.bytes.removeAll(keepingCapacity: true) }
+    init() { self.buffer = .allocate(byteCount: 4096, alignment: 16) }
+
+    deinit { self.buffer.deallocate() }
+
+    /// The requests; valid until the next one is written.
+    var requests: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self.buffer[..<self.count]) }
+
+    /// Removes all requests and keeps the memory.
+    mutating func clear() { self.count = 0 }
 
     mutating func linkDump(sequence: UInt32) {
         self.begin(RTM_GETLINK, flags: NLM_F_DUMP, sequence)
-        self.body([UInt8](repeating: 0, count: MemoryLayout<ifinfomsg>.size))
+        self.write(zeros: MemoryLayout<ifinfomsg>.size)
         // Without the statistics a dump has half the size.
-        self.attribute(Int(IFLA_EXT_MASK), word: UInt32(TG_RTEXT_FILTER_SKIP_STATS))
+        self.attribute(Int(IFLA_EXT_MASK), UInt32(TG_RTEXT_FILTER_SKIP_STATS))
         self.end()
     }
 
     mutating func addressDump(sequence: UInt32) {
         self.begin(RTM_GETADDR, flags: NLM_F_DUMP, sequence)
-        self.body([UInt8](repeating: 0, count: MemoryLayout<ifaddrmsg>.size))
+        self.write(zeros: MemoryLayout<ifaddrmsg>.size)
         self.end()
     }
 
-    /// Both lookups of a question: the matching route as `sequence`, the way a packet would take as the one after.
+    /// Both lookups of a question: the matching route as `sequence`, the path a packet would take as the one after.
     mutating func lookups(_ question: RouteQuestion, sequence: UInt32) {
-        let destination = question.destination
-        // With strict checking IPv6 refuses a request that asks for the table; it names the table in any case.
-        let flags = destination.family == .ipv4 ? UInt32(RTM_F_LOOKUP_TABLE) : 0
-        self.start = self.bytes.count
-        // Thousands are written in a row: room for both is made at once, and filled in place.
-        self.bytes.append(contentsOf: repeatElement(0, count: 2 * RequestEncoder.longestLookup))
-        let end = self.bytes.withUnsafeMutableBytes { [start = self.start] bytes in
-            var pen = RequestPen(bytes, at: start)
-            pen.lookup(question, flags: flags | UInt32(RTM_F_FIB_MATCH), sequence)
-            let count = pen.offset - start
-            bytes.storeBytes(of: UInt32(count), toByteOffset: start, as: UInt32.self)
-            // The second request differs from the first in two words.
-            let second = UnsafeMutableRawBufferPointer(rebasing: bytes[start + count..<start + 2 * count])
-            second.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
-            second.storeBytes(of: sequence &+ 1, toByteOffset: 8, as: UInt32.self)
-            second.storeBytes(of: flags, toByteOffset: MemoryLayout<nlmsghdr>.size + 8, as: UInt32.self)
-            return start + 2 * count
-        }
-        self.bytes.removeLast(self.bytes.count - end)
+        // With strict checking IPv6 refuses a request that asks for the table; it reports the table in any case.
+        let flags = question.destination.family == .ipv4 ? UInt32(RTM_F_LOOKUP_TABLE) : 0
+        self.lookup(question, flags: flags | UInt32(RTM_F_FIB_MATCH), sequence)
+        let (first, length) = (self.start, self.count - self.start)
+        self.reserve(length)
+        // The second request differs from the first in two words.
+        let second = UnsafeMutableRawBufferPointer(rebasing: self.buffer[self.count..<self.count + length])
+        second.copyMemory(from: UnsafeRawBufferPointer(rebasing: self.buffer[first..<first + length]))
+        second.storeBytes(of: sequence &+ 1, toByteOffset: 8, as: UInt32.self)
+        second.storeBytes(of: flags, toByteOffset: MemoryLayout<nlmsghdr>.size + 8, as: UInt32.self)
+        self.count += length
     }
 
-    // The headers, and every attribute at its longest.
-    private static let longestLookup = MemoryLayout<nlmsghdr>.size + MemoryLayout<rtmsg>.size + 20 + 8 + 8 + 8 + 8 + 8
+    private mutating func lookup(_ question: RouteQuestion, flags: UInt32, _ sequence: UInt32) {
+        let destination = question.destination
+        self.begin(RTM_GETROUTE, flags: 0, sequence)
+        self.write(RequestEncoder.number(of: destination.family))
+        self.write(UInt8(destination.family.bits))
+        self.write(UInt16(0))
+        self.write(UInt32(0))
+        self.write(flags)
+        self.attribute(Int(RTA_DST.rawValue), destination)
+        if let link = question.link ?? (destination.zone == 0 ? nil : destination.zone) {
+            self.attribute(Int(RTA_OIF.rawValue), link)
+        }
+        if let port = question.port {
+            self.attributeHeader(Int(RTA_IP_PROTO.rawValue), count: 1)
+            self.write(UInt32(question.ipProtocol).littleEndian)
+            self.attributeHeader(Int(RTA_DPORT.rawValue), count: 2)
+            self.write(port.bigEndian)
+            self.write(UInt16(0))
+        }
+        if let mark = question.mark { self.attribute(Int(RTA_MARK.rawValue), mark) }
+        if let uid = question.uid { self.attribute(Int(RTA_UID.rawValue), uid) }
+        self.end()
+    }
 
     /// Every rule of a family, in the kernel's order.
     mutating func ruleDump(_ family: AddressFamily, sequence: UInt32) {
         self.begin(RTM_GETRULE, flags: NLM_F_DUMP, sequence)
-        self.body([RequestEncoder.number(of: family)])
-        self.body([UInt8](repeating: 0, count: MemoryLayout<fib_rule_hdr>.size - 1))
+        self.write(RequestEncoder.number(of: family))
+        self.write(zeros: MemoryLayout<fib_rule_hdr>.size - 1)
         self.end()
     }
 
     /// The routes of one table; the kernel filters (NETLINK_GET_STRICT_CHK in netlink(7)).
     mutating func routeDump(_ family: AddressFamily, _ filter: RouteFilter, sequence: UInt32) {
         self.begin(RTM_GETROUTE, flags: NLM_F_DUMP, sequence)
-        self.body([RequestEncoder.number(of: family), 0, 0, 0])
-        self.body([filter.table < 256 ? UInt8(filter.table) : 0, filter.routeProtocol, 0, filter.type])
-        self.word(0)
-        self.attribute(Int(RTA_TABLE.rawValue), word: filter.table)
+        self.write(RequestEncoder.number(of: family))
+        self.write(zeros: 3)
+        self.write(filter.table < 256 ? UInt8(filter.table) : 0)
+        self.write(filter.routeProtocol)
+        self.write(UInt8(0))
+        self.write(filter.type)
+        self.write(UInt32(0))
+        self.attribute(Int(RTA_TABLE.rawValue), filter.table)
         self.end()
     }
 
     /// One entry of the neighbour table.
     mutating func neighbour(_ address: IPAddress, on link: UInt32, sequence: UInt32) {
         self.begin(RTM_GETNEIGH, flags: 0, sequence)
-        self.body([RequestEncoder.number(of: address.family), 0, 0, 0])
-        self.word(link)
-        self.word(0)
-        self.attributeHeader(Int(NDA_DST), count: address.family.bits / 8)
-        self.address(address)
+        self.write(RequestEncoder.number(of: address.family))
+        self.write(zeros: 3)
+        self.write(link)
+        self.write(UInt32(0))
+        self.attribute(Int(NDA_DST), address)
         self.end()
     }
 
     /// The settings of a link, or of all links together (NETCONFA_IFINDEX_ALL).
     mutating func settings(_ family: AddressFamily, of link: Int32, sequence: UInt32) {
         self.begin(RTM_GETNETCONF, flags: 0, sequence)
-        self.body([RequestEncoder.number(of: family), 0, 0, 0])
-        self.attribute(Int(NETCONFA_IFINDEX), word: UInt32(bitPattern: link))
+        self.write(RequestEncoder.number(of: family))
+        self.write(zeros: 3)
+        self.attribute(Int(NETCONFA_IFINDEX), UInt32(bitPattern: link))
         self.end()
     }
 
-    static func number(of family: AddressFamily) -> UInt8 {
+    private static func number(of family: AddressFamily) -> UInt8 {
         switch family {
         case .ipv4: UInt8(AF_INET)
         case .ipv6: UInt8(AF_INET6)
         }
     }
 
+    // MARK: Parts of a message
+
     private mutating func begin(_ type: Int, flags: Int32, _ sequence: UInt32) {
-        self.start = self.bytes.count
-        self.word(0)
-        self.half(UInt16(type))
-        self.half(UInt16(NLM_F_REQUEST | flags))
-        self.word(sequence)
-        self.word(0)
+        self.start = self.count
+        self.write(UInt32(0))
+        self.write(UInt16(type))
+        self.write(UInt16(NLM_F_REQUEST | flags))
+        self.write(sequence)
+        self.write(UInt32(0))
     }
 
-    private mutating func end() { self.store(UInt32(self.bytes.count - self.start), at: self.start) }
-
-    private mutating func store(_ word: UInt32, at offset: Int) {
-        self.bytes.withUnsafeMutableBytes { $0.storeBytes(of: word, toByteOffset: offset, as: UInt32.self) }
+    private mutating func end() {
+        self.buffer.storeBytes(of: UInt32(self.count - self.start), toByteOffset: self.start, as: UInt32.self)
     }
 
-    private mutating func attribute(_ type: Int, word: UInt32) {
+    private mutating func attribute(_ type: Int, _ word: UInt32) {
         self.attributeHeader(type, count: 4)
-        self.word(word)
+        self.write(word)
     }
 
-    private mutating func attributeHeader(_ type: Int, count: Int) {
-        self.half(UInt16(4 + count))
-        self.half(UInt16(type))
-    }
-
-    private mutating func body(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
-
-    private mutating func address(_ address: IPAddress) {
+    private mutating func attribute(_ type: Int, _ address: IPAddress) {
+        self.attributeHeader(type, count: address.family.bits / 8)
         let (high, low) = address.words
         switch address.family {
-        case .ipv4: self.number(UInt32(truncatingIfNeeded: low).bigEndian)
+        case .ipv4: self.write(UInt32(truncatingIfNeeded: low).bigEndian)
         case .ipv6:
-            self.number(high.bigEndian)
-            self.number(low.bigEndian)
+            self.write(high.bigEndian)
+            self.write(low.bigEndian)
         }
     }
 
-    private mutating func half(_ value: UInt16) { self.number(value) }
+    private mutating func attributeHeader(_ type: Int, count: Int) {
+        self.write(UInt16(4 + count))
+        self.write(UInt16(type))
+    }
 
-    private mutating func word(_ value: UInt32) { self.number(value) }
+    private mutating func write(zeros count: Int) {
+        for _ in 0..<count { self.write(UInt8(0)) }
+    }
 
-    private mutating func number(_ value: some FixedWidthInteger) {
-        withUnsafeBytes(of: value) { self.bytes.append(contentsOf: $0) }
+    private mutating func write<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
+        self.reserve(MemoryLayout<Number>.size)
+        self.buffer.storeBytes(of: number, toByteOffset: self.count, as: Number.self)
+        self.count += MemoryLayout<Number>.size
+    }
+
+    private mutating func reserve(_ bytes: Int) {
+        guard self.count + bytes > self.buffer.count else { return }
+        let larger = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(2 * self.buffer.count, self.count + bytes), alignment: 16)
+        larger.copyMemory(from: self.requests)
+        self.buffer.deallocate()
+        self.buffer = larger
     }
 }

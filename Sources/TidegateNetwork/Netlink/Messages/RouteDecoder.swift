@@ -10,7 +10,7 @@ enum RouteDecoder {
         var route = KernelRoute(
             kind: self.kind(header.rtm_type), table: UInt32(header.rtm_table), prefixLength: header.rtm_dst_len,
             routeProtocol: header.rtm_protocol, flags: header.rtm_flags)
-        // Thousands of answers come in a row: no table of attributes, one look at each.
+        // Thousands of answers arrive in a row: each attribute is read once, without a table of attributes.
         let isWhole = Attributes.each(message, fixedBytes: MemoryLayout<rtmsg>.size) { type, bytes in
             switch UInt32(type) {
             case RTA_TABLE.rawValue: route.table = Attributes.word(bytes) ?? route.table
@@ -28,7 +28,7 @@ enum RouteDecoder {
         return isWhole ? route : nil
     }
 
-    /// A route of a dump, where its prefix is no longer than `longest`; nil for any other.
+    /// A route of a dump; nil if its prefix is longer than `longest`.
     static func listed(
         _ message: UnsafeMutablePointer<nlmsghdr>, longest: UInt8, in family: AddressFamily
     ) -> DefaultRoute? {
@@ -36,7 +36,7 @@ enum RouteDecoder {
             header.rtm_flags & UInt32(RTM_F_CLONED) == 0, let route = self.decode(message)
         else { return nil }
         var destination: IPAddress? = family == .ipv4 ? IPAddress(ipv4: 0) : IPAddress(ipv6: 0, 0)
-        // The zero prefix goes without an address.
+        // The zero prefix has no address.
         _ = Attributes.each(message, fixedBytes: MemoryLayout<rtmsg>.size) { type, bytes in
             if type == Int(RTA_DST.rawValue) { destination = Attributes.address(bytes) }
         }

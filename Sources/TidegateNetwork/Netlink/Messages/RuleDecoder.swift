@@ -2,7 +2,7 @@ internal import CNetlink
 internal import Glibc
 internal import TidegateCore
 
-/// Decodes RTM_NEWRULE as a dump brings it.
+/// Decodes RTM_NEWRULE of a dump.
 enum RuleDecoder {
     static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, in family: AddressFamily) -> KernelRule? {
         guard Int(message.pointee.nlmsg_type) == RTM_NEWRULE,
@@ -29,7 +29,7 @@ enum RuleDecoder {
         rule.outputName = attributes.text(Int(FRA_OIFNAME))
         rule.typeOfService = header.tos
         rule.isInverted = header.flags & UInt32(FIB_RULE_INVERT) != 0
-        // All ones where nothing is suppressed.
+        // All ones if nothing is suppressed.
         rule.suppressPrefixLength = attributes.word(Int(FRA_SUPPRESS_PREFIXLEN)).flatMap { $0 == .max ? nil : $0 }
         rule.isL3Master = attributes.byte(Int(FRA_L3MDEV)).map { $0 != 0 } ?? false
         return rule
@@ -54,7 +54,7 @@ enum RuleDecoder {
         return IPPrefix(address, length: Int(length))
     }
 
-    // Without a mask the kernel compares all bits, and without both nothing.
+    // Without a mask the kernel compares all bits, and with neither it compares nothing.
     private static func mark(_ attributes: Attributes) -> KernelRule.Mark? {
         let (value, mask) = (attributes.word(Int(FRA_FWMARK)), attributes.word(Int(FRA_FWMASK)))
         guard value != nil || mask != nil, mask != 0 else { return nil }

@@ -6,13 +6,13 @@ internal import TidegateCore
 enum LinkDecoder {
     static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, isGone: Bool) -> NetlinkMessage? {
         guard let header = MessageDecoder.body(message, as: ifinfomsg.self) else { return nil }
-        // A port that leaves its bridge is announced as RTM_DELLINK of AF_BRIDGE, and is not gone.
+        // A port that leaves its bridge is announced as RTM_DELLINK of AF_BRIDGE; the link still exists.
         guard header.ifi_family == UInt8(AF_UNSPEC) else { return .ignored }
         guard header.ifi_index > 0 else { return nil }
         let index = UInt32(header.ifi_index)
         if isGone { return .linkGone(index: index) }
         return Attributes.of(message, fixedBytes: MemoryLayout<ifinfomsg>.size, highest: 64) { attributes in
-            // Wireless extensions repeat a link without saying anything about it.
+            // Wireless extensions repeat a link without its attributes.
             if header.ifi_change == 0, attributes.bytes(Int(IFLA_WIRELESS)) != nil { return .ignored }
             return self.link(header, index, attributes).map { .link($0) }
         }
@@ -28,7 +28,7 @@ enum LinkDecoder {
             operState: states.indices.contains(state) ? states[state] : .unknown, hardwareType: header.ifi_type,
             infoKind: kind, master: attributes.word(Int(IFLA_MASTER)),
             carrierLosses: attributes.word(Int(TG_IFLA_CARRIER_DOWN_COUNT)))
-        // An index of another namespace says nothing here.
+        // An index of another namespace means nothing here.
         if attributes.bytes(Int(IFLA_LINK_NETNSID)) == nil, let lower = attributes.word(Int(IFLA_LINK)), lower != index
         {
             link.lower = lower == 0 ? nil : lower
@@ -66,7 +66,7 @@ enum AddressDecoder {
                 let prefix = IPPrefix(local, length: Int(header.ifa_prefixlen))
             else { return nil }
             var flags = attributes.word(Int(IFA_FLAGS)) ?? UInt32(header.ifa_flags)
-            // Both ways of saying "deprecated" occur, in turns, for the same address.
+            // The kernel marks a deprecated address by either of the two, and alternates between them.
             if let lifetimes = attributes.bytes(Int(IFA_CACHEINFO)), lifetimes.count >= 4,
                 lifetimes.loadUnaligned(as: UInt32.self) == 0
             {

@@ -1,9 +1,9 @@
 internal import CNetlink
 internal import TidegateCore
 
-/// The socket that listens: multicast only.
+/// The multicast socket.
 final class MonitorChannel {
-    // What the tables are kept by has to be heard; of the rest, lookups now and then make up for it.
+    // The tables depend on these groups; for the others, periodic lookups find the same changes later.
     private static let required = [
         RTNLGRP_LINK.rawValue, RTNLGRP_IPV4_IFADDR.rawValue, RTNLGRP_IPV6_IFADDR.rawValue,
     ]
@@ -28,18 +28,18 @@ final class MonitorChannel {
 
     func setReceiveBuffer(_ bytes: Int) { self.socket.setReceiveBuffer(bytes) }
 
-    // A route group that is refused only costs promptness: the safety lookups see the same.
+    // Without the route groups changes are only found later, by the periodic lookups.
     func joinRoutes() { for group in MonitorChannel.routes { try? self.socket.join(group) } }
 
     func leaveRoutes() { for group in MonitorChannel.routes { try? self.socket.leave(group) } }
 
     func receive(_ body: (NetlinkEnvelope) -> Void) -> NetlinkSocket.Received {
-        self.socket.receive { MessageDecoder.decode($0, routesAsNews: true, body) }
+        self.socket.receive { MessageDecoder.decode($0, decodesRoutes: false, body) }
     }
 
-    /// Throws away what is queued, because a dump will replace it.
+    /// Discards what is queued, because a dump will replace it.
     func drain() -> NetlinkSocket.Received {
-        // Bounded: a kernel that fills the queue faster than this must not hold the thread.
+        // Bounded, in case the kernel fills the queue faster than this empties it.
         for _ in 0..<100_000 {
             switch self.socket.receive({ _ in }) {
             case .datagram, .foreign, .truncated, .overrun: continue

@@ -2,9 +2,9 @@ internal import CNetlink
 internal import Glibc
 internal import TidegateCore
 
-/// The socket that listens to neighbour tables; a socket of its own, so that a flood of ARP can cost nothing else.
+/// The multicast socket for neighbour tables; separate, so that a flood of ARP cannot overrun the other one.
 final class NeighbourChannel {
-    // One socket filter holds them; beyond that many, everything is read and most of it thrown away.
+    // As many fit into one socket filter; with more, everything is read and most of it discarded.
     private static let filterLimit = 100
     private static let bufferBytes = 1 << 20
 
@@ -18,13 +18,13 @@ final class NeighbourChannel {
 
     var descriptor: Int32 { self.socket.descriptor }
 
-    /// Begins to listen; before, nothing of the flood is let in.
+    /// Joins the group, after the filter is set.
     func join(_ keys: Set<NeighbourKey>) throws(NetlinkError) {
         self.filter(keys)
         try self.socket.join(RTNLGRP_NEIGH.rawValue)
     }
 
-    /// Has the kernel drop what is about none of the keys, before it wakes anybody.
+    /// Makes the kernel drop messages about other neighbours before they wake the thread.
     func filter(_ keys: Set<NeighbourKey>) {
         let program = keys.count <= NeighbourChannel.filterLimit ? NeighbourChannel.program(keys.map(\.address)) : []
         self.socket.setFilter(program)
@@ -38,21 +38,22 @@ final class NeighbourChannel {
 
     // MARK: The filter
 
-    // A message is nlmsghdr (16 bytes), ndmsg (12), and NDA_DST first (4, then the address); multicast brings one
-    // message at a time. Of an IPv6 address the last word has to do: what passes by chance is thrown away later.
+    // A message is nlmsghdr (16 bytes), ndmsg (12), and NDA_DST first (4, then the address); a
+    // multicast datagram has one message. Of an IPv6 address only the last word is compared: what else passes is
+    // discarded later.
     private static let familyOffset: UInt32 = 16
     private static let ipv4Offset: UInt32 = 32
     private static let ipv6Offset: UInt32 = 44
 
     /// A classic BPF program (Documentation/networking/filter.rst) that keeps messages about these addresses.
     ///
-    /// What bridges learn and forget (AF_BRIDGE) comes by the same group, and is dropped.
+    /// Forwarding entries of bridges (AF_BRIDGE) arrive in the same group, and are dropped.
     static func program(_ addresses: [IPAddress]) -> [sock_filter] {
-        func words(_ family: AddressFamily) -> [UInt32] {
+        func values(_ family: AddressFamily) -> [UInt32] {
             Set(addresses.filter { $0.family == family }.map { UInt32(truncatingIfNeeded: $0.words.low) }).sorted()
         }
-        let ipv4 = self.section(offset: self.ipv4Offset, words(.ipv4))
-        let ipv6 = self.section(offset: self.ipv6Offset, words(.ipv6))
+        let ipv4 = self.section(offset: self.ipv4Offset, values(.ipv4))
+        let ipv6 = self.section(offset: self.ipv6Offset, values(.ipv6))
         let load = UInt16(BPF_LD | BPF_B | BPF_ABS)
         let equal = UInt16(BPF_JMP | BPF_JEQ | BPF_K)
         return [
@@ -63,12 +64,12 @@ final class NeighbourChannel {
         ] + ipv4 + ipv6
     }
 
-    // Loads a word, compares it with each, and ends with "drop" and "keep".
-    private static func section(offset: UInt32, _ words: [UInt32]) -> [sock_filter] {
+    // Loads a word, compares it with each value, and ends with "drop" and "keep".
+    private static func section(offset: UInt32, _ values: [UInt32]) -> [sock_filter] {
         let load = sock_filter(code: UInt16(BPF_LD | BPF_W | BPF_ABS), jt: 0, jf: 0, k: offset)
         let equal = UInt16(BPF_JMP | BPF_JEQ | BPF_K)
-        let tests = words.enumerated().map { place, word in
-            sock_filter(code: equal, jt: UInt8(words.count - place), jf: 0, k: word)
+        let tests = values.enumerated().map { place, value in
+            sock_filter(code: equal, jt: UInt8(values.count - place), jf: 0, k: value)
         }
         let end = UInt16(BPF_RET | BPF_K)
         return [load] + tests

@@ -3,9 +3,9 @@ internal import Glibc
 
 /// A netlink operation failed.
 package struct NetlinkError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What was tried, in words for people.
+    /// What failed, such as `opening a route netlink socket`.
     package let operation: String
-    /// The error in words (nl_geterror(3) or errno(3)).
+    /// The error's description (nl_geterror(3) or errno(3)).
     package let text: String
 
     package init(operation: String, text: String) {
@@ -18,7 +18,7 @@ package struct NetlinkError: Error, Sendable, Hashable, CustomStringConvertible 
         self.init(operation: operation, text: nl_geterror(code).map { String(cString: $0) } ?? "error \(code)")
     }
 
-    /// From an error number of the kernel's (errno(3)).
+    /// From an error number (errno(3)).
     package init(operation: String, errno code: Int32) {
         self.init(operation: operation, text: strerror(code).map { String(cString: $0) } ?? "error \(code)")
     }

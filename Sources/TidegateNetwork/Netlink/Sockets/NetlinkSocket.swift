@@ -1,13 +1,13 @@
 internal import CNetlink
 internal import Glibc
 
-/// A route netlink socket of libnl's; closed when it goes out of scope.
+/// A route netlink socket of libnl; closed when it goes out of scope.
 struct NetlinkSocket: ~Copyable {
-    /// What one call of ``receive(_:)`` brought.
+    /// What one call of ``receive(_:)`` read.
     enum Received: Equatable {
-        /// A datagram was read and handed over.
+        /// A datagram was read and passed on.
         case datagram
-        /// A datagram of somebody else's than the kernel; it was thrown away.
+        /// A datagram that did not come from the kernel; it was discarded.
         case foreign
         /// Nothing to read, or the time limit passed.
         case nothing
@@ -19,22 +19,22 @@ struct NetlinkSocket: ~Copyable {
         case failed(NetlinkError)
     }
 
-    // Kernels build dump datagrams of up to 32 KiB; twice that leaves no room for doubt.
+    // Kernels build dump datagrams of up to 32 KiB; this is twice that.
     private static let datagramCapacity = 65_536
 
     private let raw: OpaquePointer
     private let buffer: UnsafeMutableRawBufferPointer
     private let limit: @Sendable (NetlinkOptions.SocketKind) -> Int
     private let edit: NetlinkOptions.Edit?
-    private let purpose: NetlinkOptions.SocketKind
+    private let kind: NetlinkOptions.SocketKind
 
-    private init(_ purpose: NetlinkOptions.SocketKind, _ options: NetlinkOptions) throws(NetlinkError) {
+    private init(_ kind: NetlinkOptions.SocketKind, _ options: NetlinkOptions) throws(NetlinkError) {
         guard let raw = nl_socket_alloc() else { throw NetlinkError(operation: "nl_socket_alloc", errno: ENOMEM) }
         self.raw = raw
         self.buffer = .allocate(byteCount: NetlinkSocket.datagramCapacity, alignment: 16)
         self.limit = options.datagramLimit
         self.edit = options.edit
-        self.purpose = purpose
+        self.kind = kind
     }
 
     deinit {
@@ -42,13 +42,13 @@ struct NetlinkSocket: ~Copyable {
         self.buffer.deallocate()
     }
 
-    /// A connected socket whose receive buffer holds `bufferBytes` where the kernel allows it.
+    /// A connected socket whose receive buffer holds `bufferBytes` if the kernel allows it.
     static func connected(
-        _ purpose: NetlinkOptions.SocketKind, _ options: NetlinkOptions, bufferBytes: Int
+        _ kind: NetlinkOptions.SocketKind, _ options: NetlinkOptions, bufferBytes: Int
     ) throws(NetlinkError) -> NetlinkSocket {
-        let socket = try NetlinkSocket(purpose, options)
+        let socket = try NetlinkSocket(kind, options)
         try check(nl_connect(socket.raw, NETLINK_ROUTE), "opening a route netlink socket")
-        options.onOpen(purpose, socket.descriptor)
+        options.onOpen(kind, socket.descriptor)
         // After nl_connect, which sets a smaller buffer than the kernel's own default.
         socket.setReceiveBuffer(bufferBytes)
         return socket
@@ -56,7 +56,7 @@ struct NetlinkSocket: ~Copyable {
 
     var descriptor: Int32 { nl_socket_get_fd(self.raw) }
 
-    /// Joins a multicast group; throws where the kernel or a sandbox refuses it.
+    /// Joins a multicast group; throws if the kernel or a sandbox refuses it.
     func join(_ group: UInt32) throws(NetlinkError) {
         try check(nl_socket_add_membership(self.raw, Int32(group)), "joining netlink group \(group)")
     }
@@ -69,7 +69,7 @@ struct NetlinkSocket: ~Copyable {
         try check(nl_socket_set_nonblocking(self.raw), "nl_socket_set_nonblocking")
     }
 
-    /// Asks for exact errors and strict filtering; kernels that lack an option work without it.
+    /// Requests exact errors and strict filtering; kernels that lack an option work without it.
     func setQueryOptions(timeoutSeconds: Int) {
         for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
             _ = self.set(SOL_NETLINK, option, 1)
@@ -78,16 +78,16 @@ struct NetlinkSocket: ~Copyable {
         _ = setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    /// Asks for a receive buffer; the effective size is in ``receiveBufferBytes``.
+    /// Requests a receive buffer; the effective size is in ``receiveBufferBytes``.
     func setReceiveBuffer(_ bytes: Int) {
         let size = Int32(clamping: bytes)
         guard !self.set(SOL_SOCKET, SO_RCVBUFFORCE, size) else { return }
         _ = self.set(SOL_SOCKET, SO_RCVBUF, size)
     }
 
-    /// Attaches a classic BPF program (SO_ATTACH_FILTER in socket(7)); an empty one takes away what is attached.
+    /// Attaches a classic BPF program (SO_ATTACH_FILTER in socket(7)); an empty one detaches the present one.
     ///
-    /// Without one everything is read, so that a refusal costs only time.
+    /// Errors are ignored: without a filter everything is read, which only takes longer.
     func setFilter(_ program: [sock_filter]) {
         guard !program.isEmpty else {
             _ = self.set(SOL_SOCKET, SO_DETACH_FILTER, 0)
@@ -109,24 +109,22 @@ struct NetlinkSocket: ~Copyable {
         return Int(size)
     }
 
-    /// Sends requests; several may stand one behind the other.
-    func send(_ requests: [UInt8]) throws(NetlinkError) {
-        let sent = requests.withUnsafeBytes { bytes in
-            nl_sendto(self.raw, UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
-        }
+    /// Sends requests, one after the other in `requests`.
+    func send(_ requests: UnsafeRawBufferPointer) throws(NetlinkError) {
+        let sent = nl_sendto(self.raw, UnsafeMutableRawPointer(mutating: requests.baseAddress), requests.count)
         try check(sent, "sending a netlink request")
     }
 
     /// Reads one datagram and lends it to `body`.
     ///
-    /// Not by nl_recv, which allocates a buffer for every datagram and hides the error number.
+    /// Does not use nl_recv, which allocates a buffer for every datagram and hides the error number.
     func receive(_ body: (UnsafeRawBufferPointer) -> Void) -> Received {
         var sender = sockaddr_nl()
-        let capacity = min(self.buffer.count, self.limit(self.purpose))
+        let capacity = min(self.buffer.count, self.limit(self.kind))
         var count = self.read(capacity, &sender)
         while count < 0, errno == EINTR { count = self.read(capacity, &sender) }
         guard count >= 0 else { return NetlinkSocket.outcome(of: errno) }
-        // Any process may send to our port; only the kernel has port 0.
+        // Any process may send to this port; only the kernel has port 0.
         guard sender.nl_pid == 0 else { return .foreign }
         guard count > 0 else { return .failed(NetlinkError(operation: "reading a netlink socket", text: "it ended")) }
         guard count <= capacity else { return .truncated }
@@ -135,11 +133,11 @@ struct NetlinkSocket: ~Copyable {
             body(datagram)
             return .datagram
         }
-        edit(self.purpose, Array(datagram)).withUnsafeBytes(body)
+        edit(self.kind, Array(datagram)).withUnsafeBytes(body)
         return .datagram
     }
 
-    // MSG_TRUNC makes recvfrom(2) return the datagram's own length, also where the buffer is shorter.
+    // MSG_TRUNC makes recvfrom(2) return the datagram's length even if the buffer is shorter.
     private func read(_ capacity: Int, _ sender: inout sockaddr_nl) -> Int {
         var length = socklen_t(MemoryLayout<sockaddr_nl>.size)
         return withUnsafeMutablePointer(to: &sender) { pointer in

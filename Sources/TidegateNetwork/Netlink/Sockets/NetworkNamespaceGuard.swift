@@ -1,10 +1,10 @@
 internal import CNetlink
 internal import Glibc
 
-/// A thread's stay in a network namespace that has a name (ip-netns(8)).
+/// Keeps the calling thread in a network namespace that has a name (ip-netns(8)).
 ///
-/// A thread and its sockets keep a namespace alive after its name was deleted, and with it the other ends of its
-/// links; so the stay has to end with the name.
+/// A thread and its sockets keep a namespace alive after its name was deleted, and with it the peers of its links; so
+/// the thread has to leave when the name is deleted.
 final class NetworkNamespaceGuard {
     private let path: String
     private let home: Int32
@@ -20,15 +20,15 @@ final class NetworkNamespaceGuard {
 
     deinit { close(self.home) }
 
-    /// Moves the calling thread in.
+    /// Moves the calling thread into the namespace.
     static func enter(_ path: String) throws(NetlinkError) -> NetworkNamespaceGuard {
-        let door = open(path, O_RDONLY | O_CLOEXEC)
-        guard door >= 0 else { throw NetlinkError(operation: "entering the namespace \(path)", errno: errno) }
-        defer { close(door) }
+        let target = open(path, O_RDONLY | O_CLOEXEC)
+        guard target >= 0 else { throw NetlinkError(operation: "entering the namespace \(path)", errno: errno) }
+        defer { close(target) }
         let home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
-        guard home >= 0 else { throw NetlinkError(operation: "remembering the thread's namespace", errno: errno) }
+        guard home >= 0 else { throw NetlinkError(operation: "opening the thread's namespace", errno: errno) }
         var identity = stat()
-        guard fstat(door, &identity) == 0, tg_join_network(door) == 0 else {
+        guard fstat(target, &identity) == 0, tg_join_network(target) == 0 else {
             let code = errno
             close(home)
             throw NetlinkError(operation: "entering the namespace \(path)", errno: code)
@@ -36,14 +36,14 @@ final class NetworkNamespaceGuard {
         return NetworkNamespaceGuard(path: path, home: home, identity)
     }
 
-    /// True once the name is gone, or belongs to another namespace.
-    var isOver: Bool {
+    /// True once the name was deleted, or belongs to another namespace.
+    var isDeleted: Bool {
         var now = stat()
         guard stat(self.path, &now) == 0 else { return true }
         return UInt(now.st_dev) != self.device || UInt(now.st_ino) != self.inode
     }
 
-    /// Moves the calling thread back to where it came from.
+    /// Moves the calling thread back to the namespace it came from.
     func leave() throws(NetlinkError) {
         guard tg_join_network(self.home) == 0 else {
             throw NetlinkError(operation: "leaving the namespace \(self.path)", errno: errno)

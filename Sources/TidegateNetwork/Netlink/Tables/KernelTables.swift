@@ -1,23 +1,23 @@
 package import TidegateCore
 
-/// Links and addresses as the kernel last told them.
+/// Links and addresses as the kernel last reported them.
 ///
-/// Routes are never kept: they would go stale silently.
+/// Routes are not kept, because they could be outdated without any message.
 package struct KernelTables: Sendable {
     /// What a message changed.
     package enum Change: Sendable, Hashable {
-        /// Nothing at all.
+        /// Nothing.
         case none
-        /// Something, and no link lost anything by it.
+        /// Something, and no link lost anything.
         case some
-        /// A link or an address that could carry traffic cannot any more.
+        /// A link or an address that could carry traffic no longer can.
         case loss
     }
 
     package private(set) var links: [UInt32: KernelLink] = [:]
     private var addressesByLink: [UInt32: [KernelAddress]] = [:]
-    // One count for all indexes: a record of every index that ever was would grow with every container.
-    private var endedLives: UInt32 = 0
+    // One counter for all indexes: a counter for each would grow with every container.
+    private var removedLinks: UInt32 = 0
 
     package init() {}
 
@@ -34,19 +34,19 @@ package struct KernelTables: Sendable {
 
     package func link(_ index: UInt32) -> KernelLink? { self.links[index] }
 
-    /// Applies news; messages may come twice or late, so each is a whole replacement of its row.
+    /// Applies a message; it may arrive twice or late, so it replaces its whole row.
     package mutating func apply(_ message: NetlinkMessage) -> Change {
         switch message {
         case .link(let link): self.upsert(link)
         case .linkGone(let index): self.remove(link: index)
         case .address(let address): self.upsert(address)
         case .addressGone(let address): self.remove(address)
-        case .route, .routeGone, .news, .overrun: .some
-        case .refused, .done, .ignored: .none
+        case .route, .routeGone, .changed, .overrun: .some
+        case .error, .done, .ignored: .none
         }
     }
 
-    /// Replaces everything by a fresh dump; a link that kept its index keeps its generation.
+    /// Replaces everything by a dump; a link that kept its index keeps its generation.
     package mutating func replace(links: [KernelLink], addresses: [KernelAddress]) {
         let known = Set(links.map(\.index))
         for index in self.links.keys where !known.contains(index) { _ = self.remove(link: index) }
@@ -55,13 +55,13 @@ package struct KernelTables: Sendable {
         for address in addresses { _ = self.upsert(address) }
     }
 
-    /// Takes in a dump that the kernel interrupted: what it does not name may only have been skipped.
+    /// Adds a dump that the kernel interrupted: what it does not contain may only have been skipped.
     package mutating func merge(links: [KernelLink], addresses: [KernelAddress]) {
         for link in links { _ = self.upsert(link) }
         for address in addresses { _ = self.upsert(address) }
     }
 
-    /// Says what kind a link is, and whether a phone pays for it.
+    /// Sets a link's kind, and whether it is a metered tether.
     package mutating func classify(_ index: UInt32, as kind: Link.Kind, isTether: Bool = false) {
         self.links[index]?.kind = kind
         self.links[index]?.isTether = isTether
@@ -71,7 +71,7 @@ package struct KernelTables: Sendable {
         var link = link
         if let known = self.links[link.index], known.isOtherDevice(than: link) { _ = self.remove(link: link.index) }
         let old = self.links[link.index]
-        link.generation = old?.generation ?? self.endedLives
+        link.generation = old?.generation ?? self.removedLinks
         link.kind = old?.kind ?? link.kind
         link.isTether = old?.isTether ?? link.isTether
         self.links[link.index] = link
@@ -83,7 +83,7 @@ package struct KernelTables: Sendable {
     private mutating func remove(link index: UInt32) -> Change {
         guard let gone = self.links.removeValue(forKey: index) else { return .none }
         self.addressesByLink[index] = nil
-        self.endedLives &+= 1
+        self.removedLinks &+= 1
         return gone.canCarry ? .loss : .some
     }
 
@@ -113,7 +113,8 @@ extension KernelLink {
         self.isAdminUp && self.hasCarrier && (self.operState == .up || self.operState == .unknown)
     }
 
-    // The messages between two lives of an index may have been lost; counters never run backwards.
+    // If the messages about a removed link were lost, its index may belong to another one; a counter that decreased
+    // proves it.
     fileprivate func isOtherDevice(than later: KernelLink) -> Bool {
         if self.infoKind != later.infoKind || self.hardwareType != later.hardwareType { return true }
         guard let before = self.carrierLosses, let now = later.carrierLosses else { return false }

@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// What sysfs says about a link.
+/// What sysfs reports about a link.
 package struct LinkFacts: Sendable, Hashable {
     /// DEVTYPE of the uevent file, such as `wlan` or `wwan`.
     package var deviceType: String?
@@ -14,7 +14,7 @@ package struct LinkFacts: Sendable, Hashable {
     }
 }
 
-/// Names the kind of a link: what the driver says comes first, the name last.
+/// Determines the kind of a link: by its driver first, by its name last.
 package enum LinkClassifier {
     private static let kinds: [String: Link.Kind] = [
         "bridge": .bridge, "bond": .bond, "team": .bond, "tun": .tunnel, "wireguard": .tunnel, "gre": .tunnel,
@@ -22,7 +22,7 @@ package enum LinkClassifier {
         "vti6": .tunnel, "xfrm": .tunnel, "ppp": .tunnel, "vxlan": .tunnel, "geneve": .tunnel, "ip6gretap": .tunnel,
         "erspan": .tunnel, "ip6erspan": .tunnel, "ovpn": .tunnel, "gtp": .tunnel, "bareudp": .tunnel, "amt": .tunnel,
         "wwan": .cellular, "rmnet": .cellular, "virt_wifi": .wifi,
-        // The usual ways out of a container, and the ports of a switch chip.
+        // The usual interfaces of containers, and the ports of a switch chip.
         "veth": .ethernet, "netkit": .ethernet, "dsa": .ethernet,
     ]
     private static let hardware: [UInt16: Link.Kind] = [
@@ -35,12 +35,12 @@ package enum LinkClassifier {
     ]
     private static let ethernet: UInt16 = 1
 
-    /// True for networks over a phone by Bluetooth, which the phone pays for.
+    /// True for a phone's network over Bluetooth, which is metered.
     package static func isTether(_ facts: LinkFacts?) -> Bool { facts?.deviceType == "bluetooth" }
 
-    /// The kind; `facts` is asked only where the kernel's own words do not decide, and may know nothing.
+    /// The kind; `facts` is called only if the kernel's message does not decide, and may return nil.
     package static func kind(of link: KernelLink, facts: () -> LinkFacts?) -> Link.Kind {
-        if let word = link.infoKind { return self.kinds[word] ?? .virtual }
+        if let driver = link.infoKind { return self.kinds[driver] ?? .virtual }
         if let kind = self.hardware[link.hardwareType] { return kind }
         let known = facts()
         let facts = known ?? LinkFacts()
@@ -48,7 +48,7 @@ package enum LinkClassifier {
         if facts.isWireless { return .wifi }
         if ["rmnet", "rev_rmnet", "ccmni", "wwan"].contains(where: link.name.hasPrefix) { return .cellular }
         guard link.hardwareType == self.ethernet else { return .other }
-        // Drivers without hardware name their kind, so what sysfs cannot tell of is hardware.
+        // Drivers without hardware report their kind, so a link without one is hardware, also if sysfs has no entry.
         return facts.hasDevice || known == nil ? .ethernet : .virtual
     }
 }

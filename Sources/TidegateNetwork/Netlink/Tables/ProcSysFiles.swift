@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Small files of the system's that the kernel or the administrator keeps.
+/// Facts from sysfs and the system's clocks.
 package enum ProcSysFiles {
-    /// What sysfs says about a link; nil where it is not mounted or belongs to another namespace.
+    /// What sysfs reports about a link; nil if it is not mounted or belongs to another namespace.
     package static func facts(of link: KernelLink) -> LinkFacts? {
         let folder = "/sys/class/net/\(link.name)"
         guard !link.name.contains("/"), let index = self.text("\(folder)/ifindex"),
@@ -16,8 +16,8 @@ package enum ProcSysFiles {
             hasDevice: self.exists("\(folder)/device"))
     }
 
-    /// How long the machine has slept since it was started: CLOCK_BOOTTIME runs on meanwhile, CLOCK_MONOTONIC does not.
-    package static func slept() -> Duration {
+    /// How long the machine has been suspended since boot: CLOCK_BOOTTIME continues meanwhile, CLOCK_MONOTONIC does not.
+    package static func suspended() -> Duration {
         var (all, awake) = (timespec(), timespec())
         clock_gettime(CLOCK_MONOTONIC, &awake)
         clock_gettime(CLOCK_BOOTTIME, &all)
@@ -26,7 +26,7 @@ package enum ProcSysFiles {
 
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    // These files are short; whatever goes beyond 64 KiB is not one of them.
+    // These files are short; 64 KiB is a safe bound.
     private static func text(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

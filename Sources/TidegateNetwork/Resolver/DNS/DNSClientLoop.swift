@@ -4,15 +4,15 @@ internal import TidegateCore
 
 /// The questions under way and their sockets; lives on the client's thread.
 final class DNSClientLoop: LoopHandler {
-    /// A question, and who wants to know.
-    struct Order: Sendable {
+    /// A question with its completion.
+    struct Request: Sendable {
         let question: DNSQuestion
         let deadline: MonotonicTime
         let completion: @Sendable (DNSOutcome) -> Void
     }
 
     private struct Exchange {
-        let order: Order
+        let request: Request
         let query: DNSQuery
         var machine = DNSExchangeMachine()
         var descriptor: Int32?
@@ -21,20 +21,20 @@ final class DNSClientLoop: LoopHandler {
         var resend: TimerID?
     }
 
-    private enum Alarm: UInt64 {
+    private enum Timer: UInt64 {
         case limit, resend
     }
 
     private static let openLimit = 64
     private static let waitingLimit = 4096
-    // No answer to a question without EDNS is longer than 512 octets; some servers do not know.
+    // Without EDNS no answer may be longer than 512 octets; some servers send more.
     private static let datagramSize = 4096
 
     private let loop: Loop
     private let time: any TimeSource
     private var exchanges: [UInt64: Exchange] = [:]
     private var numbers: [Int32: UInt64] = [:]
-    private var waiting: [Order] = []
+    private var waiting: [Request] = []
     private var lastNumber: UInt64 = 0
     private var generator = SystemRandomNumberGenerator()
     private var buffer = [UInt8](repeating: 0, count: DNSClientLoop.datagramSize)
@@ -44,10 +44,12 @@ final class DNSClientLoop: LoopHandler {
         self.time = time
     }
 
-    func receive(_ order: Order) {
-        if self.exchanges.count < DNSClientLoop.openLimit { return self.begin(order) }
-        guard self.waiting.count < DNSClientLoop.waitingLimit else { return order.completion(.failed(code: "EAGAIN")) }
-        self.waiting.append(order)
+    func receive(_ request: Request) {
+        if self.exchanges.count < DNSClientLoop.openLimit { return self.begin(request) }
+        guard self.waiting.count < DNSClientLoop.waitingLimit else {
+            return request.completion(.failed(code: "EAGAIN"))
+        }
+        self.waiting.append(request)
     }
 
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
@@ -60,7 +62,7 @@ final class DNSClientLoop: LoopHandler {
     }
 
     func timerFired(_ token: UInt64) {
-        switch Alarm(rawValue: token & 1) {
+        switch Timer(rawValue: token & 1) {
         case .limit: self.handle(.limitReached, token >> 1)
         case .resend: self.handle(.resendDue, token >> 1)
         case nil: break
@@ -74,25 +76,25 @@ final class DNSClientLoop: LoopHandler {
     }
 
     func stopping() {
-        let orders = self.exchanges.values.map(\.order) + self.waiting
+        let requests = self.exchanges.values.map(\.request) + self.waiting
         for descriptor in self.numbers.keys { DNSSocket.close(descriptor) }
         (self.exchanges, self.numbers, self.waiting) = ([:], [:], [])
-        for order in orders { order.completion(.timedOut) }
+        for request in requests { request.completion(.timedOut) }
     }
 
     // MARK: One question
 
-    private func begin(_ order: Order) {
-        let rest = order.deadline - self.time.monotonic()
-        guard rest > .zero else { return order.completion(.timedOut) }
+    private func begin(_ request: Request) {
+        let remaining = request.deadline - self.time.monotonic()
+        guard remaining > .zero else { return request.completion(.timedOut) }
         let id = UInt16.random(in: .min ... .max, using: &self.generator)
-        guard let query = DNSMessage.query(order.question.name, order.question.type, id: id) else {
-            // What cannot be put into a packet can be nobody's name.
-            return order.completion(.nameNotFound)
+        guard let query = DNSMessage.query(request.question.name, request.question.type, id: id) else {
+            // A name that does not fit into a packet cannot exist.
+            return request.completion(.nameNotFound)
         }
         self.lastNumber += 1
-        var exchange = Exchange(order: order, query: query)
-        exchange.limit = self.loop.schedule(after: rest, token: self.lastNumber << 1 | Alarm.limit.rawValue)
+        var exchange = Exchange(request: request, query: query)
+        exchange.limit = self.loop.schedule(after: remaining, token: self.lastNumber << 1 | Timer.limit.rawValue)
         self.exchanges[self.lastNumber] = exchange
         self.open(.datagram, self.lastNumber)
         self.handle(.begin, self.lastNumber)
@@ -103,7 +105,7 @@ final class DNSClientLoop: LoopHandler {
             switch effect {
             case .sendDatagram: self.sendDatagram(number)
             case .resend(let pause):
-                let token = number << 1 | Alarm.resend.rawValue
+                let token = number << 1 | Timer.resend.rawValue
                 self.exchanges[number]?.resend = self.loop.schedule(after: pause, token: token)
             case .openStream: self.openStream(number)
             case .finish(let outcome): self.finish(number, outcome)
@@ -115,13 +117,13 @@ final class DNSClientLoop: LoopHandler {
         guard let exchange = self.exchanges.removeValue(forKey: number) else { return }
         self.close(exchange)
         for timer in [exchange.limit, exchange.resend].compactMap({ $0 }) { self.loop.cancel(timer) }
-        exchange.order.completion(outcome)
+        exchange.request.completion(outcome)
     }
 
     // MARK: Sockets
 
     private func open(_ kind: DNSSocket.Kind, _ number: UInt64) {
-        guard let question = self.exchanges[number]?.order.question else { return }
+        guard let question = self.exchanges[number]?.request.question else { return }
         let opened = DNSSocket.open(kind, to: question.server, port: question.port)
         guard let descriptor = opened.descriptor else {
             return self.handle(.broken(opened.failure ?? .timedOut), number)
@@ -139,7 +141,7 @@ final class DNSClientLoop: LoopHandler {
     private func close(_ exchange: Exchange) {
         guard let descriptor = exchange.descriptor else { return }
         self.numbers[descriptor] = nil
-        // Closing ends the watch as well; a failure to end it before leaves nothing behind.
+        // Closing the descriptor ends the watch anyway, so a failure to end it first does not matter.
         try? self.loop.unwatch(descriptor)
         DNSSocket.close(descriptor)
     }
@@ -148,8 +150,8 @@ final class DNSClientLoop: LoopHandler {
 
     private func sendDatagram(_ number: UInt64) {
         guard let exchange = self.exchanges[number], let descriptor = exchange.descriptor else { return }
-        switch DNSSocket.send(exchange.query.bytes, on: descriptor, to: exchange.order.question.server) {
-        // What the kernel had no room for is sent again soon.
+        switch DNSSocket.send(exchange.query.bytes, on: descriptor, to: exchange.request.question.server) {
+        // If the kernel's buffer is full, the resend timer sends it again.
         case .done, .later: break
         case .failed(let outcome): self.handle(.broken(outcome), number)
         }
@@ -157,13 +159,13 @@ final class DNSClientLoop: LoopHandler {
 
     private func readDatagrams(_ number: UInt64, _ descriptor: Int32) {
         while let exchange = self.exchanges[number], exchange.descriptor == descriptor {
-            let server = exchange.order.question.server
+            let server = exchange.request.question.server
             switch DNSSocket.receive(.datagram, into: &self.buffer, on: descriptor, from: server) {
             case .later: return
             case .failed(let outcome): self.handle(.broken(outcome), number)
-            case .done(let count) where count > self.buffer.count: self.handle(.heard(.foreign), number)
+            case .done(let count) where count > self.buffer.count: self.handle(.received(.foreign), number)
             case .done(let count):
-                self.handle(.heard(DNSMessageParser(Array(self.buffer[..<count]), of: exchange.query)), number)
+                self.handle(.received(DNSMessageParser.parse(Array(self.buffer[..<count]), of: exchange.query)), number)
             }
         }
     }
@@ -181,7 +183,7 @@ final class DNSClientLoop: LoopHandler {
 
     private func continueStream(_ number: UInt64, _ descriptor: Int32) {
         guard let exchange = self.exchanges[number], let stream = exchange.stream else { return }
-        let server = exchange.order.question.server
+        let server = exchange.request.question.server
         if stream.unsent.isEmpty { return self.readStream(number, descriptor, server) }
         if case .failed(let outcome) = DNSSocket.connected(descriptor, to: server) {
             return self.handle(.broken(outcome), number)
@@ -204,12 +206,12 @@ final class DNSClientLoop: LoopHandler {
         switch DNSSocket.receive(.stream, into: &self.buffer, on: descriptor, from: server) {
         case .later: break
         case .failed(let outcome): self.handle(.broken(outcome), number)
-        case .done(0): self.handle(.heard(.foreign), number)
+        case .done(0): self.handle(.received(.foreign), number)
         case .done(let count):
             guard let exchange = self.exchanges[number],
                 let answer = self.exchanges[number]?.stream?.receive(self.buffer[..<count])
             else { return }
-            self.handle(.heard(DNSMessageParser(answer, of: exchange.query)), number)
+            self.handle(.received(DNSMessageParser.parse(answer, of: exchange.query)), number)
         }
     }
 }

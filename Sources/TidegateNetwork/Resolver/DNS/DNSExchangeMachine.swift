@@ -1,27 +1,24 @@
-/// The course of one question: by UDP, said again while nobody answers, and over TCP where the answer is too long.
+/// The exchange for one question: by UDP, repeated until an answer arrives, and over TCP if the answer is too long.
 struct DNSExchangeMachine {
-    /// Where it stands.
     enum State: Hashable {
         case idle
-        /// Asked by UDP so many times.
-        case asking(sent: Int)
-        /// Asked over TCP; what UDP brought serves where that comes to nothing.
-        case continuing(instead: DNSOutcome?)
+        /// Sent by UDP so many times.
+        case waiting(sent: Int)
+        /// Sent over TCP; if that fails, the outcome of the truncated UDP answer is used.
+        case streaming(fallback: DNSOutcome?)
         case finished
     }
 
-    /// What happens to it.
     enum Input {
         case begin
-        /// A packet from the server, read.
-        case heard(DNSMessageParser)
+        /// A packet from the server, parsed.
+        case received(DNSMessageParser.Result)
         /// Sending or receiving failed.
         case broken(DNSOutcome)
         case resendDue
         case limitReached
     }
 
-    /// What it wants done.
     enum Effect: Hashable {
         case sendDatagram
         case resend(after: Duration)
@@ -30,34 +27,36 @@ struct DNSExchangeMachine {
     }
 
     private(set) var state = State.idle
-    // Something came from the server's address that was no answer.
-    private var hasHeardGarbage = false
+    // A packet from the server's address was not an answer.
+    private var receivedGarbage = false
 
     mutating func handle(_ input: Input) -> [Effect] {
         switch (self.state, input) {
         case (.idle, .begin):
-            self.state = .asking(sent: 1)
+            self.state = .waiting(sent: 1)
             return [.sendDatagram, .resend(after: .seconds(1))]
-        case (.asking(let sent), .resendDue):
-            self.state = .asking(sent: sent + 1)
+        case (.waiting(let sent), .resendDue):
+            self.state = .waiting(sent: sent + 1)
             return [.sendDatagram, .resend(after: .seconds(1 << min(sent, 5)))]
-        case (.asking, .heard(.truncated(let partial))):
-            self.state = .continuing(instead: partial)
+        case (.waiting, .received(.truncated(let partial))):
+            self.state = .streaming(fallback: partial)
             return [.openStream]
-        case (.asking, .heard(.whole(let outcome))), (.continuing, .heard(.whole(let outcome))):
+        case (.waiting, .received(.whole(let outcome))), (.streaming, .received(.whole(let outcome))):
             return self.finish(outcome)
-        case (.asking, .heard(.foreign)):
-            self.hasHeardGarbage = true
+        case (.waiting, .received(.foreign)):
+            self.receivedGarbage = true
             return []
-        case (.asking, .broken(let outcome)): return self.finish(outcome)
-        case (.asking, .limitReached): return self.finish(self.hasHeardGarbage ? .failed(code: "MALFORMED") : .timedOut)
-        // A stream has no place for anybody else's packets.
-        case (.continuing(let partial), .heard(.foreign)): return self.finish(partial ?? .failed(code: "MALFORMED"))
-        case (.continuing(let before), .heard(.truncated(let partial))):
+        case (.waiting, .broken(let outcome)): return self.finish(outcome)
+        case (.waiting, .limitReached):
+            return self.finish(self.receivedGarbage ? .failed(code: "MALFORMED") : .timedOut)
+        // A stream carries only this exchange, so a foreign packet is the server's.
+        case (.streaming(let partial), .received(.foreign)): return self.finish(partial ?? .failed(code: "MALFORMED"))
+        case (.streaming(let before), .received(.truncated(let partial))):
             return self.finish(partial ?? before ?? .failed(code: "MALFORMED"))
-        case (.continuing(let partial), .broken(let outcome)): return self.finish(partial ?? outcome)
-        case (.continuing(let partial), .limitReached): return self.finish(partial ?? .timedOut)
-        case (.idle, .heard), (.idle, .resendDue), (.asking, .begin), (.continuing, .begin), (.continuing, .resendDue),
+        case (.streaming(let partial), .broken(let outcome)): return self.finish(partial ?? outcome)
+        case (.streaming(let partial), .limitReached): return self.finish(partial ?? .timedOut)
+        case (.idle, .received), (.idle, .resendDue), (.waiting, .begin), (.streaming, .begin),
+            (.streaming, .resendDue),
             (.finished, _):
             return []
         case (.idle, .broken(let outcome)): return self.finish(outcome)

@@ -2,9 +2,9 @@ internal import CLdns
 internal import Glibc
 internal import TidegateCore
 
-/// A question in the form in which it travels.
+/// A question as a packet.
 struct DNSQuery: Sendable, Hashable {
-    /// Tells this question's answer from others'.
+    /// The id by which the answer is matched.
     let id: UInt16
     let type: DNSQuestion.RecordType
     /// The name as in the packet, in lower case.
@@ -13,7 +13,7 @@ struct DNSQuery: Sendable, Hashable {
     let bytes: [UInt8]
 }
 
-/// A DNS packet in ldns' hands (RFC 1035 4.1).
+/// A DNS packet of ldns (RFC 1035 4.1).
 struct DNSMessage: ~Copyable {
     private let raw: UnsafeMutablePointer<ldns_pkt>
 
@@ -21,8 +21,8 @@ struct DNSMessage: ~Copyable {
 
     deinit { ldns_pkt_free(self.raw) }
 
-    /// A packet that was received; nil where ldns cannot read it.
-    static func reading(_ bytes: [UInt8]) -> DNSMessage? {
+    /// A packet that was received; nil if ldns cannot parse it.
+    static func parse(_ bytes: [UInt8]) -> DNSMessage? {
         var raw: UnsafeMutablePointer<ldns_pkt>?
         let status = ldns_wire2pkt(&raw, bytes, bytes.count)
         guard let raw else { return nil }
@@ -33,7 +33,7 @@ struct DNSMessage: ~Copyable {
         return DNSMessage(raw: raw)
     }
 
-    /// A question that wants recursion; nil where the name is none (RFC 1035 2.3.4).
+    /// A question with recursion desired; nil if the name is invalid (RFC 1035 2.3.4).
     static func query(_ name: String, _ type: DNSQuestion.RecordType, id: UInt16) -> DNSQuery? {
         var raw: UnsafeMutablePointer<ldns_pkt>?
         let recursion = UInt16(LDNS_RD)

@@ -1,44 +1,37 @@
 internal import TidegateCore
 
-/// What a packet means to a question.
-enum DNSMessageParser: Sendable, Hashable {
-    /// It is no answer to this question; somebody else's, a forgery, or garbage.
-    case foreign
-    /// The answer did not fit; what is there may do where the rest cannot be had.
-    case truncated(DNSOutcome?)
-    /// The answer.
-    case whole(DNSOutcome)
+/// Parses a packet as the answer to a question.
+enum DNSMessageParser {
+    enum Result: Sendable, Hashable {
+        /// Not an answer to this question: another one's, a forgery, or garbage.
+        case foreign
+        /// The answer did not fit; the outcome of what is there can be used if the rest cannot be fetched.
+        case truncated(DNSOutcome?)
+        /// The answer.
+        case whole(DNSOutcome)
+    }
 
     // Longer than any chain that resolvers follow.
     private static let longestChain = 16
 
-    /// Reads a packet in the light of a question.
-    init(_ bytes: [UInt8], of query: DNSQuery) {
-        guard let message = DNSMessage.reading(bytes), message.id == query.id, message.isResponse, message.isQuery
-        else {
-            self = .foreign
-            return
+    static func parse(_ bytes: [UInt8], of query: DNSQuery) -> Result {
+        guard let message = DNSMessage.parse(bytes), message.id == query.id, message.isResponse, message.isQuery else {
+            return .foreign
         }
-        // Some servers leave the question out of a failure.
-        if message.questionCount == 0, case .failure(let name) = message.code {
-            self = .whole(.failed(code: name))
-            return
-        }
+        // Some servers omit the question from a failure.
+        if message.questionCount == 0, case .failure(let name) = message.code { return .whole(.failed(code: name)) }
         let questions = message.questions
         guard message.questionCount == 1, let question = questions.first, question.owner == query.name,
             question.kind == .address(query.type)
-        else {
-            self = .foreign
-            return
-        }
+        else { return .foreign }
         let outcome =
             switch message.code {
-            case .noError: DNSMessageParser.follow(message.answers, from: query)
+            case .noError: self.follow(message.answers, from: query)
             case .nameNotFound: DNSOutcome.nameNotFound
             case .failure(let name): DNSOutcome.failed(code: name)
             }
-        // Cut off before the first address, an answer does not tell that there is none.
-        self = message.isTruncated ? .truncated(outcome == .noData ? nil : outcome) : .whole(outcome)
+        // An answer truncated before the first address does not mean that there is none.
+        return message.isTruncated ? .truncated(outcome == .noData ? nil : outcome) : .whole(outcome)
     }
 
     private static func follow(_ records: [DNSRecord], from query: DNSQuery) -> DNSOutcome {
@@ -74,7 +67,7 @@ enum DNSMessageParser: Sendable, Hashable {
         return addresses
     }
 
-    // With the highest bit set it counts as 0 (RFC 2181 8).
+    // With the highest bit set it is treated as 0 (RFC 2181 8).
     private static func seconds(_ record: DNSRecord) -> UInt32 {
         record.timeToLive > UInt32(Int32.max) ? 0 : record.timeToLive
     }

@@ -1,25 +1,25 @@
 package import TidegateCore
 
-/// What came of a question to one server.
+/// The outcome of a question to one server.
 package enum DNSOutcome: Sendable, Hashable {
-    /// At least one address, good for the shortest time to live along the chain of aliases.
+    /// At least one address, valid for the shortest time to live along the chain of aliases.
     case answered([IPAddress], timeToLive: Duration)
     /// The name does not exist (NXDOMAIN).
     case nameNotFound
     /// The name exists, but has no address of this kind.
     case noData
-    /// The server answered with a failure, named as in RFC 6895 (`SERVFAIL`, `REFUSED`); `MALFORMED` where it sent
-    /// nothing else than what cannot be read or belongs to another question. Trouble of this host's own has an errno's
-    /// name or number.
+    /// The server answered with a failure, named as in RFC 6895 (`SERVFAIL`, `REFUSED`); `MALFORMED` if it
+    /// sent only packets that cannot be parsed or belong to another question. An error on this host has an errno's name
+    /// or number.
     case failed(code: String)
-    /// Nothing listens at the server's port (ECONNREFUSED).
+    /// The server's port is closed (ECONNREFUSED).
     case refused
-    /// No packet gets there: by this host's own route (nil), or as somebody on the way says.
+    /// No packet reaches the server: this host has no route (nil), or a router reported an error.
     case unreachable(ICMPError?)
-    /// Nothing came in time.
+    /// No answer arrived in time.
     case timedOut
 
-    /// True where the server has answered and is in order, whatever it said about the name.
+    /// True if the server answered without a failure, whether or not the name exists.
     package var isAnswer: Bool {
         switch self {
         case .answered, .nameNotFound, .noData: true

@@ -2,7 +2,7 @@ package import TidegateCore
 
 /// A question about a name, for one server.
 package struct DNSQuestion: Sendable, Hashable {
-    /// What is asked for.
+    /// The type of record.
     package enum RecordType: Sendable, CaseIterable, Hashable {
         /// IPv4 addresses.
         case a
@@ -10,18 +10,17 @@ package struct DNSQuestion: Sendable, Hashable {
         case aaaa
     }
 
-    /// The full name; a final dot changes nothing, and no search list is applied.
+    /// The full name, with or without a final dot; no search list is applied.
     package var name: String
-    /// What is asked for.
+    /// The type of record.
     package var type: RecordType
-    /// Whom to ask; a link-local server needs its zone.
+    /// The server; a link-local one needs its zone.
     package var server: IPAddress
     /// The server's port.
     package var port: UInt16
-    /// How long to wait for a usable answer altogether.
+    /// How long to wait for an answer in total.
     package var limit: Duration
 
-    /// A question from its parts.
     package init(
         name: String, type: RecordType, server: IPAddress, port: UInt16 = 53, limit: Duration = .seconds(3)
     ) {
@@ -34,7 +33,7 @@ package struct DNSQuestion: Sendable, Hashable {
 }
 
 extension DNSQuestion.RecordType {
-    /// The record that has addresses of a family.
+    /// The record type for addresses of a family.
     package init(_ family: AddressFamily) {
         self =
             switch family {

@@ -1,6 +1,5 @@
-/// A resource record, as far as addresses need it (RFC 1035 3.2).
+/// The parts of a resource record that address lookups need (RFC 1035 3.2).
 struct DNSRecord: Sendable, Hashable {
-    /// What it says.
     enum Kind: Sendable, Hashable {
         case address(DNSQuestion.RecordType)
         case alias
@@ -21,7 +20,7 @@ struct DNSRecord: Sendable, Hashable {
     }
 }
 
-/// How a server says that an answer went (RFC 6895 2.3).
+/// The response code of an answer (RFC 6895 2.3).
 enum DNSResponseCode: Sendable, Hashable {
     case noError
     case nameNotFound

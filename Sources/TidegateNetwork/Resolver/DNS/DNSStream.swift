@@ -1,9 +1,9 @@
-/// A question and its answer on a stream, each behind its length in two octets (RFC 1035 4.2.2).
+/// A question and its answer on a stream, each preceded by its length in two octets (RFC 1035 4.2.2).
 struct DNSStream {
-    // A list of addresses is short; who sends more wants something else.
+    // Far longer than any list of addresses.
     private static let longest = 16_384
 
-    /// What is still to be written.
+    /// The bytes that are still to be written.
     private(set) var unsent: ArraySlice<UInt8>
     private var received: [UInt8] = []
 
@@ -14,7 +14,7 @@ struct DNSStream {
 
     mutating func sent(_ count: Int) { self.unsent = self.unsent.dropFirst(count) }
 
-    /// Takes in what was read; the answer once it is complete, an empty one where its length is out of bounds.
+    /// Adds bytes that were read; returns the answer once it is complete, an empty one if its length is out of bounds.
     mutating func receive(_ bytes: some Sequence<UInt8>) -> [UInt8]? {
         self.received += bytes
         guard self.received.count >= 2 else { return nil }

@@ -2,44 +2,44 @@ internal import Synchronization
 internal import TidegateLoop
 internal import TidegateCore
 
-/// Who asked for what, what is known, and which threads are free.
+/// Cached answers, pending lookups, and the threads that run them.
 final class LookupQueue: Sendable {
     typealias Completion = @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
 
     private struct Answer {
         let addresses: [IPAddress]
         var expiry: MonotonicTime
-        let epoch: UInt64
-        /// Whether somebody has said how long it is good for.
-        var isLifeKnown = false
+        let generation: UInt64
+        /// Whether the expiry is that of a server's time to live.
+        var hasTTL = false
     }
 
-    /// An answer that is good now.
-    struct Fresh: Sendable {
+    /// An answer that is valid now.
+    struct CachedAnswer: Sendable {
         let addresses: [IPAddress]
-        /// How long it stays so, where that is known.
-        let knownRest: Duration?
-        fileprivate let epoch: UInt64
+        /// The rest of its time to live; nil if that is unknown.
+        let remainingTTL: Duration?
+        fileprivate let generation: UInt64
     }
 
-    private struct Question {
+    private struct Pending {
         var waiting: [Completion] = []
-        /// When its lookup began; nil while no thread has it.
-        var epoch: UInt64?
+        /// The generation in which its lookup began; nil while it is queued.
+        var generation: UInt64?
     }
 
     private struct State {
         var answers: [String: Answer] = [:]
-        var epoch: UInt64 = 0
-        var asking: [String: Question] = [:]
+        var generation: UInt64 = 0
+        var pending: [String: Pending] = [:]
         var queue: [String] = []
         var threads: [LoopThread<ResolverWorker>] = []
         var idle: [Int] = []
         var isClosed = false
 
-        // The answer that ran out first goes: it is the one that was asked for the longest time ago.
-        mutating func remember(_ answer: Answer, for name: String, limit: Int) {
-            if let known = self.answers[name], known.epoch > answer.epoch { return }
+        // A full cache drops the answer that expired first, which is the one looked up the longest time ago.
+        mutating func store(_ answer: Answer, for name: String, limit: Int) {
+            if let known = self.answers[name], known.generation > answer.generation { return }
             if self.answers.count >= limit, self.answers[name] == nil,
                 let oldest = self.answers.min(by: { $0.value.expiry < $1.value.expiry })?.key
             {
@@ -52,7 +52,7 @@ final class LookupQueue: Sendable {
     /// What to do once the lock is released.
     private enum Step {
         case answer([IPAddress])
-        case refuse
+        case fail
         case wait
         case wake(LoopThread<ResolverWorker>)
     }
@@ -74,99 +74,104 @@ final class LookupQueue: Sendable {
         self.lookup = lookup
     }
 
-    func ask(_ name: String, _ completion: @escaping Completion) {
+    func lookUp(_ name: String, _ completion: @escaping Completion) {
         let now = self.time.monotonic()
         let step = self.state.withLock { state -> Step in
-            if let answer = state.answers[name], answer.epoch == state.epoch, now < answer.expiry {
+            if let answer = state.answers[name], answer.generation == state.generation, now < answer.expiry {
                 return .answer(answer.addresses)
             }
-            guard !state.isClosed else { return .refuse }
-            return self.enlist(name, completion, &state)
+            guard !state.isClosed else { return .fail }
+            return self.enqueue(name, completion, &state)
         }
         switch step {
         case .answer(let addresses): completion(.success(addresses))
-        case .refuse: completion(.failure(.failed))
+        case .fail: completion(.failure(.failed))
         case .wait: break
-        case .wake(let worker): worker.send(.look)
+        case .wake(let worker): worker.send(.run)
         }
     }
 
-    private func enlist(_ name: String, _ completion: @escaping Completion, _ state: inout State) -> Step {
-        // A lookup that began before the path changed may take long, and its answer be the wrong network's.
-        if let question = state.asking[name], question.epoch == nil || question.epoch == state.epoch {
-            state.asking[name]?.waiting.append(completion)
+    private func enqueue(_ name: String, _ completion: @escaping Completion, _ state: inout State) -> Step {
+        // A lookup that began before the path changed may take long and return the other network's answer.
+        if let known = state.pending[name], known.generation == nil || known.generation == state.generation {
+            state.pending[name]?.waiting.append(completion)
             return .wait
         }
         let worker = self.freeWorker(&state)
-        // Without a thread of its own a name waits for another's; without any thread nobody would ever look.
-        guard !state.threads.isEmpty else { return .refuse }
-        state.asking[name, default: Question()].epoch = nil
-        state.asking[name]?.waiting.append(completion)
+        // Without a free thread the name waits for a busy one; without any thread it would wait for ever.
+        guard !state.threads.isEmpty else { return .fail }
+        state.pending[name, default: Pending()].generation = nil
+        state.pending[name]?.waiting.append(completion)
         state.queue.append(name)
         return worker.map(Step.wake) ?? .wait
     }
 
     func cached(_ name: String) -> [IPAddress]? { self.state.withLock { $0.answers[name]?.addresses } }
 
-    /// The answer for a name while it is good; nil where it has to be asked for.
-    func fresh(_ name: String) -> Fresh? {
+    /// The answer for a name while it is valid; nil if it has to be looked up.
+    func cachedAnswer(for name: String) -> CachedAnswer? {
         let now = self.time.monotonic()
         return self.state.withLock { state in
-            guard let answer = state.answers[name], answer.epoch == state.epoch, now < answer.expiry else { return nil }
-            let rest = answer.isLifeKnown ? answer.expiry - now : nil
-            return Fresh(addresses: answer.addresses, knownRest: rest, epoch: answer.epoch)
+            guard let answer = state.answers[name], answer.generation == state.generation, now < answer.expiry else {
+                return nil
+            }
+            let remaining = answer.hasTTL ? answer.expiry - now : nil
+            return CachedAnswer(
+                addresses: answer.addresses, remainingTTL: remaining, generation: answer.generation)
         }
     }
 
-    /// Takes in how long an answer is good for; one that has been replaced meanwhile is left alone.
-    func lasts(_ name: String, _ answer: Fresh, for life: Duration) {
-        let expiry = self.time.monotonic() + life
+    /// Sets an answer's time to live, unless the answer has been replaced meanwhile.
+    func recordTTL(_ ttl: Duration, of answer: CachedAnswer, for name: String) {
+        let expiry = self.time.monotonic() + ttl
         self.state.withLock { state in
-            guard let known = state.answers[name], known.epoch == answer.epoch, known.addresses == answer.addresses
+            guard let known = state.answers[name], known.generation == answer.generation,
+                known.addresses == answer.addresses
             else { return }
             state.answers[name]?.expiry = expiry
-            state.answers[name]?.isLifeKnown = true
+            state.answers[name]?.hasTTL = true
         }
     }
 
-    // Old answers stay as a last resort for gates; they are only no longer taken for fresh.
-    func invalidate() { self.state.withLock { $0.epoch += 1 } }
+    // Old answers stay as a last resort for gates; they only stop being valid.
+    func invalidate() { self.state.withLock { $0.generation += 1 } }
 
     func close() {
-        let (threads, forgotten) = self.state.withLock { state in
+        let (threads, abandoned) = self.state.withLock { state in
             state.isClosed = true
-            let forgotten = state.asking.values.flatMap(\.waiting)
-            state.asking = [:]
+            let abandoned = state.pending.values.flatMap(\.waiting)
+            state.pending = [:]
             state.queue = []
-            return (state.threads, forgotten)
+            return (state.threads, abandoned)
         }
         for thread in threads { thread.abandon() }
-        for completion in forgotten { completion(.failure(.failed)) }
+        for completion in abandoned { completion(.failure(.failed)) }
     }
 
-    /// The next name for a worker, and the epoch its lookup belongs to; nil sends it to rest.
-    func next(for worker: Int) -> (name: String, epoch: UInt64)? {
+    /// The next name for a worker with the generation of its lookup; nil makes the worker idle.
+    func next(for worker: Int) -> (name: String, generation: UInt64)? {
         self.state.withLock { state in
             guard !state.queue.isEmpty else {
                 state.idle.append(worker)
                 return nil
             }
             let name = state.queue.removeFirst()
-            state.asking[name]?.epoch = state.epoch
-            return (name, state.epoch)
+            state.pending[name]?.generation = state.generation
+            return (name, state.generation)
         }
     }
 
-    func finish(_ name: String, _ result: Result<[IPAddress], ResolveFailure>, askedIn epoch: UInt64) {
+    func finish(_ name: String, _ result: Result<[IPAddress], ResolveFailure>, startedIn generation: UInt64) {
         let expiry = self.time.monotonic() + self.freshness
         let waiting = self.state.withLock { state -> [Completion] in
             if case .success(let addresses) = result {
-                state.remember(
-                    Answer(addresses: addresses, expiry: expiry, epoch: epoch), for: name, limit: self.capacity)
+                state.store(
+                    Answer(addresses: addresses, expiry: expiry, generation: generation), for: name,
+                    limit: self.capacity)
             }
-            // Who asked again since then waits for the newer answer, and everybody else with him.
-            guard state.asking[name]?.epoch == epoch else { return [] }
-            return state.asking.removeValue(forKey: name)?.waiting ?? []
+            // If the name was requested again since a path change, all its completions wait for the newer answer.
+            guard state.pending[name]?.generation == generation else { return [] }
+            return state.pending.removeValue(forKey: name)?.waiting ?? []
         }
         for completion in waiting { completion(result) }
     }
@@ -177,28 +182,28 @@ final class LookupQueue: Sendable {
         let number = state.threads.count
         guard
             let thread = try? LoopThread<ResolverWorker>(
-                name: "tg-dns-\(number + 1)", make: { _ in ResolverWorker(number: number, desk: self) })
+                name: "tg-dns-\(number + 1)", make: { _ in ResolverWorker(number: number, queue: self) })
         else { return nil }
         state.threads.append(thread)
         return thread
     }
 }
 
-/// One thread that looks names up until the desk has no more.
+/// A thread that looks names up until the queue is empty.
 final class ResolverWorker: LoopHandler {
-    enum Command: Sendable { case look }
+    enum Command: Sendable { case run }
 
     private let number: Int
-    private let desk: LookupQueue
+    private let queue: LookupQueue
 
-    init(number: Int, desk: LookupQueue) {
+    init(number: Int, queue: LookupQueue) {
         self.number = number
-        self.desk = desk
+        self.queue = queue
     }
 
     func receive(_ command: Command) {
-        while let (name, epoch) = self.desk.next(for: self.number) {
-            self.desk.finish(name, self.desk.lookup(name), askedIn: epoch)
+        while let (name, generation) = self.queue.next(for: self.number) {
+            self.queue.finish(name, self.queue.lookup(name), startedIn: generation)
         }
     }
 }

@@ -1,54 +1,55 @@
 package import TidegateCore
 
-/// Resolves a name once for all who ask, at most eight names at a time, and remembers good answers.
+/// Resolves names, at most eight at a time; concurrent requests for a name share one lookup, and answers are cached.
 ///
-/// libcurl and glibc would start a thread for every question; here the threads are counted and named `tg-dns-N`.
+/// libcurl and glibc would start a thread for every lookup; here the threads are limited and named `tg-dns-N`.
 package final class Resolver: NameResolver {
-    /// Asks the network; blocks.
+    /// Looks a name up; blocks.
     package typealias Lookup = @Sendable (String) -> Result<[IPAddress], ResolveFailure>
 
-    private let desk: LookupQueue
-    private let lives: TTLLookup?
+    private let queue: LookupQueue
+    private let ttlLookup: TTLLookup?
 
-    /// A resolver that trusts an answer for `freshness` while nobody knows better, asks at most `limit` names at a time
-    /// and remembers `capacity`.
+    /// A resolver that looks up at most `limit` names at a time and caches `capacity` of them.
     ///
-    /// How long answers are good for it learns from `lives`; without, nobody knows.
+    /// An answer is valid for the time to live that `ttlLookup` finds; without one, for `freshness`.
     package init(
         time: any TimeSource, freshness: Duration = DNSTTL.unknown, limit: Int = 8, capacity: Int = 16_384,
-        lives: TTLLookup? = nil, lookup: Lookup? = nil
+        ttlLookup: TTLLookup? = nil, lookup: Lookup? = nil
     ) {
-        self.lives = lives
-        self.desk = LookupQueue(
+        self.ttlLookup = ttlLookup
+        self.queue = LookupQueue(
             time: time, freshness: freshness, limit: max(1, limit), capacity: max(1, capacity),
             lookup: lookup ?? SystemLookup.resolve)
     }
 
-    // A thread inside getaddrinfo cannot be hurried, so nobody waits for it.
-    deinit { self.desk.close() }
+    // A thread inside getaddrinfo cannot be interrupted, so this does not wait for it.
+    deinit { self.queue.close() }
 
     package func resolve(
         _ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
     ) {
         if let address = IPAddress(name) { return completion(.success([address])) }
-        self.desk.ask(name, completion)
+        self.queue.lookUp(name, completion)
     }
 
     package func cached(_ name: String) -> [IPAddress]? {
-        IPAddress(name).map { [$0] } ?? self.desk.cached(name)
+        IPAddress(name).map { [$0] } ?? self.queue.cached(name)
     }
 
     package func invalidate() {
-        self.desk.invalidate()
-        self.lives?.invalidate()
+        self.queue.invalidate()
+        self.ttlLookup?.invalidate()
     }
 
     package func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void) {
-        guard let lives = self.lives, let answer = self.desk.fresh(name) else { return completion(nil) }
-        if let rest = answer.knownRest { return completion(DNSTTL.clamped(rest)) }
-        lives.learn(name, answer.addresses) { [desk = self.desk] life in
-            if let life { desk.lasts(name, answer, for: life) }
-            completion(life)
+        guard let ttlLookup = self.ttlLookup, let answer = self.queue.cachedAnswer(for: name) else {
+            return completion(nil)
+        }
+        if let remaining = answer.remainingTTL { return completion(DNSTTL.clamped(remaining)) }
+        ttlLookup.find(name, answer.addresses) { [queue = self.queue] ttl in
+            if let ttl { queue.recordTTL(ttl, of: answer, for: name) }
+            completion(ttl)
         }
     }
 }

@@ -22,7 +22,7 @@ enum SystemLookup {
         return addresses.isEmpty ? .failure(.nameNotFound) : .success(addresses)
     }
 
-    // EAI_NODATA (-5) and EAI_ADDRFAMILY (-9) hide behind _GNU_SOURCE.
+    // EAI_NODATA (-5) and EAI_ADDRFAMILY (-9) need _GNU_SOURCE.
     private static func failure(_ code: Int32) -> ResolveFailure {
         switch code {
         case EAI_NONAME, -5, -9: .nameNotFound

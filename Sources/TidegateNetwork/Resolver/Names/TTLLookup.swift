@@ -1,21 +1,21 @@
 internal import Synchronization
 package import TidegateCore
 
-/// Learns how long names are good for; everybody who asks about the same name meanwhile shares one answer.
+/// Finds the time to live of names; concurrent requests for the same answer share one search.
 package final class TTLLookup: Sendable {
     typealias Completion = @Sendable (Duration?) -> Void
 
-    private struct Topic: Hashable {
+    private struct Key: Hashable {
         let name: String
         let addresses: [IPAddress]
     }
 
     private struct State {
-        var waiting: [Topic: [Completion]] = [:]
+        var waiting: [Key: [Completion]] = [:]
         var settings: (value: ResolverSettings, until: MonotonicTime)?
     }
 
-    // Nobody waits for it, so a slow server may take its time; but not for ever.
+    // Generous, because no caller is blocked by it.
     private static let limit = Duration.seconds(2)
     private static let settingsAge = Duration.seconds(5)
 
@@ -25,7 +25,7 @@ package final class TTLLookup: Sendable {
     private let port: UInt16
     private let state = Mutex(State())
 
-    /// A desk that asks through `client`, at `port` of the servers that `settings` names.
+    /// A lookup through `client`, at `port` of the servers in `settings`.
     package init(
         client: DNSClient, time: any TimeSource,
         settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system, port: UInt16 = 53
@@ -36,37 +36,37 @@ package final class TTLLookup: Sendable {
         self.port = port
     }
 
-    /// Finds out how long `addresses` are good for `name`; nil where no server names the same ones.
-    func learn(_ name: String, _ addresses: [IPAddress], _ completion: @escaping Completion) {
-        let topic = Topic(name: name, addresses: addresses)
+    /// Finds how long `addresses` are valid for `name`; nil if no server returns the same ones.
+    func find(_ name: String, _ addresses: [IPAddress], _ completion: @escaping Completion) {
+        let key = Key(name: name, addresses: addresses)
         let isFirst = self.state.withLock { state in
-            defer { state.waiting[topic, default: []].append(completion) }
-            return state.waiting[topic] == nil
+            defer { state.waiting[key, default: []].append(completion) }
+            return state.waiting[key] == nil
         }
-        if isFirst { self.go(on: TTLMachine(name, addresses, self.currentSettings()), for: topic) }
+        if isFirst { self.run(TTLMachine(name, addresses, self.currentSettings()), for: key) }
     }
 
-    /// Reads the settings anew with the next question.
+    /// Makes the next search read the settings again.
     func invalidate() { self.state.withLock { $0.settings = nil } }
 
-    private func go(on machine: TTLMachine, for topic: Topic) {
+    private func run(_ machine: TTLMachine, for key: Key) {
         switch machine.step() {
         case .finish(let timeToLive):
-            let waiting = self.state.withLock { $0.waiting.removeValue(forKey: topic) } ?? []
+            let waiting = self.state.withLock { $0.waiting.removeValue(forKey: key) } ?? []
             for completion in waiting { completion(timeToLive) }
         case .ask(let full, let type, let server):
             let question = DNSQuestion(
                 name: full, type: type, server: server, port: self.port, limit: TTLLookup.limit)
-            // Keeps the desk until the answer, which comes within the limit: whoever waits has to hear.
+            // Retains this lookup until the answer, which arrives within the limit, so that every completion is called.
             self.client.ask(question) { outcome in
                 var machine = machine
-                machine.heard(outcome)
-                self.go(on: machine, for: topic)
+                machine.receive(outcome)
+                self.run(machine, for: key)
             }
         }
     }
 
-    // The files are small, but a thousand names a second ask.
+    // Cached, because a thousand names per second may need them.
     private func currentSettings() -> ResolverSettings {
         let now = self.time.monotonic()
         if let known = self.state.withLock({ $0.settings }), now < known.until { return known.value }

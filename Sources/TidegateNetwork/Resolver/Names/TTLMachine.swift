@@ -1,17 +1,16 @@
 internal import TidegateCore
 
-/// Finds out how long the addresses of a name are good for, by asking the servers that the system asks.
+/// Finds how long the addresses of a name are valid, from the servers that the system uses.
 ///
-/// The system's own lookup does not tell (getaddrinfo(3)). What a server says counts only where it names the very same
+/// The system's own lookup does not report it (getaddrinfo(3)). A server's answer counts only if it has exactly the same
 /// addresses: those of a hosts file or of multicast DNS have no time to live.
 struct TTLMachine {
-    /// What to do next.
     enum Step: Hashable {
         case ask(name: String, DNSQuestion.RecordType, server: IPAddress)
         case finish(Duration?)
     }
 
-    // As many as glibc ever tried before it had no limit.
+    // The limit that glibc had.
     private static let longestSearch = 6
 
     private let known: [AddressFamily: Set<IPAddress>]
@@ -42,8 +41,8 @@ struct TTLMachine {
         return .ask(name: name, DNSQuestion.RecordType(family), server: server)
     }
 
-    /// Takes an answer in.
-    mutating func heard(_ outcome: DNSOutcome) {
+    /// Evaluates an answer.
+    mutating func receive(_ outcome: DNSOutcome) {
         switch outcome {
         case .answered(let addresses, let timeToLive):
             guard let family = self.families.first, self.known[family] == Set(addresses) else {

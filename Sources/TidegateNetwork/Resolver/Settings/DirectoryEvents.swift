@@ -1,17 +1,17 @@
-/// What inotify(7) has to tell, read off its bytes.
+/// Decodes the events of inotify(7).
 struct DirectoryEvents {
-    /// Something about a directory or an entry in it.
+    /// An event about a directory or an entry in it.
     struct Event: Hashable {
         let watch: Int32
         let mask: UInt32
-        /// The entry; empty where it is about the directory itself.
+        /// The entry; empty if the event is about the directory itself.
         let name: String
     }
 
     // watch, mask, cookie, length of the name.
     private static let headerSize = 16
 
-    /// The whole events in `bytes`; whatever the bytes are, nothing beyond them is read.
+    /// The complete events in `bytes`; never reads beyond them, whatever they contain.
     static func read(_ bytes: ArraySlice<UInt8>) -> [Event] {
         var events: [Event] = []
         var rest = bytes
@@ -28,7 +28,7 @@ struct DirectoryEvents {
         return events
     }
 
-    // In this machine's order.
+    // In the machine's byte order.
     private static func word(_ bytes: ArraySlice<UInt8>, _ offset: Int) -> UInt32 {
         let start = bytes.startIndex + offset
         #if _endian(little)

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Where the resolver's settings are kept.
+/// The files with the resolver's settings.
 package struct ResolverFiles: Sendable, Hashable {
     /// The file that glibc reads.
     package var configuration: String
-    /// The file in which systemd-resolved names the servers behind its stub.
+    /// The file in which systemd-resolved lists the servers behind its stub.
     package var upstreams: String
 
-    /// The places that every distribution uses, or a test's.
+    /// The paths that every distribution uses, or a test's.
     package init(
         configuration: String = "/etc/resolv.conf", upstreams: String = "/run/systemd/resolve/resolv.conf"
     ) {
@@ -30,7 +30,7 @@ package struct ResolverFiles: Sendable, Hashable {
         return index == 0 ? nil : index
     }
 
-    // These files are short; whatever goes beyond 64 KiB is not one of them. A pipe in their place may not block.
+    // These files are short; 64 KiB is a safe bound. O_NONBLOCK, in case the path is a pipe.
     private static func text(_ path: String) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return "" }

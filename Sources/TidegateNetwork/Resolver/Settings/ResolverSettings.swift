@@ -1,30 +1,30 @@
 internal import Glibc
 package import TidegateCore
 
-/// What resolv.conf(5) tells the system's resolver, read by glibc's rules.
+/// The settings in resolv.conf(5), parsed by glibc's rules.
 package struct ResolverSettings: Sendable, Hashable {
-    /// The servers to ask, in order: at most three; 127.0.0.1 where none is named.
+    /// The servers in order: at most three; 127.0.0.1 if the file lists none.
     package var nameservers: [IPAddress] = [IPAddress(ipv4: 0x7F00_0001)]
-    /// The servers that systemd-resolved asks, where ``nameservers`` has its stub; empty otherwise.
+    /// The servers that systemd-resolved uses, if ``nameservers`` has its stub; empty otherwise.
     package var upstreams: [IPAddress] = []
     /// The domains to try a short name in, in order.
     package var search: [String] = []
-    /// A name with as many dots is tried as it stands first, 0 to 15.
+    /// A name with at least as many dots is first tried unchanged, 0 to 15.
     package var ndots = 1
     /// How long to wait for a server the first time, 1 s to 30 s.
     package var timeout = Duration.seconds(5)
-    /// How often to ask each server, 1 to 5.
+    /// Attempts per server, 1 to 5.
     package var attempts = 2
-    /// Whether the servers take turns in being first.
+    /// Whether the first server changes with each lookup.
     package var rotates = false
 
-    /// What holds where there is no file.
+    /// The settings without a file.
     package init() {}
 
-    /// Reads a resolv.conf; what it does not understand it passes over, as glibc does.
+    /// Parses a resolv.conf; unknown lines are ignored, as glibc does.
     ///
-    /// `zone` gives the index of a link by its name, for `nameserver fe80::1%eth0`; a name that it does not know
-    /// leaves the address without a zone.
+    /// `zone` returns the index of a link by its name, for `nameserver fe80::1%eth0`; for an unknown name the address
+    /// has no zone.
     package init(parsing text: String, zone: (String) -> UInt32? = { _ in nil }) {
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) { self.read(Substring(line)) }
         let found = ResolverSettings.nameservers(in: text, zone: zone).prefix(3)
@@ -34,18 +34,18 @@ package struct ResolverSettings: Sendable, Hashable {
     /// The settings in force on this host, from ``ResolverFiles``.
     package static func system() -> ResolverSettings { ResolverFiles().read() }
 
-    /// The servers on which names depend in the end: behind systemd-resolved's stub, those that it asks.
+    /// The servers that names depend on in the end: instead of systemd-resolved's stub, those behind it.
     package var finalServers: [IPAddress] {
         guard !self.upstreams.isEmpty else { return self.nameservers }
         return self.upstreams + self.nameservers.filter { !ResolverSettings.stubs.contains($0) }
     }
 
-    /// True where the servers include systemd-resolved's stub: 127.0.0.53 or 127.0.0.54 (systemd-resolved.service(8)).
+    /// True if the servers include systemd-resolved's stub: 127.0.0.53 or 127.0.0.54 (systemd-resolved.service(8)).
     package var hasStub: Bool { self.nameservers.contains(where: ResolverSettings.stubs.contains) }
 
     private static let stubs: Set = [IPAddress(ipv4: 0x7F00_0035), IPAddress(ipv4: 0x7F00_0036)]
 
-    /// The full names to try for `name`, in order: as it stands, and in each domain of the search list.
+    /// The full names to try for `name`, in order: unchanged, and in each domain of the search list.
     package func candidates(for name: String) -> [String] {
         guard !name.hasSuffix("."), !self.search.isEmpty else { return [name] }
         let dots = name.utf8.count { $0 == UInt8(ascii: ".") }
@@ -57,15 +57,15 @@ package struct ResolverSettings: Sendable, Hashable {
 // MARK: - One line
 
 extension ResolverSettings {
-    /// Every address of a `nameserver` line, however many there are.
+    /// The addresses of all `nameserver` lines.
     static func nameservers(in text: String, zone: (String) -> UInt32?) -> [IPAddress] {
         text.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in
             guard let rest = self.rest(of: Substring(line), after: "nameserver") else { return nil }
-            return self.words(rest).first.flatMap { self.address($0, zone: zone) }
+            return self.tokens(rest).first.flatMap { self.address($0, zone: zone) }
         }
     }
 
-    // A keyword counts only at the very start of a line and with a blank behind it; so a comment needs no rule.
+    // A keyword counts only at the start of a line and with a blank after it; so comments need no rule.
     private static func rest(of line: Substring, after keyword: String) -> Substring? {
         guard line.utf8.starts(with: keyword.utf8) else { return nil }
         let rest = line.utf8.dropFirst(keyword.utf8.count)
@@ -75,23 +75,23 @@ extension ResolverSettings {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    private static func words(_ text: Substring) -> [String] {
+    private static func tokens(_ text: Substring) -> [String] {
         text.utf8.split(whereSeparator: self.isBlank).map { String(Substring($0)) }
     }
 
     private mutating func read(_ line: Substring) {
         if let rest = ResolverSettings.rest(of: line, after: "domain") {
-            if let domain = ResolverSettings.words(rest).first { self.search = [domain] }
+            if let domain = ResolverSettings.tokens(rest).first { self.search = [domain] }
         } else if let rest = ResolverSettings.rest(of: line, after: "search") {
-            let domains = ResolverSettings.words(rest)
+            let domains = ResolverSettings.tokens(rest)
             if !domains.isEmpty { self.search = domains }
         } else if let rest = ResolverSettings.rest(of: line, after: "options") {
-            for word in ResolverSettings.words(rest) { self.readOption(word) }
+            for option in ResolverSettings.tokens(rest) { self.readOption(option) }
         }
     }
 
-    private mutating func readOption(_ word: String) {
-        let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    private mutating func readOption(_ option: String) {
+        let parts = option.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         switch (String(parts[0]), parts.count == 2 ? ResolverSettings.number(parts[1]) : nil) {
         case ("ndots", let value?): self.ndots = min(max(value, 0), 15)
         case ("timeout", let value?): self.timeout = .seconds(min(max(value, 1), 30))
@@ -101,7 +101,7 @@ extension ResolverSettings {
         }
     }
 
-    // As atoi(3): the digits it starts with, and 0 without any.
+    // As atoi(3): the leading digits, and 0 without any.
     private static func number(_ text: Substring) -> Int {
         let isNegative = text.first == "-"
         let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
@@ -119,7 +119,7 @@ extension ResolverSettings {
         return IPAddress(octets: address.octets, zone: (address.isLinkLocal ? zone(name) : nil) ?? UInt32(name) ?? 0)
     }
 
-    // Short forms count here (`127.1`, `0x7f000001`), because they do for glibc (inet_aton(3)).
+    // Accepts short forms (`127.1`, `0x7f000001`), as glibc does (inet_aton(3)).
     private static func ipv4Bits(_ word: String) -> UInt32? {
         var bits = in_addr()
         guard word.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), inet_aton(word, &bits) != 0 else { return nil }

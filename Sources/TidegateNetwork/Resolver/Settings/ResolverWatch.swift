@@ -1,37 +1,37 @@
 internal import Synchronization
 package import TidegateLoop
 
-/// Keeps the resolver's settings up to date with their files, and tells when they have changed.
+/// Keeps the resolver's settings up to date with their files, and reports changes.
 ///
-/// One thread, `tg-resolv-conf`, waits for the kernel's word (inotify(7)).
+/// One thread, `tg-resolv-conf`, waits for changes of the files (inotify(7)).
 package final class ResolverWatch: Sendable {
-    private let board: ResolverStore
+    private let store: ResolverStore
     private let thread: LoopThread<ResolverWatchWorker>
 
     /// Reads the files and starts to watch them.
     ///
-    /// `onChange` is called on the watch's thread whenever the settings are others than before; a file that was only
-    /// rewritten is no change.
+    /// `onChange` is called on the watch's thread whenever the settings differ from before; rewriting a file with the
+    /// same content is not a change.
     package init(
         _ files: ResolverFiles = ResolverFiles(), onThreadStart: @escaping @Sendable () -> Void = {},
         onChange: @escaping @Sendable (ResolverSettings) -> Void
     ) throws(LoopError) {
-        let board = ResolverStore(files.read())
-        self.board = board
+        let store = ResolverStore(files.read())
+        self.store = store
         self.thread = try LoopThread(name: "tg-resolv-conf") { loop in
             onThreadStart()
-            return ResolverWatchWorker(loop: loop, files: files, board: board, onChange: onChange)
+            return ResolverWatchWorker(loop: loop, files: files, store: store, onChange: onChange)
         }
     }
 
     /// The settings as they are now.
-    package var settings: ResolverSettings { self.board.settings }
+    package var settings: ResolverSettings { self.store.settings }
 
-    /// Ends the watch; the settings stay as they were last.
+    /// Ends the watch; ``settings`` keeps its last value.
     package func stop() { self.thread.stop() }
 }
 
-/// The settings as others may read them.
+/// The settings, readable from any thread.
 final class ResolverStore: Sendable {
     private let state: Mutex<ResolverSettings>
 
@@ -39,7 +39,7 @@ final class ResolverStore: Sendable {
 
     var settings: ResolverSettings { self.state.withLock { $0 } }
 
-    /// Writes the settings up; true where they are others than before.
+    /// Replaces the settings; true if they differ from before.
     func write(_ settings: ResolverSettings) -> Bool {
         self.state.withLock { known in
             defer { known = settings }

@@ -1,17 +1,17 @@
 internal import Glibc
 internal import TidegateLoop
 
-/// The watched directories; lives on the watch's thread.
+/// Watches the directories of the files; runs on the watch's thread.
 final class ResolverWatchWorker: LoopHandler {
-    private enum Alarm: UInt64 {
-        /// Files have been touched, and are read once whoever touches them is done.
-        case settled
-        /// Nobody tells of changes, so the files are looked at.
+    private enum Timer: UInt64 {
+        /// Files were changed; they are read after a delay, because a change often has several steps.
+        case debounce
+        /// Changes are not reported, so the files are read periodically.
         case poll
     }
 
-    // A file is often made first and filled a moment later.
-    private static let settleTime = Duration.milliseconds(20)
+    // Often a file is first created, and written a moment later.
+    private static let debounceTime = Duration.milliseconds(20)
     private static let pollInterval = Duration.seconds(5)
     private static let mask = UInt32(
         IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
@@ -19,21 +19,21 @@ final class ResolverWatchWorker: LoopHandler {
 
     private let loop: Loop
     private let files: ResolverFiles
-    private let board: ResolverStore
+    private let store: ResolverStore
     private let onChange: @Sendable (ResolverSettings) -> Void
     private let notifier: Int32
-    private var points = WatchedPaths(for: [])
-    // The entries that matter, by watch; the kernel has one watch for a directory, whatever its name.
+    private var paths = WatchedPaths(for: [])
+    // The relevant entries by watch; the kernel has one watch for a directory, even if it is reached by several paths.
     private var entries: [Int32: Set<String>] = [:]
-    private var alarm: TimerID?
+    private var timer: TimerID?
 
     init(
-        loop: Loop, files: ResolverFiles, board: ResolverStore,
+        loop: Loop, files: ResolverFiles, store: ResolverStore,
         onChange: @escaping @Sendable (ResolverSettings) -> Void
     ) {
         self.loop = loop
         self.files = files
-        self.board = board
+        self.store = store
         self.onChange = onChange
         self.notifier = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         self.start()
@@ -43,19 +43,19 @@ final class ResolverWatchWorker: LoopHandler {
 
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
         var buffer = [UInt8](repeating: 0, count: 4096)
-        var isTouched = false
+        var isChanged = false
         while true {
             let count = read(descriptor, &buffer, buffer.count)
             guard count > 0 else { break }
             let events = DirectoryEvents.read(buffer[..<count])
-            if events.contains(where: self.matters) { isTouched = true }
+            if events.contains(where: self.isRelevant) { isChanged = true }
         }
-        if isTouched, self.alarm == nil { self.arm(.settled, after: ResolverWatchWorker.settleTime) }
+        if isChanged, self.timer == nil { self.schedule(.debounce, after: ResolverWatchWorker.debounceTime) }
     }
 
     func timerFired(_ token: UInt64) {
-        self.alarm = nil
-        self.look()
+        self.timer = nil
+        self.reload()
     }
 
     func stopping() {
@@ -65,48 +65,48 @@ final class ResolverWatchWorker: LoopHandler {
     // A file may have changed between its first reading and the watch.
     private func start() {
         if self.notifier >= 0 { try? self.loop.watch(self.notifier, for: .read) }
-        self.look()
+        self.reload()
     }
 
-    private func look() {
+    private func reload() {
         let isWatched = self.watchFolders()
         let settings = self.files.read()
-        if self.board.write(settings) { self.onChange(settings) }
-        // Too many watches on this host, or no notifier: what nobody tells has to be looked for.
-        if !isWatched { self.arm(.poll, after: ResolverWatchWorker.pollInterval) }
+        if self.store.write(settings) { self.onChange(settings) }
+        // Without a notifier, or with too many watches on this host, the files are polled.
+        if !isWatched { self.schedule(.poll, after: ResolverWatchWorker.pollInterval) }
     }
 
-    private func arm(_ alarm: Alarm, after delay: Duration) {
-        if let old = self.alarm { self.loop.cancel(old) }
-        self.alarm = self.loop.schedule(after: delay, token: alarm.rawValue)
+    private func schedule(_ timer: Timer, after delay: Duration) {
+        if let old = self.timer { self.loop.cancel(old) }
+        self.timer = self.loop.schedule(after: delay, token: timer.rawValue)
     }
 
-    // An overflow, or a directory that has gone, may hide anything.
-    private func matters(_ event: DirectoryEvents.Event) -> Bool {
+    // After an overflow, or if the directory is removed, any file may have changed.
+    private func isRelevant(_ event: DirectoryEvents.Event) -> Bool {
         guard let names = self.entries[event.watch] else { return event.mask & UInt32(IN_Q_OVERFLOW) != 0 }
         return event.name.isEmpty || names.contains(event.name)
     }
 
-    /// Watches what has to be watched now; false where that is not possible.
+    /// Watches the directories that exist now; false if that is not possible.
     private func watchFolders() -> Bool {
         guard self.notifier >= 0 else { return false }
-        // A directory may appear while its parent's watch is made; then the next look finds it.
+        // A directory may appear while its parent's watch is added; the next round finds it.
         for _ in 0..<4 {
-            let points = WatchedPaths(for: [self.files.configuration, self.files.upstreams])
-            let isNew = points != self.points
-            self.points = points
-            guard self.watch(points) else { return false }
+            let paths = WatchedPaths(for: [self.files.configuration, self.files.upstreams])
+            let isNew = paths != self.paths
+            self.paths = paths
+            guard self.watch(paths) else { return false }
             if !isNew { break }
         }
         return true
     }
 
-    private func watch(_ points: WatchedPaths) -> Bool {
+    private func watch(_ paths: WatchedPaths) -> Bool {
         var entries: [Int32: Set<String>] = [:]
-        for (folder, names) in points.entries {
+        for (folder, names) in paths.entries {
             let watch = inotify_add_watch(self.notifier, folder, ResolverWatchWorker.mask)
             if watch < 0 {
-                // It has gone again, which the next round finds out; anything else is a limit.
+                // It was removed meanwhile, which the next round notices; any other error is a limit.
                 guard errno == ENOENT || errno == ENOTDIR else { return false }
                 continue
             }

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Where to look so that no change of some files is missed: directories, and the entries that matter in them.
+/// What to watch so that no change of some files is missed: directories, and the relevant entries in them.
 ///
-/// Files are replaced rather than written to, and directories come and go with the service that owns them. So a file is
-/// watched through the deepest directory on its way that exists, and through every link on its way.
+/// Files are usually replaced instead of written, and directories are created and removed by the service that owns them.
+/// So a file is watched through the deepest directory of its path that exists, and through every symbolic link.
 struct WatchedPaths: Hashable {
     private(set) var entries: [String: Set<String>] = [:]
 
-    // As many links in a row as the kernel follows is far more than anybody has.
+    // More symbolic links in a row than occur in practice.
     private static let longestChain = 8
 
     init(for paths: [String]) {

@@ -1,15 +1,15 @@
 import TidegateCore
 import TidegateNetwork
 
-/// A DNS packet put together by hand, so that it can be wrong.
-struct Packet {
+/// Builds DNS packets, valid or not.
+struct DNSPacket {
     var id: UInt16
     var flags: UInt16 = 0x8180
     var question: [UInt8]
     var answers: [[UInt8]] = []
     var counts: (UInt16, UInt16)?
 
-    /// The beginning of an answer to a question as it was received.
+    /// The header of an answer to a received question.
     init(to query: [UInt8]) {
         self.id = UInt16(query[0]) << 8 | UInt16(query[1])
         self.question = Array(query[12...])
@@ -24,14 +24,15 @@ struct Packet {
 
     var bytes: [UInt8] {
         let (questions, answers) = self.counts ?? (self.question.isEmpty ? 0 : 1, UInt16(self.answers.count))
-        return Packet.words(self.id, self.flags, questions, answers, 0, 0) + self.question + self.answers.flatMap { $0 }
+        return DNSPacket.octets(self.id, self.flags, questions, answers, 0, 0) + self.question
+            + self.answers.flatMap { $0 }
     }
 
-    /// The packet as it travels over TCP.
-    var framed: [UInt8] { Packet.words(UInt16(self.bytes.count)) + self.bytes }
+    /// The packet with its length, as over TCP.
+    var framed: [UInt8] { DNSPacket.octets(UInt16(self.bytes.count)) + self.bytes }
 
-    static func words(_ words: UInt16...) -> [UInt8] {
-        words.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+    static func octets(_ values: UInt16...) -> [UInt8] {
+        values.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
     }
 
     static func name(_ text: String) -> [UInt8] {
@@ -41,7 +42,7 @@ struct Packet {
     static func record(_ owner: [UInt8], _ type: UInt16, _ timeToLive: UInt32, _ data: [UInt8]) -> [UInt8] {
         let high = UInt16(timeToLive >> 16)
         let low = UInt16(truncatingIfNeeded: timeToLive)
-        return owner + Packet.words(type, 1, high, low, UInt16(data.count)) + data
+        return owner + DNSPacket.octets(type, 1, high, low, UInt16(data.count)) + data
     }
 
     static func a(_ owner: String, _ timeToLive: UInt32, _ octets: UInt8...) -> [UInt8] {
@@ -57,7 +58,7 @@ struct Packet {
 let loopback = IPAddress(ipv4: 0x7F00_0001)
 
 extension DNSClient {
-    /// Asks and waits.
+    /// Sends a question and waits for its outcome.
     func ask(
         _ name: String, _ type: DNSQuestion.RecordType = .a, at server: IPAddress = loopback, port: UInt16,
         within limit: Duration = .seconds(5)

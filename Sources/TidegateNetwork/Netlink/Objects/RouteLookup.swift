@@ -1,15 +1,15 @@
 package import TidegateCore
 
-/// A question to the kernel about where a packet to an address would go.
+/// A request for the route of a packet to an address.
 package struct RouteQuestion: Sendable, Hashable {
     package var destination: IPAddress
-    /// The destination port of the connection to be made; rules may look at it.
+    /// The destination port of the planned connection; rules may match it.
     package var port: UInt16?
-    /// The protocol that the port belongs to (IPPROTO_*, protocols(5)); goes unsaid without a port.
+    /// The protocol that the port belongs to (IPPROTO_*, protocols(5)); not sent without a port.
     package var ipProtocol: UInt8
-    /// Ask about this interface only.
+    /// Only routes by this interface.
     package var link: UInt32?
-    /// The mark of the socket that would be used (SO_MARK in socket(7)); rules may look at it.
+    /// The mark of the socket that would be used (SO_MARK in socket(7)); rules may match it.
     package var mark: UInt32?
     /// The user whose socket would be used; nil for this process's own.
     package var uid: UInt32?
@@ -30,11 +30,11 @@ package struct RouteQuestion: Sendable, Hashable {
     package static let udp: UInt8 = 17
 }
 
-/// The kernel's two answers to one question.
+/// The kernel's two answers to one ``RouteQuestion``.
 package struct RouteLookup: Sendable, Hashable {
     /// The route that matches, with every nexthop (RTM_F_FIB_MATCH).
     package var matched: Answer
-    /// The way that a packet would take now.
+    /// The path that a packet would take now.
     package var chosen: Answer
 
     package init(matched: Answer, chosen: Answer) {
@@ -44,7 +44,8 @@ package struct RouteLookup: Sendable, Hashable {
 
     package enum Answer: Sendable, Hashable {
         case route(KernelRoute)
-        /// A raw error number; `hasText` where the kernel explained it (NLMSGERR_ATTR_MSG), which it does only for bad requests.
+        /// A raw error number; `hasText` if the kernel added a message (NLMSGERR_ATTR_MSG), which it does only for invalid
+        /// requests.
         case refused(errno: Int32, hasText: Bool)
         /// No answer in time.
         case none
@@ -74,20 +75,20 @@ package struct KernelRoute: Sendable, Hashable {
     package var table: UInt32
     /// The network bits of the route's destination.
     package var prefixLength: UInt8
-    /// The lower, the sooner it is taken (RTA_PRIORITY).
+    /// Lower is preferred (RTA_PRIORITY).
     package var metric: UInt32
-    /// Who made it (RTPROT_*).
+    /// What created it (RTPROT_*).
     package var routeProtocol: UInt8
     /// RTNH_F_* of the single nexthop.
     package var flags: UInt32
     package var link: UInt32?
     package var gateway: IPAddress?
     package var source: IPAddress?
-    /// The nexthop object that the route goes by (ip-nexthop(8)); with one, the kernel may leave out the legs.
+    /// The nexthop object that the route uses (ip-nexthop(8)); with one, the kernel may omit the nexthops.
     package var nexthopObject: UInt32?
-    /// The legs of a multipath route; empty for a single nexthop.
+    /// The nexthops of a multipath route; empty for a single nexthop.
     package var nexthops: [Nexthop]
-    /// Time left before the route expires; nil where it does not.
+    /// Time left before the route expires; nil if it does not.
     package var expiresIn: Duration?
 
     package init(
@@ -109,7 +110,7 @@ package struct KernelRoute: Sendable, Hashable {
         self.expiresIn = expiresIn
     }
 
-    /// One leg of a route.
+    /// One nexthop of a route.
     package struct Nexthop: Sendable, Hashable {
         package var link: UInt32
         package var gateway: IPAddress?
@@ -128,10 +129,19 @@ package struct KernelRoute: Sendable, Hashable {
         package var isDead: Bool { self.flags & Nexthop.deadFlags != 0 }
     }
 
-    /// Every leg, also of a route with a single nexthop.
+    /// Every nexthop, also of a route with a single one.
     package var legs: [Nexthop] {
         if !self.nexthops.isEmpty { return self.nexthops }
         guard let link = self.link else { return [] }
         return [Nexthop(link: link, gateway: self.gateway, flags: self.flags)]
     }
+}
+
+/// The routes of a table that a dump returns.
+struct RouteFilter: Hashable {
+    var table: UInt32
+    /// RTPROT_*; 0 for any.
+    var routeProtocol: UInt8 = 0
+    /// RTN_*; 0 for any.
+    var type: UInt8 = 0
 }

@@ -1,7 +1,7 @@
 internal import CNetlink
 internal import TidegateCore
 
-// What `explain` asks: rules, defaults, neighbours, settings; small answers, whatever the tables hold.
+// Single objects: rules, default routes, neighbours, settings; the answers are small, however large the tables are.
 extension QueryChannel {
     /// Every rule of a family, in the kernel's order.
     func rules(_ family: AddressFamily) throws(QueryFailure) -> [KernelRule] {
@@ -12,9 +12,9 @@ extension QueryChannel {
         return rules
     }
 
-    /// The routes of a dump whose prefix is no longer than `longest`; none where the table does not exist.
+    /// The routes of a dump whose prefix is no longer than `longest`; none if the table does not exist.
     ///
-    /// All others are dropped as they come: of a table with hundreds of thousands nothing stays.
+    /// All others are dropped while reading: nothing is kept of a table with hundreds of thousands.
     func routes(_ family: AddressFamily, _ filter: RouteFilter, longest: UInt8) throws(QueryFailure) -> [DefaultRoute] {
         var routes: [DefaultRoute] = []
         try self.exchange({ $0.routeDump(family, filter, sequence: $1) }) { message in
@@ -28,12 +28,19 @@ extension QueryChannel {
         return routes
     }
 
-    /// What the link knows of an address; nil where there is no entry.
+    /// The neighbour table's entry for an address; nil if there is none.
     func neighbour(_ key: NeighbourKey) throws(QueryFailure) -> KernelNeighbour? {
         var neighbour: KernelNeighbour?
         try self.exchange({ $0.neighbour(key.address, on: key.link, sequence: $1) }) { message in
             neighbour = NeighbourDecoder.decode(message) ?? neighbour
         }
+        return neighbour
+    }
+
+    /// As ``neighbour(_:)``, and nil if the answer was lost; throws if the socket is unusable.
+    func knownNeighbour(_ key: NeighbourKey) throws(NetlinkError) -> KernelNeighbour? {
+        var neighbour: KernelNeighbour?
+        try self.tolerateLostAnswers { () throws(QueryFailure) in neighbour = try self.neighbour(key) }
         return neighbour
     }
 
@@ -46,26 +53,38 @@ extension QueryChannel {
         return settings
     }
 
-    /// Sends one request and hands over the messages of its answer; a refusal ends it like an empty one.
+    /// Runs requests that may stay without an answer: if one is lost, the rest is skipped and the socket replaced.
+    func tolerateLostAnswers(_ body: () throws(QueryFailure) -> Void) throws(NetlinkError) {
+        do throws(QueryFailure) {
+            try body()
+        } catch {
+            switch error {
+            case .failed(let error): throw error
+            case .broken: try self.reopen()
+            }
+        }
+    }
+
+    /// Sends one request and passes on the messages of its answer; an error from the kernel counts as an empty answer.
     private func exchange(
         _ write: (inout RequestEncoder, UInt32) -> Void, _ body: (UnsafeMutablePointer<nlmsghdr>) -> Void
     ) throws(QueryFailure) {
         let sequence = try self.send(write)
-        var (isOver, isWhole) = (false, true)
-        while !isOver {
-            let received = self.socket.receive { bytes in
+        var (isDone, isWhole) = (false, true)
+        while !isDone {
+            let received = self.receive { bytes in
                 isWhole = MessageDecoder.each(bytes) { message in
-                    guard message.pointee.nlmsg_seq == sequence, !isOver else { return }
+                    guard message.pointee.nlmsg_seq == sequence, !isDone else { return }
                     let type = Int32(message.pointee.nlmsg_type)
                     let isEnd = type == NLMSG_DONE || type == NLMSG_ERROR
-                    isOver = isEnd || message.pointee.nlmsg_flags & UInt16(NLM_F_MULTI) == 0
+                    isDone = isEnd || message.pointee.nlmsg_flags & UInt16(NLM_F_MULTI) == 0
                     if !isEnd { body(message) }
                 }
             }
-            // Whoever only tells a story goes on with another socket, rather than blind.
+            // These answers are optional, so a missing one replaces the socket instead of ending the connection.
             guard received != .nothing else { throw .broken }
             try self.check(received)
-            guard isWhole || isOver else { throw .broken }
+            guard isWhole || isDone else { throw .broken }
         }
     }
 }

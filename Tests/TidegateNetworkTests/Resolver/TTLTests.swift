@@ -6,8 +6,8 @@ import TidegateTestKit
 
 @testable import TidegateNetwork
 
-/// How long a name is good for, as its servers say.
-@Suite struct TimeToLiveTests {
+/// The time to live of names, from their servers.
+@Suite struct TTLTests {
     private static let (four, other) = (IPAddress(ipv4: 0x0A00_0007), IPAddress(ipv4: 0x0A00_0008))
     private static let servers = [IPAddress(ipv4: 0x0A00_0001), IPAddress(ipv4: 0x0A00_0002)]
 
@@ -19,51 +19,51 @@ import TidegateTestKit
         .answered(addresses, timeToLive: .seconds(seconds))
     }
 
-    @Test("The shorter time of both families counts, and only for the very same addresses")
+    @Test("The shorter time of both families is used, and only for exactly the same addresses")
     func families() throws {
         let six = try #require(IPAddress("2001:db8::1"))
         var machine = TTLMachine("a.example", [six, Self.four, Self.other], self.settings())
         #expect(machine.step() == .ask(name: "a.example", .a, server: Self.servers[0]))
-        machine.heard(self.answer(300, Self.other, Self.four))
+        machine.receive(self.answer(300, Self.other, Self.four))
         #expect(machine.step() == .ask(name: "a.example", .aaaa, server: Self.servers[0]))
-        machine.heard(self.answer(30, six))
+        machine.receive(self.answer(30, six))
         #expect(machine.step() == .finish(.seconds(30)))
     }
 
-    @Test("Other addresses than those known mean that the name came from elsewhere")
+    @Test("Other addresses mean that the name was resolved by another source")
     func elsewhere() {
         for addresses in [[Self.other], [Self.four, Self.other]] {
             var machine = TTLMachine("a.example", [Self.four], self.settings())
-            machine.heard(.answered(addresses, timeToLive: .seconds(30)))
+            machine.receive(.answered(addresses, timeToLive: .seconds(30)))
             #expect(machine.step() == .finish(nil))
         }
     }
 
-    @Test("A server that fails hands over to the next, and the last one's failure leaves the time unknown")
+    @Test("After a failure the next server is used, and after the last one the time is unknown")
     func failures() {
         for outcome: DNSOutcome in [.failed(code: "SERVFAIL"), .refused, .unreachable(nil), .timedOut] {
             var machine = TTLMachine("a.example", [Self.four], self.settings())
-            machine.heard(outcome)
+            machine.receive(outcome)
             #expect(machine.step() == .ask(name: "a.example", .a, server: Self.servers[1]))
-            machine.heard(outcome)
+            machine.receive(outcome)
             #expect(machine.step() == .finish(nil))
         }
     }
 
-    @Test("A short name is looked for in the search list")
+    @Test("A short name is tried in the search list")
     func search() {
         var machine = TTLMachine("api", [Self.four], self.settings("search x.test y.test"))
         for name in ["api.x.test", "api.y.test"] {
             #expect(machine.step() == .ask(name: name, .a, server: Self.servers[0]))
-            machine.heard(.nameNotFound)
+            machine.receive(.nameNotFound)
         }
         #expect(machine.step() == .ask(name: "api", .a, server: Self.servers[0]))
-        machine.heard(self.answer(40, Self.four))
+        machine.receive(self.answer(40, Self.four))
         #expect(machine.step() == .finish(.seconds(40)))
     }
 
     @Test(
-        "Names of the host or of the link are asked of no server",
+        "Names of the host or of the link are not sent to servers",
         arguments: ["localhost", "printer.local", "a.localhost", "printer.local."])
     func local(_ name: String) {
         let machine = TTLMachine(name, [Self.four], self.settings())
@@ -71,25 +71,27 @@ import TidegateTestKit
     }
 
     @Test("Times are kept between five seconds and an hour", arguments: [(0, 5), (5, 5), (90, 90), (86_400, 3600)])
-    func clamping(_ told: Int, _ taken: Int) {
+    func clamping(_ answered: Int, _ used: Int) {
         var machine = TTLMachine("a.example", [Self.four], self.settings())
-        machine.heard(self.answer(told, Self.four))
-        #expect(machine.step() == .finish(.seconds(taken)))
+        machine.receive(self.answer(answered, Self.four))
+        #expect(machine.step() == .finish(.seconds(used)))
     }
 
     // MARK: Together with the resolver
 
     private func resolver(_ time: ManualTime, _ server: ScriptedNameServer) -> Resolver {
-        let lives = TTLLookup(
+        let ttlLookup = TTLLookup(
             client: DNSClient(time: SystemClock()), time: time, settings: { ResolverSettings() }, port: server.port)
-        return Resolver(time: time, lives: lives) { _ in .success([Self.four]) }
+        return Resolver(time: time, ttlLookup: ttlLookup) { _ in .success([Self.four]) }
     }
 
     private func server(_ seconds: UInt32) throws -> ScriptedNameServer {
-        try ScriptedNameServer { [Packet(to: $0, [Packet.record([0xC0, 12], 1, seconds, [10, 0, 0, 7])]).bytes] }
+        try ScriptedNameServer {
+            [DNSPacket(to: $0, [DNSPacket.record([0xC0, 12], 1, seconds, [10, 0, 0, 7])]).bytes]
+        }
     }
 
-    private func life(_ resolver: Resolver, _ name: String) async -> Duration? {
+    private func ttl(_ resolver: Resolver, _ name: String) async -> Duration? {
         await withCheckedContinuation { waiter in resolver.timeToLive(of: name) { waiter.resume(returning: $0) } }
     }
 
@@ -97,22 +99,22 @@ import TidegateTestKit
         await withCheckedContinuation { waiter in resolver.resolve(name) { _ in waiter.resume() } }
     }
 
-    @Test("An answer is kept as long as its server says, longer and shorter than a minute", arguments: [20, 300])
+    @Test("An answer is valid for its time to live, longer and shorter than a minute", arguments: [20, 300])
     func kept(_ seconds: UInt32) async throws {
         let time = ManualTime()
         let server = try self.server(seconds)
         let lookups = Mutex(0)
-        let lives = TTLLookup(
+        let ttlLookup = TTLLookup(
             client: DNSClient(time: SystemClock()), time: time, settings: { ResolverSettings() }, port: server.port)
-        let resolver = Resolver(time: time, lives: lives) { _ in
+        let resolver = Resolver(time: time, ttlLookup: ttlLookup) { _ in
             lookups.withLock { $0 += 1 }
             return .success([Self.four])
         }
-        #expect(await self.life(resolver, "a.example") == nil, "nothing is known before the first answer")
+        #expect(await self.ttl(resolver, "a.example") == nil, "unknown before the first answer")
         await self.resolve(resolver, "a.example")
-        #expect(await self.life(resolver, "a.example") == .seconds(Int(seconds)))
+        #expect(await self.ttl(resolver, "a.example") == .seconds(Int(seconds)))
         time.advance(by: .seconds(Int(seconds) - 10))
-        #expect(await self.life(resolver, "a.example") == .seconds(10), "the rest, without another question")
+        #expect(await self.ttl(resolver, "a.example") == .seconds(10), "the remaining time, without another question")
         #expect(server.datagramCount == 1)
         await self.resolve(resolver, "a.example")
         #expect(lookups.withLock { $0 } == 1)
@@ -121,45 +123,47 @@ import TidegateTestKit
         #expect(lookups.withLock { $0 } == 2)
     }
 
-    @Test("Everybody who asks for a name's time meanwhile shares one question")
+    @Test("Concurrent requests for a name's time to live share one question")
     func shared() async throws {
         let gate = Latch()
-        // A question that is sent again keeps its number.
-        let numbers = Mutex<Set<UInt16>>([])
+        // A repeated question keeps its id.
+        let ids = Mutex<Set<UInt16>>([])
         let server = try ScriptedNameServer { query in
-            let answer = Packet(to: query, [Packet.record([0xC0, 12], 1, 30, [10, 0, 0, 7])])
-            numbers.withLock { _ = $0.insert(answer.id) }
+            let answer = DNSPacket(to: query, [DNSPacket.record([0xC0, 12], 1, 30, [10, 0, 0, 7])])
+            ids.withLock { _ = $0.insert(answer.id) }
             gate.wait()
             return [answer.bytes]
         }
         let resolver = self.resolver(ManualTime(), server)
         await self.resolve(resolver, "a.example")
         await withTaskGroup(of: Duration?.self) { group in
-            for _ in 0..<50 { group.addTask { await self.life(resolver, "a.example") } }
+            for _ in 0..<50 { group.addTask { await self.ttl(resolver, "a.example") } }
             while server.datagramCount == 0 { await Task.yield() }
             gate.open()
-            for await life in group { #expect(life == .seconds(30)) }
+            for await ttl in group { #expect(ttl == .seconds(30)) }
         }
-        #expect(numbers.withLock { $0.count } == 1)
+        #expect(ids.withLock { $0.count } == 1)
     }
 
-    @Test("A time learned for an answer that a path change has put out of date is not kept")
+    @Test("A time to live that arrives after a path change is not recorded")
     func stale() async throws {
         let gate = Latch()
         let server = try ScriptedNameServer { query in
             gate.wait()
-            return [Packet(to: query, [Packet.record([0xC0, 12], 1, 3000, [10, 0, 0, 7])]).bytes]
+            return [DNSPacket(to: query, [DNSPacket.record([0xC0, 12], 1, 3000, [10, 0, 0, 7])]).bytes]
         }
         let time = ManualTime()
         let resolver = self.resolver(time, server)
         await self.resolve(resolver, "a.example")
-        async let life = self.life(resolver, "a.example")
+        async let ttl = self.ttl(resolver, "a.example")
         while server.datagramCount == 0 { await Task.yield() }
         resolver.invalidate()
         await self.resolve(resolver, "a.example")
         gate.open()
-        _ = await life
+        _ = await ttl
         time.advance(by: .seconds(61))
-        #expect(await self.life(resolver, "a.example") == nil, "the new answer lasts a minute, as nobody has said more")
+        #expect(
+            await self.ttl(resolver, "a.example") == nil,
+            "the new answer is valid for a minute, because its time to live is unknown")
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A folder for one test; deleted when it goes out of scope.
-final class Folder: Sendable {
+/// A directory for one test; deleted when it goes out of scope.
+final class TemporaryDirectory: Sendable {
     private let url: URL
 
     init() throws {
@@ -13,17 +13,17 @@ final class Folder: Sendable {
 
     func path(_ name: String) -> String { self.url.appendingPathComponent(name).path }
 
-    /// Replaces a file in one step, as careful programs do.
+    /// Replaces a file atomically.
     func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: self.url.appendingPathComponent(name), options: .atomic)
     }
 
-    /// Writes into the file that is there.
+    /// Writes into the existing file.
     func overwrite(_ text: String, in name: String) throws {
         try Data(text.utf8).write(to: self.url.appendingPathComponent(name))
     }
 
-    func makeFolder(_ name: String) throws {
+    func makeDirectory(_ name: String) throws {
         try FileManager.default.createDirectory(
             at: self.url.appendingPathComponent(name), withIntermediateDirectories: true)
     }

@@ -4,16 +4,16 @@ package import TidegateCore
 package struct KernelRule: Sendable, Hashable {
     /// What happens to a packet that the rule matches.
     package enum Action: Sendable, Hashable {
-        /// Look into this table; go on to the next rule where it has no answer.
+        /// Look into this table; continue with the next rule if it has no answer.
         case lookup(UInt32)
-        /// Go on at the rule with this priority.
+        /// Continue at the rule with this priority.
         case goTo(UInt32)
         case unreachable, prohibit, blackhole
-        /// FR_ACT_*: nop, and what no kernel has yet.
+        /// FR_ACT_*: nop, and actions of later kernels.
         case other(UInt8)
     }
 
-    /// A mark, and the bits of it that count.
+    /// A mark, and the mask of the bits that are compared.
     package struct Mark: Sendable, Hashable {
         package var value: UInt32
         package var mask: UInt32
@@ -25,12 +25,12 @@ package struct KernelRule: Sendable, Hashable {
     }
 
     package var family: AddressFamily
-    /// The lower, the sooner it is tried.
+    /// Lower is evaluated first.
     package var priority: UInt32
     package var action: Action
-    /// Where packets come from; nil for anywhere.
+    /// The packet's source; nil for any.
     package var source: IPPrefix?
-    /// Where packets go; nil for anywhere.
+    /// The packet's destination; nil for any.
     package var destination: IPPrefix?
     package var mark: Mark?
     package var uidRange: ClosedRange<UInt32>?
@@ -38,17 +38,17 @@ package struct KernelRule: Sendable, Hashable {
     package var ipProtocol: UInt8?
     package var sourcePorts: ClosedRange<UInt16>?
     package var destinationPorts: ClosedRange<UInt16>?
-    /// The link that a packet comes in by; `lo` for this host's own packets.
+    /// The link that a packet arrives on; `lo` for this host's own packets.
     package var inputName: String?
     /// The link that a socket is bound to.
     package var outputName: String?
-    /// The type of service that a packet has to have; 0 for any.
+    /// The packet's type of service; 0 for any.
     package var typeOfService: UInt8 = 0
-    /// `not`: the rule matches where its selectors do not.
+    /// `not`: the rule matches if its selectors do not.
     package var isInverted = false
-    /// An answer of the table with as many network bits or fewer does not count; nil for all count.
+    /// A route of the table with as many network bits or fewer is ignored; nil if none is.
     package var suppressPrefixLength: UInt32?
-    /// The table is that of the VRF that the packet belongs to.
+    /// The table is the one of the packet's VRF.
     package var isL3Master = false
 
     package init(_ family: AddressFamily = .ipv4, priority: UInt32, _ action: Action) {
@@ -57,7 +57,7 @@ package struct KernelRule: Sendable, Hashable {
         self.action = action
     }
 
-    /// The table that the rule leads to; nil where it leads to none of its own.
+    /// The table that the rule names; nil if it names none.
     package var table: UInt32? {
         switch self.action {
         case .lookup(let table): self.isL3Master ? nil : table

@@ -1,26 +1,26 @@
 internal import TidegateCore
 
 extension KernelRule: CustomStringConvertible {
-    /// In iproute2's words: `32766: from all lookup main`.
+    /// As iproute2 prints it: `32766: from all lookup main`.
     package var description: String {
-        var words = ["\(self.priority):"]
-        if self.isInverted { words.append("not") }
-        words += ["from", self.source.map(KernelRule.text) ?? "all"]
-        if let destination = self.destination { words += ["to", KernelRule.text(destination)] }
-        if self.typeOfService != 0 { words.append("tos 0x\(String(self.typeOfService, radix: 16))") }
-        if let mark = self.mark { words += ["fwmark", KernelRule.text(mark)] }
-        if let name = self.inputName { words += ["iif", name] }
-        if let name = self.outputName { words += ["oif", name] }
-        if self.isL3Master { words.append("lookup [l3mdev-table]") }
-        if let range = self.uidRange { words.append("uidrange \(range.lowerBound)-\(range.upperBound)") }
-        if let number = self.ipProtocol { words += ["ipproto", KernelRule.name(ofProtocol: number)] }
-        if let ports = self.sourcePorts { words += ["sport", KernelRule.text(ports)] }
-        if let ports = self.destinationPorts { words += ["dport", KernelRule.text(ports)] }
-        words += self.actionWords
-        return words.joined(separator: " ")
+        var parts = ["\(self.priority):"]
+        if self.isInverted { parts.append("not") }
+        parts += ["from", self.source.map(KernelRule.text) ?? "all"]
+        if let destination = self.destination { parts += ["to", KernelRule.text(destination)] }
+        if self.typeOfService != 0 { parts.append("tos 0x\(String(self.typeOfService, radix: 16))") }
+        if let mark = self.mark { parts += ["fwmark", KernelRule.text(mark)] }
+        if let name = self.inputName { parts += ["iif", name] }
+        if let name = self.outputName { parts += ["oif", name] }
+        if self.isL3Master { parts.append("lookup [l3mdev-table]") }
+        if let range = self.uidRange { parts.append("uidrange \(range.lowerBound)-\(range.upperBound)") }
+        if let number = self.ipProtocol { parts += ["ipproto", KernelRule.name(ofProtocol: number)] }
+        if let ports = self.sourcePorts { parts += ["sport", KernelRule.text(ports)] }
+        if let ports = self.destinationPorts { parts += ["dport", KernelRule.text(ports)] }
+        parts += self.actionParts
+        return parts.joined(separator: " ")
     }
 
-    private var actionWords: [String] {
+    private var actionParts: [String] {
         let suppression = self.suppressPrefixLength.map { ["suppress_prefixlength \($0)"] } ?? []
         return switch self.action {
         case .lookup(let table):
@@ -35,7 +35,7 @@ extension KernelRule: CustomStringConvertible {
         }
     }
 
-    /// The names that every system has (rt_tables in ip-route(8)); a number for any other.
+    /// The names that every system has (rt_tables in ip-route(8)); the number for any other table.
     package static func name(ofTable table: UInt32) -> String {
         switch table {
         case 253: "default"

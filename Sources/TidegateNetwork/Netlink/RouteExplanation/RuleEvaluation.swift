@@ -1,8 +1,8 @@
 package import TidegateCore
 
-/// Follows a packet of this host's through the rules, as the kernel does, to say which one decided.
+/// Evaluates the rules for a packet of this host as the kernel does, to find the one that decided.
 package struct RuleEvaluation: Sendable {
-    /// What rules look at.
+    /// The properties that rules match.
     package struct Packet: Sendable, Hashable {
         package var destination: IPAddress
         package var source: IPAddress?
@@ -14,7 +14,7 @@ package struct RuleEvaluation: Sendable {
         package var outputName: String?
         /// The table of the VRF that the socket is bound to.
         package var l3Table: UInt32?
-        /// What packets of this host's come in by.
+        /// The link that this host's own packets arrive on.
         package var loopbackName = "lo"
 
         package init(_ destination: IPAddress, uid: UInt32 = 0) {
@@ -24,10 +24,10 @@ package struct RuleEvaluation: Sendable {
     }
 
     private let packet: Packet
-    /// The rules that the packet meets and matches, in order; what follows a rule that refuses is never met.
+    /// The rules that match the packet, in order; the rules after one that refuses are not evaluated.
     package let matching: [KernelRule]
 
-    /// The trail of a packet through rules in the kernel's order.
+    /// Evaluates rules in the kernel's order.
     package init(of packet: Packet, through rules: [KernelRule]) {
         self.packet = packet
         var matching: [KernelRule] = []
@@ -38,7 +38,7 @@ package struct RuleEvaluation: Sendable {
             guard rule.matches(packet) else { continue }
             switch rule.action {
             case .goTo(let priority):
-                // The kernel only lets rules jump forward; one whose goal does not exist is passed over.
+                // The kernel only lets rules jump forward; a jump to a rule that does not exist is skipped.
                 position = rules[position...].firstIndex { $0.priority == priority } ?? position
             case .other: continue
             case .lookup: matching.append(rule)
@@ -50,18 +50,18 @@ package struct RuleEvaluation: Sendable {
         self.matching = matching
     }
 
-    /// The rule that led to a route of `table` with this many network bits; nil where none can have.
+    /// The rule that led to a route of `table` with this many network bits; nil if none can have.
     package func rule(to table: UInt32, prefixLength: UInt8) -> KernelRule? {
         self.matching.first { rule in
             self.table(of: rule) == table && !rule.suppresses(prefixLength)
         }
     }
 
-    /// The table that a matching rule leads this packet to.
+    /// The table that a matching rule selects for this packet.
     package func table(of rule: KernelRule) -> UInt32? { rule.isL3Master ? self.packet.l3Table : rule.table }
 
-    /// The rule that refused the packet with an error number, and the route where it was one; both nil where the
-    /// packet only ran out of rules.
+    /// The rule that refused the packet with an error number, and the route if it was one; both nil if no rule was
+    /// left to match.
     ///
     /// `refusing` are the routes of types that refuse.
     package func refusal(errno code: Int32, among refusing: [DefaultRoute]) -> (
@@ -114,7 +114,7 @@ extension KernelRule {
 }
 
 extension KernelRule.Action {
-    /// What a lookup gives where this decides.
+    /// The error number of a lookup that this action decides.
     fileprivate var errno: Int32? {
         switch self {
         case .lookup, .goTo, .other: nil
@@ -126,7 +126,7 @@ extension KernelRule.Action {
 }
 
 extension KernelRoute.Kind {
-    /// What a lookup gives where a route of this kind decides.
+    /// The error number of a lookup that a route of this kind decides.
     fileprivate var errno: Int32? {
         switch self {
         case .other(6): 22

@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// An address on a link, whose neighbour is worth knowing about.
+/// A neighbour by its address and link.
 package struct NeighbourKey: Sendable, Hashable {
     package var address: IPAddress
     /// The link's index.
@@ -14,7 +14,7 @@ package struct NeighbourKey: Sendable, Hashable {
 
 /// An entry of the neighbour table (ip-neighbour(8)).
 package struct KernelNeighbour: Sendable, Hashable {
-    /// What the kernel knows about the neighbour (NUD_*, arp(7)).
+    /// The state of the entry (NUD_*, arp(7)).
     package enum State: String, Sendable, Hashable, CaseIterable {
         case none, incomplete, reachable, stale, delay, probe, failed, noarp, permanent
     }
@@ -23,7 +23,7 @@ package struct KernelNeighbour: Sendable, Hashable {
     /// The link's index.
     package var link: UInt32
     package var state: State
-    /// Such as `02:42:ac:11:00:02`; nil where none is known.
+    /// Such as `02:42:ac:11:00:02`; nil if none is known.
     package var linkLayerAddress: String?
 
     package init(_ address: IPAddress, on link: UInt32, _ state: State, linkLayerAddress: String? = nil) {
@@ -45,4 +45,10 @@ extension KernelNeighbour.State {
         ]
         self = states.first { bits & $0.0 != 0 }?.1 ?? .none
     }
+}
+
+/// Settings of a link that affect routes (ip-sysctl in the kernel's documentation).
+struct KernelSettings: Hashable {
+    var reversePathFilter: Int?
+    var ignoresLinkdown: Bool?
 }

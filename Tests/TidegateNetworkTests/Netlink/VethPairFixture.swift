@@ -1,7 +1,7 @@
 internal import TidegateTestKit
 
-/// Two namespaces joined by two veth pairs; both live as long as this does.
-struct KernelWorld {
+/// Two namespaces connected by two veth pairs; deleted with this value.
+struct VethPairFixture {
     let here: NetworkNamespace
     let there: NetworkNamespace
 

@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// Decides when route messages come too fast to listen to, and when to listen again.
+/// Decides when route messages arrive too fast to read, and when to read them again.
 package struct StormMachine: Sendable {
     package enum Input: Sendable, Hashable {
         /// Route messages were read.
@@ -20,12 +20,12 @@ package struct StormMachine: Sendable {
 
     private enum State: Sendable, Hashable {
         case calm(MessageRate)
-        case storm(lastTrouble: MonotonicTime)
+        case storm(lastOverload: MonotonicTime)
     }
 
-    /// Route messages within a second that are a storm once every second has brought as many for a second.
+    /// The rate of route messages that is a storm if it lasts for a second.
     ///
-    /// A burst is none, however large it is and whatever straggles behind it.
+    /// A single burst is not a storm, however large it is and whatever follows it.
     package static let messagesPerSecond = 200
     private static let patience = Duration.seconds(1)
     private static let calm = State.calm(MessageRate(limit: messagesPerSecond))
@@ -49,15 +49,15 @@ package struct StormMachine: Sendable {
         case (.calm(let rate), .routeMessages(let count)): self.count(count, rate, now)
         case (.calm, .overrun): self.overrun(now)
         case (.calm, .tick), (.storm, .routeMessages): nil
-        case (.storm, .overrun): self.stay(now)
+        case (.storm, .overrun): self.prolong(now)
         case (.storm(let last), .tick): self.leave(ifQuietSince: last, now)
         }
     }
 
     private mutating func count(_ count: Int, _ rate: MessageRate, _ now: MonotonicTime) -> Effect? {
         var rate = rate
-        // The rate is kept in one place only, or counting would copy it.
-        self.state = .storm(lastTrouble: now)
+        // Moves the rate out of the state first, because otherwise counting would copy it.
+        self.state = .storm(lastOverload: now)
         guard let lasted = rate.add(count, at: now), lasted >= StormMachine.patience else {
             self.state = .calm(rate)
             return nil
@@ -68,12 +68,12 @@ package struct StormMachine: Sendable {
     private mutating func overrun(_ now: MonotonicTime) -> Effect? {
         defer { self.lastOverrun = now }
         guard let last = self.lastOverrun, now - last <= StormMachine.overrunWindow else { return nil }
-        self.state = .storm(lastTrouble: now)
+        self.state = .storm(lastOverload: now)
         return .leaveRouteGroups
     }
 
-    private mutating func stay(_ now: MonotonicTime) -> Effect? {
-        self.state = .storm(lastTrouble: now)
+    private mutating func prolong(_ now: MonotonicTime) -> Effect? {
+        self.state = .storm(lastOverload: now)
         return nil
     }
 

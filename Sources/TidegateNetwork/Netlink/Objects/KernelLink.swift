@@ -3,7 +3,7 @@ package import TidegateCore
 /// A link as the kernel describes it.
 package struct KernelLink: Sendable, Hashable {
     package var index: UInt32
-    /// Counts the lives of the index in this process.
+    /// Distinguishes links that had the same index one after the other.
     package var generation: UInt32 = 0
     package var name: String
     /// IFF_* (netdevice(7)).
@@ -16,11 +16,11 @@ package struct KernelLink: Sendable, Hashable {
     package var kind: Link.Kind = .other
     package var master: UInt32?
     package var carrierLosses: UInt32?
-    /// Other names that administrators gave it (IFLA_ALT_IFNAME).
+    /// Alternative names (IFLA_ALT_IFNAME).
     package var alternativeNames: [String] = []
     /// The link that this one runs on, in the same namespace: a VLAN's parent, a tunnel's `dev` (IFLA_LINK).
     package var lower: UInt32?
-    /// True where a phone pays: a network by Bluetooth.
+    /// True for a phone's network over Bluetooth, which is metered.
     package var isTether = false
     /// The table of a VRF's routes (IFLA_VRF_TABLE).
     package var vrfTable: UInt32?
@@ -49,7 +49,7 @@ package struct KernelLink: Sendable, Hashable {
 
     package var isAdminUp: Bool { self.flags & KernelLink.flagUp != 0 }
     package var hasCarrier: Bool { self.flags & KernelLink.flagLowerUp != 0 }
-    /// True where hosts on the link have to be found by their addresses (ARP, neighbour discovery).
+    /// True if addresses on the link have to be resolved (ARP, neighbour discovery).
     package var hasNeighbours: Bool {
         self.flags & (KernelLink.flagNoNeighbours | KernelLink.flagPointToPoint | KernelLink.flagLoopback) == 0
     }
@@ -62,7 +62,7 @@ package struct KernelAddress: Sendable, Hashable {
     package var link: UInt32
     /// The local address; never the peer's.
     package var prefix: IPPrefix
-    /// The other end of a point-to-point link, where it differs.
+    /// The other end of a point-to-point link; nil if it is the same address.
     package var peer: IPAddress?
     /// IFA_F_* (rtnetlink(7)).
     package var flags: UInt32
@@ -84,7 +84,7 @@ package struct KernelAddress: Sendable, Hashable {
 
     package var address: IPAddress { self.prefix.address }
 
-    /// True when both are about the same address; only flags and scope may differ.
+    /// True if only flags and scope may differ.
     func isSameAddress(as other: KernelAddress) -> Bool {
         self.link == other.link && self.prefix == other.prefix && self.peer == other.peer
     }

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// How many messages the last second brought, to a twentieth of a second.
+/// The number of messages within the last second, with a resolution of 50 ms.
 struct MessageRate: Hashable {
     private static let slotsPerSecond: UInt64 = 20
 
@@ -10,13 +10,13 @@ struct MessageRate: Hashable {
     private var total = 0
     private var highSince: MonotonicTime?
 
-    /// `limit` is how many messages a second are many.
+    /// `limit` is the number of messages per second that counts as high.
     init(limit: Int) { self.limit = limit }
 
-    /// Counts messages in; for how long every second has brought many, nil where the last one did not.
+    /// Counts messages; returns for how long the rate has been high, nil if it is not.
     mutating func add(_ count: Int, at now: MonotonicTime) -> Duration? {
         self.advance(to: now)
-        // Between two calls the second only empties; what is left now is the least that it ever held.
+        // Between two calls messages only leave the window, so the count now is the lowest since the last call.
         if self.total < self.limit { self.highSince = nil }
         self.counts[self.place(self.newest)] += count
         self.total += count

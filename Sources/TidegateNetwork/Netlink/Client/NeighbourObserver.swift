@@ -1,0 +1,108 @@
+internal import CNetlink
+internal import TidegateCore
+
+/// Watches entries of the neighbour tables.
+///
+/// Neighbour tables change with every host on the link, so the socket is open only while entries are watched.
+final class NeighbourObserver {
+    private static let pollInterval = Duration.seconds(5)
+
+    private let options: NetlinkOptions
+    private let timers: NetlinkTimers
+    private var keys: Set<NeighbourKey> = []
+    private var channel: NeighbourChannel?
+    private var known: [NeighbourKey: KernelNeighbour] = [:]
+
+    init(options: NetlinkOptions, timers: NetlinkTimers) {
+        self.options = options
+        self.timers = timers
+    }
+
+    func owns(_ descriptor: Int32) -> Bool { self.channel?.descriptor == descriptor }
+
+    /// Watches these entries and no others.
+    func watch(_ keys: Set<NeighbourKey>, query: QueryChannel?) throws(NetlinkError) {
+        guard keys != self.keys else { return }
+        self.keys = keys
+        self.known = self.known.filter { keys.contains($0.key) }
+        guard !keys.isEmpty else { return self.close() }
+        guard let query else { return }
+        if let channel = self.channel { channel.filter(keys) } else { self.open() }
+        // Only changes from here on are reported.
+        for key in keys where self.known[key] == nil { self.known[key] = try query.knownNeighbour(key) }
+    }
+
+    /// Opens the socket again after a reconnect or a failure.
+    func start(_ query: QueryChannel, _ changes: inout NetlinkChanges) throws(NetlinkError) {
+        guard !self.keys.isEmpty else { return }
+        self.open()
+        try self.refresh(query, &changes)
+    }
+
+    func close() {
+        if let channel = self.channel { self.timers.unwatch(channel.descriptor) }
+        self.channel = nil
+        self.timers.cancel(.neighbours)
+    }
+
+    /// Reads every watched entry: messages may be missing, and some states change without a message.
+    func refresh(_ query: QueryChannel, _ changes: inout NetlinkChanges) throws(NetlinkError) {
+        for key in self.keys {
+            let entry = try query.knownNeighbour(key) ?? KernelNeighbour(key.address, on: key.link, .none)
+            if self.update(entry) { changes.neighbours.append(entry) }
+        }
+    }
+
+    /// True if the entry is watched and has changed.
+    private func update(_ neighbour: KernelNeighbour) -> Bool {
+        guard self.keys.contains(neighbour.key), self.known[neighbour.key] != neighbour else { return false }
+        self.known[neighbour.key] = neighbour
+        return true
+    }
+
+    // If the kernel or a sandbox refuses the multicast group, the entries are polled.
+    private func open() {
+        guard !self.options.isOnce, self.channel == nil else { return }
+        do throws(NetlinkError) {
+            if let error = self.options.refusal(.neighbours) { throw error }
+            let channel = try NeighbourChannel(self.options)
+            try channel.join(self.keys)
+            try self.timers.watch(channel.descriptor)
+            self.channel = channel
+        } catch {
+            self.timers.schedule(.neighbours, after: NeighbourObserver.pollInterval)
+        }
+    }
+
+    /// Reads the queued messages; true if the kernel dropped some, so that the entries
+    /// have to be read.
+    func read(_ changes: inout NetlinkChanges) -> Bool {
+        guard let channel = self.channel else { return false }
+        var (added, removed, malformed) = (0, 0, 0)
+        defer {
+            if added > 0 { changes.events.append(.received(.newneigh, count: added)) }
+            if malformed > 0 { changes.events.append(.malformed(count: malformed)) }
+            if removed > 0 { changes.events.append(.received(.delneigh, count: removed)) }
+        }
+        for _ in 0..<2048 {
+            let received = channel.receive(malformed: &malformed) { message in
+                guard let neighbour = NeighbourDecoder.decode(message) else { return }
+                if neighbour.state == .none { removed += 1 } else { added += 1 }
+                if self.update(neighbour) { changes.neighbours.append(neighbour) }
+            }
+            switch received {
+            case .datagram: continue
+            case .foreign: malformed += 1
+            case .nothing: return false
+            case .overrun, .truncated:
+                changes.events.append(.overrun)
+                return true
+            case .failed:
+                self.close()
+                self.timers.schedule(.neighbours, after: NeighbourObserver.pollInterval)
+                return false
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,98 @@
+internal import TidegateLoop
+
+/// What runs on the netlink thread beside the client; created there, called only there.
+package protocol NetlinkDelegate: AnyObject, SendableMetatype {
+    /// What other threads may send to it.
+    associatedtype Command: Sendable
+
+    /// The thread has started; `send` delivers commands to this delegate from any thread, and returns false once the
+    /// thread is stopping.
+    func started(send: @escaping @Sendable (Command) -> Bool)
+    /// Messages were read, or the connection to the kernel changed; called once right after the start.
+    func kernelChanged(_ changes: NetlinkChanges)
+    /// Executes a command.
+    func receive(_ command: Command)
+    /// A timer of the delegate's is due.
+    func timerFired(_ token: UInt64)
+    /// The thread ends after this call.
+    func stopping()
+}
+
+/// The thread `tg-netlink`: it owns the sockets, the tables and the delegate.
+package final class NetlinkThread<Delegate: NetlinkDelegate>: Sendable {
+    private let thread: LoopThread<NetlinkHandler<Delegate>>
+
+    /// Starts the thread; `make` runs on it.
+    package init(options: NetlinkOptions, make: @escaping @Sendable (NetlinkClient) -> Delegate) throws(NetlinkError) {
+        let thread = try NetlinkThread.launch(options: options, make: make)
+        self.thread = thread
+        thread.send(.start { [weak thread] in thread?.send(.delegate($0)) ?? false })
+    }
+
+    private static func launch(
+        options: NetlinkOptions, make: @escaping @Sendable (NetlinkClient) -> Delegate
+    ) throws(NetlinkError) -> LoopThread<NetlinkHandler<Delegate>> {
+        do throws(LoopError) {
+            return try LoopThread(name: "tg-netlink") { loop in
+                options.onThreadStart()
+                let client = NetlinkClient(loop: loop, options: options)
+                return NetlinkHandler(client: client, delegate: make(client))
+            }
+        } catch {
+            throw NetlinkError(operation: "starting the netlink thread", text: error.description)
+        }
+    }
+
+    /// Sends the delegate a command; false once the thread is stopping.
+    @discardableResult
+    package func send(_ command: Delegate.Command) -> Bool { self.thread.send(.delegate(command)) }
+
+    /// Ends the thread and waits for it.
+    package func stop() { self.thread.stop() }
+}
+
+private enum NetlinkCommand<Command: Sendable>: Sendable {
+    case start(send: @Sendable (Command) -> Bool)
+    case delegate(Command)
+}
+
+private final class NetlinkHandler<Delegate: NetlinkDelegate>: LoopHandler {
+    typealias Command = NetlinkCommand<Delegate.Command>
+
+    private let client: NetlinkClient
+    private let delegate: Delegate
+
+    init(client: NetlinkClient, delegate: Delegate) {
+        self.client = client
+        self.delegate = delegate
+    }
+
+    func receive(_ command: Command) {
+        switch command {
+        case .start(let send):
+            self.delegate.started(send: send)
+            self.delegate.kernelChanged(self.client.start())
+        case .delegate(let command): self.delegate.receive(command)
+        }
+    }
+
+    func ready(_ descriptor: Int32, for events: Loop.Interest) {
+        // Delivered synchronously, on this thread: a lost link must close gates without a queue in between.
+        self.delegate.kernelChanged(self.client.ready(descriptor))
+    }
+
+    func timerFired(_ token: UInt64) {
+        guard let timer = self.client.timers.didFire(token) else {
+            var changes = NetlinkChanges()
+            self.client.checkSuspend(&changes)
+            if !changes.events.isEmpty { self.delegate.kernelChanged(changes) }
+            return self.delegate.timerFired(token)
+        }
+        self.delegate.kernelChanged(self.client.timerFired(timer))
+    }
+
+    func stopping() {
+        self.delegate.stopping()
+        self.client.disconnect()
+    }
+}

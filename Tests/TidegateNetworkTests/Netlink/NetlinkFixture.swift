@@ -1,0 +1,87 @@
+internal import Synchronization
+internal import TidegateCore
+internal import TidegateNetwork
+internal import TidegateTestKit
+
+/// Runs closures on a netlink thread inside a namespace, and records the changes.
+final class NetlinkFixture: Sendable {
+    typealias Work = @Sendable (NetlinkClient) -> Void
+
+    private final class Delegate: NetlinkDelegate {
+        typealias Command = Work
+
+        private let client: NetlinkClient
+        private let recorder: Recorder
+
+        init(_ client: NetlinkClient, _ recorder: Recorder) {
+            self.client = client
+            self.recorder = recorder
+        }
+
+        func started(send: @escaping @Sendable (@escaping Work) -> Bool) {}
+        func kernelChanged(_ changes: NetlinkChanges) { self.recorder.record(changes) }
+        func receive(_ command: @escaping Work) { command(self.client) }
+        func timerFired(_ token: UInt64) {}
+        func stopping() {}
+    }
+
+    /// The changes in the order in which they were reported.
+    final class Recorder: Sendable {
+        private let all = Mutex<[NetlinkChanges]>([])
+
+        func record(_ changes: NetlinkChanges) { self.all.withLock { $0.append(changes) } }
+
+        var changes: [NetlinkChanges] { self.all.withLock { $0 } }
+        var events: [NetlinkEvent] { self.changes.flatMap(\.events) }
+        var neighbours: [KernelNeighbour] { self.changes.flatMap(\.neighbours) }
+    }
+
+    let recorder: Recorder
+    private let thread: NetlinkThread<Delegate>
+
+    init(_ namespace: NetworkNamespace, configure: (inout NetlinkOptions) -> Void = { _ in }) throws {
+        var options = NetlinkOptions(onThreadStart: { namespace.enter() })
+        configure(&options)
+        let recorder = Recorder()
+        self.recorder = recorder
+        self.thread = try NetlinkThread(options: options) { Delegate($0, recorder) }
+    }
+
+    deinit { self.thread.stop() }
+
+    /// Runs a closure on the netlink thread; nil if the thread is stopping.
+    func run<Answer: Sendable>(_ body: @escaping @Sendable (NetlinkClient) -> Answer) async -> Answer? {
+        await withCheckedContinuation { waiter in
+            let isSent = self.thread.send { client in waiter.resume(returning: body(client)) }
+            if !isSent { waiter.resume(returning: nil) }
+        }
+    }
+
+    func explanation(of question: RouteQuestion) async -> RouteExplanation? {
+        await self.run { $0.explanation(of: question) } ?? nil
+    }
+
+    /// Waits until the recorded changes fulfil the condition.
+    func records(within limit: Duration = .seconds(5), _ isFulfilled: (Recorder) -> Bool) async -> Bool {
+        let deadline = ContinuousClock.now + limit
+        while ContinuousClock.now < deadline {
+            if isFulfilled(self.recorder) { return true }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        return isFulfilled(self.recorder)
+    }
+
+    /// Waits until the condition is true on the netlink thread.
+    func becomes(within limit: Duration = .seconds(5), _ isTrue: @escaping @Sendable (NetlinkClient) -> Bool) async
+        -> Bool
+    {
+        let deadline = ContinuousClock.now + limit
+        while ContinuousClock.now < deadline {
+            if await self.run(isTrue) ?? false { return true }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        return false
+    }
+
+    static let isAvailable = NetworkNamespace.isAvailable
+}
