@@ -24,6 +24,7 @@ let package = Package(
     name: "tidegate",
     products: [
         .library(name: "Tidegate", targets: ["Tidegate"]),
+        .library(name: "TidegateStore", targets: ["TidegateStore"]),
         .executable(name: "tidegate", targets: ["TidegateCLI"]),
     ],
     dependencies: [

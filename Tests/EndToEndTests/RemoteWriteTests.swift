@@ -19,13 +19,15 @@ struct RemoteWriteTests {
 
         await bench.endReceiver()
         let down = Date().timeIntervalSince1970
-        #expect(await eventually(within: .seconds(20)) { bench.buffered >= 4 }, "\(first.errorsSoFar)")
+        #expect(try await eventually(within: .seconds(20)) { try await bench.buffered() >= 4 }, "\(first.errorsSoFar)")
         first.signal(SIGKILL)
         _ = await first.finish()
         let killed = Date().timeIntervalSince1970
-        let kept = bench.buffered
+        let kept = try await bench.buffered()
         let second = try bench.startDaemon()
-        #expect(await eventually(within: .seconds(20)) { bench.buffered >= kept + 2 }, "\(second.errorsSoFar)")
+        #expect(
+            try await eventually(within: .seconds(20)) { try await bench.buffered() >= kept + 2 },
+            "\(second.errorsSoFar)")
         try await bench.startReceiver()
         let up = Date().timeIntervalSince1970
         let hasCaughtUp = try await eventually(within: .seconds(30)) {
@@ -103,10 +105,17 @@ private final class ReceiverBench {
         ])
     }
 
-    /// How many batches wait on the disk.
-    var buffered: Int {
-        let names = try? FileManager.default.contentsOfDirectory(atPath: self.workbench.path("state/remote-write"))
-        return names?.count { $0.hasSuffix(".segment") } ?? 0
+    /// How many batches are in the queue's file.
+    func buffered() async throws -> Int {
+        let path = self.workbench.path("state/remote-write/queue.sqlite")
+        let query = """
+            import sqlite3, sys
+            try:
+                print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM batch").fetchone()[0])
+            except sqlite3.OperationalError:
+                print(0)
+            """
+        return Int(try await Program.expect(["python3", "-c", query, path]).filter(\.isNumber)) ?? 0
     }
 
     /// When the receiver has samples of the daemon.

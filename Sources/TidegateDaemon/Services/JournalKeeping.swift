@@ -21,20 +21,15 @@ struct JournalKeeping: Sendable {
         do {
             return try Journal(
                 directory: self.settings.stateDirectory, retention: retention,
-                surroundings: Journal.Surroundings(
-                    boot: JournalKeeping.boot, time: time, onEvent: { bus.publish(.daemon(.journal($0))) }))
-        } catch .unusable(let path, let words)
+                dependencies: Journal.Dependencies(
+                    time: time, onEvent: { bus.publish(.daemon(.journal($0))) }))
+        } catch .unusable(let path, let message)
             where !self.settings.isStateNamed && !Journal.exists(in: self.settings.stateDirectory)
         {
-            complain(JournalProblem.unusable(path, words).description)
+            complain(JournalOpenError.unusable(path, message).description)
             return nil
         } catch {
             throw .resource(error.description)
         }
-    }
-
-    // Without it moments of another process are compared on the wall clock.
-    private static var boot: String {
-        (try? TextFile.read("/proc/sys/kernel/random/boot_id", atMost: 64))?.filter { !$0.isWhitespace } ?? ""
     }
 }

@@ -22,7 +22,7 @@ struct JournalService: Service {
         await withGracefulShutdownHandler {
             for await event in self.events {
                 guard case .path(let path) = event.payload else { continue }
-                self.journal.keep(path, sequence: event.sequence, at: event.time)
+                self.journal.recordPathEvent(path, sequence: event.sequence, at: event.time)
             }
         } onGracefulShutdown: {
             self.events.cancel()

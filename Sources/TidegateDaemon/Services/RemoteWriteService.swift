@@ -26,7 +26,7 @@ struct RemoteWriteService: Service {
         let bus = monitor.bus
         self.writer = try RemoteWriter(
             configuration,
-            surroundings: .init(
+            dependencies: .init(
                 paths: monitor.reachability, resolver: Monitor.systemResolver(time: time), time: time,
                 collect: { endpoint.samples() }, onEvent: { bus.publish(.daemon(.remoteWrite($0))) }))
     }

@@ -1,99 +1,126 @@
 internal import Glibc
 internal import TidegateLoop
-package import TidegateCore
-package import TidegateSession
+public import TidegateCore
+public import TidegateSession
 
-/// Accepted tasks and path events in a SQLite file, written by a thread of its own.
+/// Keeps accepted tasks in a SQLite file, so that they survive `kill -9`, a crash and a power cut.
 ///
-/// Everything that waits while a transaction is being made durable shares the next one.
-package final class Journal: TaskJournal {
-    /// How long things are kept.
-    package struct Retention: Sendable, Hashable {
-        /// Tasks that are over.
-        package var completed: Duration
-        /// Changes of verdicts.
+/// Give one to a session, or to a monitor, and hand tasks in with ``Session/submit(_:key:onDuplicate:isSuspended:options:)``:
+/// ```swift
+/// let journal = try Journal(directory: "/var/lib/example")
+/// let monitor = try Monitor(journal: journal)
+/// try await monitor.session.restore()        // continues what an earlier process left
+/// let task = try await monitor.session.submit(request, key: "nightly-backup")
+/// …
+/// await monitor.stop()
+/// journal.close()
+/// ```
+/// A directory belongs to one process at a time. A thread of the journal's own writes the file; entries that arrive
+/// while a transaction is being written share the next one.
+public final class Journal: TaskJournal {
+    /// How long the journal keeps what is over.
+    public struct Retention: Sendable, Hashable {
+        /// Finished tasks; a day by default.
+        public var completed: Duration
+        /// Changes of verdicts; a week by default.
         package var pathEvents: Duration
 
-        /// A day, and a week.
-        package init(completed: Duration = .seconds(86_400), pathEvents: Duration = .seconds(7 * 86_400)) {
+        /// A retention; without arguments the default one.
+        public init(completed: Duration = .seconds(86_400)) { self.init(completed: completed, pathEvents: nil) }
+
+        package init(completed: Duration = .seconds(86_400), pathEvents: Duration?) {
             self.completed = completed
-            self.pathEvents = pathEvents
+            self.pathEvents = pathEvents ?? .seconds(7 * 86_400)
         }
     }
 
-    /// What a journal is given by whoever opens it.
-    package struct Surroundings: Sendable {
+    /// What a journal needs from its surroundings.
+    package struct Dependencies: Sendable {
         let boot: String
         let time: any TimeSource
-        /// How long entries for which nobody waits gather.
-        package var patience = Duration.milliseconds(500)
-        /// How often a download's bytes are made durable.
+        /// How long entries that nothing waits for are collected before they are written.
+        package var flushDelay = Duration.milliseconds(500)
+        /// How often the bytes of a download are made durable.
         package var checkpointInterval = Duration.seconds(1)
         let onEvent: @Sendable (JournalEvent) -> Void
-        let step: @Sendable (Step) -> Void
+        let onCommit: @Sendable (CommitPhase) -> Void
 
-        /// `boot` names this boot of the machine; `onEvent` hears of every transaction, on the journal's thread, and
-        /// `step` is called before and after each one with what is in it.
+        /// `boot` names this boot of the machine; `onEvent` is called after every transaction and `onCommit` before and
+        /// after it, both on the journal's thread.
         package init(
-            boot: String, time: any TimeSource, onEvent: @escaping @Sendable (JournalEvent) -> Void = { _ in },
-            step: @escaping @Sendable (Step) -> Void = { _ in }
+            boot: String? = nil, time: any TimeSource,
+            onEvent: @escaping @Sendable (JournalEvent) -> Void = { _ in },
+            onCommit: @escaping @Sendable (CommitPhase) -> Void = { _ in }
         ) {
-            self.boot = boot
+            self.boot = boot ?? BootID.current()
             self.time = time
             self.onEvent = onEvent
-            self.step = step
+            self.onCommit = onCommit
         }
     }
 
-    /// A moment of a transaction, and the kinds of entries in it.
-    package enum Step: Sendable, Hashable {
-        /// Nothing of it is durable yet.
-        case willCommit(Set<String>)
-        /// All of it is durable, and nobody has been told.
-        case didCommit(Set<String>)
+    /// A side of a transaction, with the kinds of the entries in it, in their order.
+    package enum CommitPhase: Sendable, Hashable {
+        /// None of the entries is durable yet.
+        case before([String])
+        /// All entries are durable, and no completion has been called.
+        case after([String])
     }
 
-    package let boot: String
-    package let checkpointInterval: Duration
-    /// How many tasks were not over when it was opened.
-    package let unfinished: Int
+    /// The kernel's id of this boot of the machine.
+    public let boot: String
+    /// How often the bytes of a download are made durable.
+    public let checkpointInterval: Duration
+    /// How many unfinished tasks there were when the journal was opened.
+    public let unfinished: Int
     /// The SQLite file.
     let path: String
     private let lock: DirectoryLock
     private let thread: LoopThread<JournalWorker>
 
-    /// True where a directory has a journal, in which tasks may wait.
-    package static func exists(in directory: String) -> Bool { access(JournalFile.path(in: directory), F_OK) == 0 }
+    /// True if a directory has a journal, in which tasks may wait.
+    public static func exists(in directory: String) -> Bool { access(JournalFile.path(in: directory), F_OK) == 0 }
 
-    /// Opens the journal of a directory, which is made where it is missing, and keeps others out.
+    /// Opens the journal of a directory, which is created if it is missing, and reserves it for this process.
     ///
-    /// Blocks for the disk.
-    /// - Throws: ``JournalProblem``; a damaged file is left as it is.
+    /// Blocks for the disk. Events of the journal are published on `bus`: pass the bus of the monitor, so that its
+    /// metrics count them.
+    /// - Throws: ``JournalOpenError``; a damaged file is left as it is.
+    public convenience init(
+        directory: String, retention: Retention = Retention(), bus: EventBus? = nil
+    ) throws(JournalOpenError) {
+        try self.init(
+            directory: directory, retention: retention,
+            dependencies: Dependencies(time: SystemClock(), onEvent: { bus?.publish(.daemon(.journal($0))) }))
+    }
+
     package init(
-        directory: String, retention: Retention = Retention(), surroundings: Surroundings
-    ) throws(JournalProblem) {
-        self.boot = surroundings.boot
-        self.checkpointInterval = surroundings.checkpointInterval
+        directory: String, retention: Retention = Retention(), dependencies: Dependencies
+    ) throws(JournalOpenError) {
+        self.boot = dependencies.boot
+        self.checkpointInterval = dependencies.checkpointInterval
         self.lock = try DirectoryLock(directory)
         let file = try JournalFile(directory: directory)
         self.path = file.path
         self.unfinished = try file.checkTasks()
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in
-                JournalWorker(loop: loop, file: file, retention: retention, surroundings: surroundings)
+                JournalWorker(loop: loop, file: file, retention: retention, dependencies: dependencies)
             }
         } catch {
             throw .unusable(directory, "\(error)")
         }
     }
 
-    /// Writes down what was asked for so far, and ends the thread; entries are refused from then on.
-    package func close() {
+    /// Writes what was handed in so far, ends the thread and lets other processes open the directory; later entries
+    /// fail as `closed`.
+    public func close() {
         self.thread.stop()
         self.lock.release()
     }
 
-    package func accept(
+    /// Adds a task; sessions call it, and `completion` comes once the task is durable.
+    public func accept(
         _ task: JournaledTask, onDuplicate: DuplicatePolicy,
         completion: @escaping @Sendable (Result<Acceptance, JournalError>) -> Void
     ) {
@@ -101,26 +128,29 @@ package final class Journal: TaskJournal {
         if !isSent { completion(.failure(.closed)) }
     }
 
-    package func record(
+    /// Writes an entry; sessions call it, and `completion` comes once the entry is durable.
+    public func record(
         _ entry: JournalEntry, completion: @escaping @Sendable (Result<Void, JournalError>) -> Void
     ) {
         if !self.thread.send(.write(.entry(entry, completion))) { completion(.failure(.closed)) }
     }
 
-    package func find(
+    /// Finds tasks; ``Session/find(_:)`` is its `async` form.
+    public func find(
         _ question: JournalQuestion,
         completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void
     ) {
         if !self.thread.send(.find(question, completion)) { completion(.failure(.closed)) }
     }
 
-    package func whenWritable(_ completion: @escaping @Sendable () -> Void) {
-        // A journal that is closed will not be written again: nobody is left waiting for it.
+    /// Calls back when entries can be written again after a failure, and when the journal is closed.
+    public func whenWritable(_ completion: @escaping @Sendable () -> Void) {
+        // A closed journal will never be writable: the caller must not wait for ever.
         if !self.thread.send(.whenWritable(completion)) { completion() }
     }
 
-    /// Keeps a change of a verdict; where it cannot be written it is lost.
-    package func keep(_ event: PathEvent, sequence: UInt64, at time: WallTime) {
+    /// Keeps a change of a verdict; it is lost if it cannot be written.
+    package func recordPathEvent(_ event: PathEvent, sequence: UInt64, at time: WallTime) {
         self.thread.send(.write(.pathEvent(time, event.json(sequence: sequence, time: time).description)))
     }
 }

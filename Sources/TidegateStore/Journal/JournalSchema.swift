@@ -1,15 +1,17 @@
 internal import GRDB
 
-/// The tables, version by version.
+/// The SQL of the journal's tables, version by version.
+///
+/// A version that was released is never changed: a change is a migration of its own below it.
 enum JournalSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1") { try $0.execute(sql: JournalSchema.first) }
+        migrator.registerMigration("1") { try $0.execute(sql: JournalSchema.version1) }
         return migrator
     }
 
-    // What is looked for has a column; the rest is one text, so that a field more is no new version.
-    private static let first = """
+    // What is searched for has a column; the rest is JSON, so that another field needs no new version.
+    private static let version1 = """
         CREATE TABLE task (
             id TEXT NOT NULL PRIMARY KEY,
             accepted INTEGER NOT NULL,

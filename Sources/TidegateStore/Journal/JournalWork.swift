@@ -2,16 +2,16 @@ internal import GRDB
 internal import TidegateCore
 internal import TidegateSession
 
-/// One thing to be written, and who wants to hear of it.
+/// Something to be written, with the completion to be called once it is durable.
 enum JournalWork: Sendable {
     case accept(JournaledTask, DuplicatePolicy, @Sendable (Result<Acceptance, JournalError>) -> Void)
     case entry(JournalEntry, @Sendable (Result<Void, JournalError>) -> Void)
     case pathEvent(WallTime, String)
 
-    /// Tells whoever waits that the work is durable.
-    typealias Told = @Sendable () -> Void
+    /// Reports success to the caller; called once the transaction is durable.
+    typealias Completion = @Sendable () -> Void
 
-    /// True where somebody waits.
+    /// True if a caller waits for it.
     var isUrgent: Bool {
         switch self {
         case .accept: true
@@ -20,7 +20,7 @@ enum JournalWork: Sendable {
         }
     }
 
-    /// The kind, as steps name it.
+    /// The kind, as ``Journal/CommitPhase`` names it.
     var name: String {
         switch self {
         case .accept: "accepted"
@@ -38,8 +38,8 @@ enum JournalWork: Sendable {
         }
     }
 
-    /// Does the work inside a transaction; gives what to do once that is durable.
-    func apply(to database: Database, at now: WallTime) throws -> Told {
+    /// Writes it inside a transaction.
+    func apply(to database: Database, at now: WallTime) throws -> Completion {
         switch self {
         case .accept(let task, let policy, let completion):
             let acceptance = try JournalWork.accept(task, policy, at: now, in: database)
@@ -54,6 +54,7 @@ enum JournalWork: Sendable {
         }
     }
 
+    /// Reports that it could not be written.
     func fail(_ error: JournalError) {
         switch self {
         case .accept(_, _, let completion): completion(.failure(error))
@@ -73,16 +74,16 @@ enum JournalWork: Sendable {
                 let known = try TaskRow.all(where: "key = ? ORDER BY id DESC LIMIT 1", arguments: [key], in: database)
                 if let known = known.first { return .kept(known) }
             case .replace, .append:
-                let open = try TaskRow.all(
+                let unfinished = try TaskRow.all(
                     where: "key = ? AND outcome IS NULL ORDER BY id", arguments: [key], in: database)
-                // One that is replaced may still have the same file open.
-                task.predecessor = open.last?.id
-                if policy == .replace { replaced = open.map(\.id) }
+                // Also when it is replaced: until it has ended, it may still have the same file open.
+                task.predecessor = unfinished.last?.id
+                if policy == .replace { replaced = unfinished.map(\.id) }
             }
         }
-        let words = "replaced by the task \(task.id)"
         for id in replaced {
-            let end = JournaledEnd(outcome: .cancelled, failure: .cancelled, explanation: words, at: now)
+            let end = JournaledEnd(
+                outcome: .cancelled, failure: .cancelled, explanation: "replaced by the task \(task.id)", at: now)
             try TaskRow.finish(id.description, end, database)
         }
         try TaskRow.insert(task, into: database)

@@ -3,7 +3,7 @@ internal import TidegateLoop
 internal import TidegateCore
 internal import TidegateSession
 
-/// The journal on its thread: collects, and makes durable together what came together.
+/// Writes the journal, on a thread of its own: collects entries, and commits together those that arrived together.
 final class JournalWorker: LoopHandler {
     enum Command: Sendable {
         case write(JournalWork)
@@ -11,29 +11,29 @@ final class JournalWorker: LoopHandler {
         case whenWritable(@Sendable () -> Void)
     }
 
-    private enum Alarm: UInt64 {
-        case flush, trial, sweep
+    private enum Timer: UInt64 {
+        case flush, writeTest, expiry
     }
 
-    // A transaction does not grow without end while its fsync is awaited by all.
-    private static let mostWork = 512
+    // Every caller waits for the fsync(2) of the whole transaction.
+    private static let maxEntriesPerTransaction = 512
 
     private let loop: Loop
     private let file: JournalFile
     private let retention: Journal.Retention
-    private let surroundings: Journal.Surroundings
+    private let dependencies: Journal.Dependencies
     private var pending: [JournalWork] = []
-    private var questions: [(JournalQuestion, @Sendable (Result<[JournaledTask], JournalError>) -> Void)] = []
+    private var queries: [(JournalQuestion, @Sendable (Result<[JournaledTask], JournalError>) -> Void)] = []
     private var isUrgent = false
     private var flushTimer: TimerID?
-    private var awaitingTrial: [@Sendable () -> Void] = []
+    private var awaitingWritable: [@Sendable () -> Void] = []
 
-    init(loop: Loop, file: JournalFile, retention: Journal.Retention, surroundings: Journal.Surroundings) {
+    init(loop: Loop, file: JournalFile, retention: Journal.Retention, dependencies: Journal.Dependencies) {
         self.loop = loop
         self.file = file
         self.retention = retention
-        self.surroundings = surroundings
-        self.sweep()
+        self.dependencies = dependencies
+        self.deleteExpired()
     }
 
     func receive(_ command: Command) {
@@ -41,39 +41,37 @@ final class JournalWorker: LoopHandler {
         case .write(let work):
             self.pending.append(work)
             self.isUrgent = self.isUrgent || work.isUrgent
-            if self.pending.count >= JournalWorker.mostWork { self.flush() }
-        case .find(let question, let completion): self.questions.append((question, completion))
+            if self.pending.count >= JournalWorker.maxEntriesPerTransaction { self.flush() }
+        case .find(let query, let completion): self.queries.append((query, completion))
         case .whenWritable(let completion):
-            if self.awaitingTrial.isEmpty {
-                _ = self.loop.schedule(after: .seconds(1), token: Alarm.trial.rawValue)
-            }
-            self.awaitingTrial.append(completion)
+            if self.awaitingWritable.isEmpty { self.scheduleWriteTest() }
+            self.awaitingWritable.append(completion)
         }
     }
 
     func timerFired(_ token: UInt64) {
-        switch Alarm(rawValue: token) {
+        switch Timer(rawValue: token) {
         case .flush:
             self.flushTimer = nil
             self.flush()
-        case .trial: self.tryAgain()
-        case .sweep: self.sweep()
+        case .writeTest: self.testWriting()
+        case .expiry: self.deleteExpired()
         case nil: break
         }
     }
 
     func batchEnded() {
-        if self.isUrgent || !self.questions.isEmpty { self.flush() }
-        let questions = self.questions
-        self.questions = []
-        for (question, completion) in questions { completion(self.answer(question)) }
+        if self.isUrgent || !self.queries.isEmpty { self.flush() }
+        let queries = self.queries
+        self.queries = []
+        for (query, completion) in queries { completion(self.result(of: query)) }
         guard !self.pending.isEmpty, self.flushTimer == nil else { return }
-        self.flushTimer = self.loop.schedule(after: self.surroundings.patience, token: Alarm.flush.rawValue)
+        self.flushTimer = self.loop.schedule(after: self.dependencies.flushDelay, token: Timer.flush.rawValue)
     }
 
     func stopping() {
         self.flush()
-        for completion in self.awaitingTrial { completion() }
+        for completion in self.awaitingWritable { completion() }
     }
 
     // MARK: - Writing
@@ -86,81 +84,81 @@ final class JournalWorker: LoopHandler {
         do {
             try self.commit(work)
         } catch {
-            // One entry that does not fit must not take the others with it.
+            // One entry that cannot be written must not fail the others.
             guard work.count > 1 else { return self.fail(work, error) }
-            for one in work {
+            for single in work {
                 do {
-                    try self.commit([one])
+                    try self.commit([single])
                 } catch {
-                    self.fail([one], error)
+                    self.fail([single], error)
                 }
             }
         }
     }
 
     private func commit(_ work: [JournalWork]) throws {
-        let names = Set(work.map(\.name))
-        let (began, wall) = (self.surroundings.time.monotonic(), self.surroundings.time.wall())
-        self.surroundings.step(.willCommit(names))
-        let told = try self.file.queue.write { database in
+        let names = work.map(\.name)
+        let (start, wall) = (self.dependencies.time.monotonic(), self.dependencies.time.wall())
+        self.dependencies.onCommit(.before(names))
+        let completions = try self.file.queue.write { database in
             try work.map { try $0.apply(to: database, at: wall) }
         }
-        self.surroundings.step(.didCommit(names))
-        let duration = self.surroundings.time.monotonic() - began
-        self.surroundings.onEvent(.committed(entries: work.count, duration: duration))
-        for tell in told { tell() }
+        self.dependencies.onCommit(.after(names))
+        let duration = self.dependencies.time.monotonic() - start
+        self.dependencies.onEvent(.committed(entries: work.count, duration: duration))
+        for completion in completions { completion() }
     }
 
     private func fail(_ work: [JournalWork], _ error: any Error) {
-        let trouble = self.trouble(error)
-        self.surroundings.onEvent(.failed(trouble.reason, entries: work.count))
-        for one in work { one.fail(trouble) }
+        let error = self.journalError(error)
+        self.dependencies.onEvent(.failed(error.reason, entries: work.count))
+        for single in work { single.fail(error) }
     }
 
-    private func trouble(_ error: any Error) -> JournalError {
+    private func journalError(_ error: any Error) -> JournalError {
         guard let error = error as? DatabaseError else {
             return JournalError(.disk, "the journal \(self.file.path) cannot be written: \(error)")
         }
-        let words = error.message ?? "\(error.resultCode)"
         guard error.isFullDisk(at: self.file.path) else {
-            return JournalError(.disk, "the journal \(self.file.path) cannot be written: \(words)")
+            return JournalError(.disk, "the journal \(self.file.path) cannot be written: \(error.text)")
         }
         return JournalError(.diskFull, "the disk of the journal \(self.file.path) is full")
     }
 
     // MARK: - Waiting for the disk
 
-    private func tryAgain() {
-        let isGood = (try? self.file.queue.write { try JournalWorker.trial($0) }) != nil
-        guard isGood else {
-            _ = self.loop.schedule(after: .seconds(1), token: Alarm.trial.rawValue)
-            return
-        }
-        let waiting = self.awaitingTrial
-        self.awaitingTrial = []
+    private func scheduleWriteTest() {
+        _ = self.loop.schedule(after: .seconds(1), token: Timer.writeTest.rawValue)
+    }
+
+    private func testWriting() {
+        let isWritable = (try? self.file.queue.write { try JournalWorker.writeAndDelete($0) }) != nil
+        guard isWritable else { return self.scheduleWriteTest() }
+        let waiting = self.awaitingWritable
+        self.awaitingWritable = []
         for completion in waiting { completion() }
     }
 
-    // Needs room for a row of a usual size, and leaves none.
-    private static func trial(_ database: Database) throws {
+    // As large as a row usually is: room for less would not help.
+    private static func writeAndDelete(_ database: Database) throws {
         let filler = String(repeating: "x", count: 8192)
         try database.execute(sql: "INSERT INTO path_event (time, text) VALUES (-1, ?)", arguments: [filler])
         try database.execute(sql: "DELETE FROM path_event WHERE time = -1")
     }
 
-    // MARK: - Reading and forgetting
+    // MARK: - Reading and deleting
 
-    private func answer(_ question: JournalQuestion) -> Result<[JournaledTask], JournalError> {
+    private func result(of query: JournalQuestion) -> Result<[JournaledTask], JournalError> {
         do {
             return .success(
                 try self.file.queue.read { database in
-                    switch question {
+                    switch query {
                     case .unfinished: try TaskRow.all(where: "outcome IS NULL ORDER BY id", in: database)
                     case .task(let id):
                         try TaskRow.all(where: "id = ?", arguments: [id.description], in: database)
-                    case .ended(let most):
+                    case .ended(let limit):
                         try TaskRow.all(
-                            where: "ended IS NOT NULL ORDER BY ended DESC LIMIT ?", arguments: [most], in: database)
+                            where: "ended IS NOT NULL ORDER BY ended DESC LIMIT ?", arguments: [limit], in: database)
                     }
                 })
         } catch {
@@ -168,8 +166,8 @@ final class JournalWorker: LoopHandler {
         }
     }
 
-    private func sweep() {
-        let now = self.surroundings.time.wall().microseconds
+    private func deleteExpired() {
+        let now = self.dependencies.time.wall().microseconds
         let completed = now - self.retention.completed.wholeNanoseconds / 1000
         let pathEvents = now - self.retention.pathEvents.wholeNanoseconds / 1000
         do {
@@ -178,8 +176,8 @@ final class JournalWorker: LoopHandler {
                 try database.execute(sql: "DELETE FROM path_event WHERE time < ?", arguments: [pathEvents])
             }
         } catch {
-            self.surroundings.onEvent(.failed(self.trouble(error).reason, entries: 0))
+            self.dependencies.onEvent(.failed(self.journalError(error).reason, entries: 0))
         }
-        _ = self.loop.schedule(after: .seconds(600), token: Alarm.sweep.rawValue)
+        _ = self.loop.schedule(after: .seconds(600), token: Timer.expiry.rawValue)
     }
 }

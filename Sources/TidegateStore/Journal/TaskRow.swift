@@ -3,14 +3,14 @@ internal import GRDB
 internal import TidegateCore
 internal import TidegateSession
 
+/// A row that no version of Tidegate writes.
+struct TaskRowError: Error, CustomStringConvertible {
+    let description: String
+}
+
 /// Accepted tasks as rows of the table `task`.
 enum TaskRow {
-    /// A row that makes no sense.
-    struct Unreadable: Error, CustomStringConvertible {
-        let description: String
-    }
-
-    // By name: a column that is missing is an error of the statement's, and not found out row by row.
+    // By name, so that a missing column fails the statement instead of a later row.
     private static let columns = """
         id, accepted, description, suspensions, predecessor, in_doubt, hold, placing, life, outcome, failure, explanation,
         status, bytes, attempts, ended
@@ -52,7 +52,7 @@ enum TaskRow {
             ], database)
     }
 
-    // The first end is the end: a task that was replaced stays cancelled.
+    // Only unfinished tasks change: a task that was replaced stays cancelled.
     private static func update(_ changes: String, _ arguments: StatementArguments, _ database: Database) throws {
         let statement = try database.cachedStatement(
             sql: "UPDATE task SET \(changes) WHERE id = ? AND outcome IS NULL")
@@ -67,7 +67,9 @@ enum TaskRow {
     }
 
     private static func task(_ row: Row) throws -> JournaledTask {
-        guard let id = TaskID(row["id"] as String) else { throw Unreadable(description: "its id is none") }
+        guard let id = TaskID(row["id"] as String) else {
+            throw TaskRowError(description: "\"\(row["id"] as String)\" is not a task id")
+        }
         var task = JournaledTask(
             id: id, accepted: WallTime(microseconds: row["accepted"]),
             description: try self.value(row["description"] as String), suspensions: row["suspensions"],
@@ -81,8 +83,10 @@ enum TaskRow {
     }
 
     private static func end(_ row: Row) throws -> JournaledEnd? {
-        guard let word = row["outcome"] as String? else { return nil }
-        guard let outcome = TaskOutcome(rawValue: word) else { throw Unreadable(description: "outcome \"\(word)\"") }
+        guard let text = row["outcome"] as String? else { return nil }
+        guard let outcome = TaskOutcome(rawValue: text) else {
+            throw TaskRowError(description: "\"\(text)\" is not an outcome")
+        }
         return JournaledEnd(
             outcome: outcome, failure: (row["failure"] as String?).flatMap { TaskFailure(rawValue: $0) },
             explanation: row["explanation"], status: row["status"], bytes: row["bytes"] ?? 0,

@@ -3,32 +3,32 @@ package import TidegateMetrics
 package import TidegateCore
 package import TidegateSession
 
-/// Where samples are sent, and how they wait.
+/// Where samples are sent, and how much is kept until they are.
 package struct RemoteWriteConfiguration: Sendable {
     /// The receiver's URL.
     package var url: String
-    /// The directory of the buffer; made where it is missing.
+    /// The directory of the queue's file; created if it is missing.
     package var directory: String
-    /// How much the buffer's files may take together, in bytes.
+    /// How large the queue may become, in bytes; the oldest samples are dropped first.
     package var bound: Int64 = 64 << 20
-    /// How often samples are taken.
+    /// How often samples are collected.
     package var interval: Duration = .seconds(15)
-    /// What every series gets that has no label of that name: nobody else says where it comes from.
+    /// Added to every series that has no label of the same name: a scrape would add them, remote write does not.
     package var labels: [MetricSample.Label] = []
     /// The `User-Agent` header.
     package var userAgent = "tidegate"
-    /// The proxy's URL; nil goes straight.
+    /// The proxy's URL; nil for none.
     package var proxy: String?
-    /// Whom to trust.
+    /// Which certificates are trusted.
     package var tls = TLSPolicy.system
-    /// Asked before every segment, so that a rotated secret is sent; a failure is told, and asked again later.
+    /// Called before every request, so that a rotated secret is used; a failure is reported, and the call repeated later.
     package var secrets: @Sendable () -> Result<Secrets, TaskError> = { .success(Secrets()) }
-    /// How long a segment rests that no further try of its task can help.
-    package var rest: Duration = .seconds(30)
-    /// How tries of one segment follow each other: without end, so that nothing newer overtakes it.
+    /// How long to wait after a request has failed for good before its samples are sent again.
+    package var pause: Duration = .seconds(30)
+    /// How one request is retried: without end, so that newer samples do not overtake it.
     package var retry = RetryPolicy.standard
 
-    /// What shows the receiver who sends.
+    /// What authenticates the sender.
     package struct Secrets: Sendable, Hashable {
         /// Header fields besides those of the protocol.
         package var headers: [HTTPField] = []
@@ -41,31 +41,31 @@ package struct RemoteWriteConfiguration: Sendable {
         }
     }
 
-    /// A configuration with the defaults; tries half a minute apart at most.
+    /// A configuration with the defaults; retries are at most half a minute apart.
     ///
-    /// - Throws: ``PolicyError``, never with these numbers.
+    /// - Throws: ``PolicyError``, which these numbers never cause.
     package init(url: String, directory: String) throws(PolicyError) {
         self.url = url
         self.directory = directory
         self.retry = try RemoteWriteConfiguration.retry(base: .milliseconds(500), cap: .seconds(30))
     }
 
-    /// Tries without end of what remote write 1.0 has senders try again, and of redirects: a portal on the way is no
-    /// receiver.
+    /// Endless retries of the statuses that remote write 1.0 lets senders retry, and of redirects, which come from
+    /// captive portals.
     package static func retry(base: Duration, cap: Duration) throws(PolicyError) -> RetryPolicy {
         try RetryPolicy(
             attempts: 10_000, base: base, cap: cap, maxElapsed: nil,
             statuses: Set(300...399).union([429]).union(500...599))
     }
 
-    /// Gives a label to every series that has none of that name.
+    /// Adds a label to every series that has none of the same name.
     package mutating func label(_ name: String, _ value: String) {
         self.labels.append(MetricSample.Label(name, value))
     }
 
     /// One request at a time, which waits for its path.
     ///
-    /// A single request that backs off cannot storm its server, and needs no budget beside that.
+    /// Without a retry budget: a single request that backs off cannot overload its server.
     func session() throws(PolicyError) -> SessionConfiguration {
         try SessionConfiguration(
             maxConnectionsPerHost: 1, maxConnections: 1, proxy: self.proxy, tls: self.tls, retry: self.retry,
@@ -73,7 +73,7 @@ package struct RemoteWriteConfiguration: Sendable {
             circuit: .never, waitsOut: true)
     }
 
-    /// The request that carries a body.
+    /// The request that sends a body.
     func request(with body: [UInt8]) throws(TaskError) -> TaskRequest {
         let secrets = try self.secrets().get()
         let headers =
@@ -84,7 +84,7 @@ package struct RemoteWriteConfiguration: Sendable {
         var request = try TaskRequest(url: self.url, method: "POST", headers: headers, body: .data(body))
         request.name = "remote-write"
         request.destination = .discard
-        // The receiver keeps one of two equal samples.
+        // A receiver keeps one of two equal samples.
         request.isMarkedIdempotent = true
         request.maxRedirects = 0
         request.attemptTimeout = .seconds(30)

@@ -3,120 +3,135 @@ internal import TidegateMetrics
 internal import TidegateCore
 internal import TidegateSession
 
-/// Takes samples, keeps them and has them sent; lives on the writer's thread, which may wait for the disk.
+/// Collects samples, stores them and sends them, on the writer's thread, which may wait for the disk.
 final class RemoteWriteWorker: LoopHandler {
     enum Command: Sendable {
-        case start
-        case tryFailed(RemoteWriteFailure)
-        case ended(SendOutcome)
-        /// Keeps what is there and sends nothing more.
-        case stop(done: @Sendable () -> Void)
+        /// The way back to this thread, for completions that are called on others.
+        case start(reply: @Sendable (Command) -> Void)
+        case attemptFailed(RemoteWriteFailure)
+        case finished(SendOutcome)
+        /// Collects and stores samples once more, and sends nothing more.
+        case stop(completion: @Sendable () -> Void)
     }
 
-    /// What it works with.
-    struct Tools: Sendable {
+    struct Dependencies: Sendable {
         let configuration: RemoteWriteConfiguration
         let time: any TimeSource
         let collect: @Sendable () -> [MetricSample]
         let onEvent: @Sendable (RemoteWriteEvent) -> Void
         let session: Session
-        let line: WriterLine
     }
 
-    private enum Alarm: UInt64 { case collect, rest }
+    private enum Timer: UInt64 { case collection, pause }
 
-    /// How many samples one request holds; receivers bound a request's size.
-    private static let batch = 2000
+    /// How many samples one request has at most; receivers bound a request's size.
+    private static let maxSamplesPerBatch = 2000
 
     private let loop: Loop
-    private let tools: Tools
-    private let folder: SegmentFolder
-    private var machine: WriterMachine
-    private var ledger: StaleSeriesTracker
-    private var nextSequence: UInt64 = 1
-    private var due: MonotonicTime
-    private var isOver = false
+    private let dependencies: Dependencies
+    private let file: SampleQueueFile
+    private var machine: RemoteWriteMachine
+    private var tracker: StaleSeriesTracker
+    private var reply: @Sendable (Command) -> Void = { _ in }
+    private var nextSequence: Int64 = 1
+    private var nextCollection: MonotonicTime
+    private var isStopping = false
 
-    init(loop: Loop, tools: Tools) {
+    init(loop: Loop, dependencies: Dependencies) {
+        let configuration = dependencies.configuration
         self.loop = loop
-        self.tools = tools
-        self.folder = SegmentFolder(tools.configuration.directory)
-        self.machine = WriterMachine(bound: tools.configuration.bound)
-        self.ledger = StaleSeriesTracker(external: tools.configuration.labels)
-        self.due = loop.now
+        self.dependencies = dependencies
+        self.file = SampleQueueFile(directory: configuration.directory)
+        self.machine = RemoteWriteMachine(bound: configuration.bound)
+        self.tracker = StaleSeriesTracker(external: configuration.labels)
+        self.nextCollection = loop.now
     }
 
     func receive(_ command: Command) {
         switch command {
-        case .start: self.start()
-        case .tryFailed(let failure): self.feed(.tryFailed(failure))
-        case .ended(let outcome): self.feed(.ended(outcome))
-        case .stop(let done):
+        case .start(let reply):
+            self.reply = reply
+            self.start()
+        case .attemptFailed(let failure): self.feed(.attemptFailed(failure))
+        case .finished(let outcome): self.feed(.finished(outcome))
+        case .stop(let completion):
             self.collect()
-            self.isOver = true
+            self.isStopping = true
             self.feed(.stop)
-            done()
+            completion()
         }
     }
 
     func timerFired(_ token: UInt64) {
-        switch Alarm(rawValue: token) {
-        case .collect:
-            // The session may take a while to end: nobody would count what is taken meanwhile.
-            guard !self.isOver else { return }
+        switch Timer(rawValue: token) {
+        case .collection:
+            // The session may take a while to stop: samples collected meanwhile would not be reported.
+            guard !self.isStopping else { return }
             self.collect()
             self.scheduleCollection()
-        case .rest: self.feed(.rested)
+        case .pause: self.feed(.pauseEnded)
         case nil: break
         }
     }
 
     private func start() {
-        // A directory that cannot be had is told with the first samples that it does not take.
-        let left = (try? self.folder.open()) ?? []
-        self.nextSequence = (left.last?.sequence ?? 0) + 1
-        self.feed(.found(left))
-        // At once, so that a counter is seen at its first value.
+        // If the file cannot be opened, the first batch reports why.
+        if (try? self.openFile()) == nil { self.feed(.found([])) }
+        // Now, so that the receiver sees a counter's first value.
         self.collect()
         self.scheduleCollection()
     }
 
+    private func openFile() throws(SampleQueueFile.WriteError) {
+        guard !self.file.isOpen else { return }
+        let contents = try self.file.open()
+        self.nextSequence = max(self.nextSequence, (contents.batches.last?.sequence ?? 0) + 1)
+        for discarded in contents.discarded {
+            self.feed(.discarded(samples: discarded.samples, detail: discarded.detail))
+        }
+        self.feed(.found(contents.batches))
+    }
+
     // MARK: Samples
 
-    // At even distances; turns that were slept through are not made up for.
+    // At regular moments; those that passed while the machine slept are skipped.
     private func scheduleCollection() {
-        self.due = self.due + self.tools.configuration.interval
-        if self.due <= self.loop.now { self.due = self.loop.now + self.tools.configuration.interval }
-        _ = self.loop.schedule(at: self.due, token: Alarm.collect.rawValue)
+        let interval = self.dependencies.configuration.interval
+        self.nextCollection = self.nextCollection + interval
+        if self.nextCollection <= self.loop.now { self.nextCollection = self.loop.now + interval }
+        _ = self.loop.schedule(at: self.nextCollection, token: Timer.collection.rawValue)
     }
 
     private func collect() {
-        let time = self.tools.time.wall()
-        let entries = self.ledger.entries(for: self.tools.collect())
-        for start in stride(from: 0, to: entries.count, by: RemoteWriteWorker.batch) {
-            let part = Array(entries[start..<min(start + RemoteWriteWorker.batch, entries.count)])
-            guard let body = Snappy.compress(WriteRequest(samples: part, time: time).encoded) else { continue }
-            self.keep(body, samples: part.count)
+        let time = self.dependencies.time.wall()
+        let entries = self.tracker.entries(for: self.dependencies.collect())
+        for start in stride(from: 0, to: entries.count, by: RemoteWriteWorker.maxSamplesPerBatch) {
+            let samples = Array(entries[start..<min(start + RemoteWriteWorker.maxSamplesPerBatch, entries.count)])
+            guard let body = Snappy.compress(WriteRequest(samples: samples, time: time).encoded) else { continue }
+            self.store(body, samples: samples.count)
         }
     }
 
-    private func keep(_ body: [UInt8], samples: Int) {
-        let length = Segment.content(of: body).count
-        var segment = Segment(sequence: self.nextSequence, samples: samples, length: length)
-        self.nextSequence += 1
+    private func store(_ body: [UInt8], samples: Int) {
         do {
-            try self.folder.write(body, of: segment)
-            self.feed(.kept(segment))
+            try self.openFile()
+            let batch = self.makeBatch(body, samples: samples, location: .file)
+            try self.file.insert(body, as: batch)
+            self.feed(.stored(batch))
         } catch {
-            segment.place = .memory(body)
-            self.feed(.unkept(segment, error.description))
+            self.feed(.notStored(self.makeBatch(body, samples: samples, location: .memory(body)), error.description))
         }
+    }
+
+    private func makeBatch(_ body: [UInt8], samples: Int, location: SampleBatch.Location) -> SampleBatch {
+        defer { self.nextSequence += 1 }
+        return SampleBatch(sequence: self.nextSequence, samples: samples, length: body.count, location: location)
     }
 
     // MARK: Effects
 
-    // Effects may lead to inputs; in a line, because a folder of damaged files must not become a deep stack.
-    private func feed(_ input: WriterMachine.Input) {
+    // An effect may lead to another input; a loop instead of recursion, because a whole queue may be damaged.
+    private func feed(_ input: RemoteWriteMachine.Input) {
         var inputs = [input]
         while let input = inputs.popLast() {
             for effect in self.machine.handle(input) {
@@ -125,34 +140,34 @@ final class RemoteWriteWorker: LoopHandler {
         }
     }
 
-    private func carryOut(_ effect: WriterMachine.Effect) -> WriterMachine.Input? {
+    private func carryOut(_ effect: RemoteWriteMachine.Effect) -> RemoteWriteMachine.Input? {
         switch effect {
-        case .send(let segment): return self.send(segment)
-        case .remove(let segment): if segment.place == .disk { self.folder.remove(segment) }
-        case .rest:
-            _ = self.loop.schedule(after: self.tools.configuration.rest, token: Alarm.rest.rawValue)
-        case .tell(let event): self.tools.onEvent(event)
+        case .send(let batch): return self.send(batch)
+        case .remove(let batch): if batch.location == .file { self.file.remove(batch) }
+        case .pause:
+            _ = self.loop.schedule(after: self.dependencies.configuration.pause, token: Timer.pause.rawValue)
+        case .report(let event): self.dependencies.onEvent(event)
         }
         return nil
     }
 
-    private func send(_ segment: Segment) -> WriterMachine.Input? {
-        guard let body = self.body(of: segment) else { return .damaged }
+    private func send(_ batch: SampleBatch) -> RemoteWriteMachine.Input? {
+        guard let body = self.body(of: batch) else { return .damaged }
         do {
-            let request = try self.tools.configuration.request(with: body)
-            let line = self.tools.line
-            let task = self.tools.session.task(request) { _, result in line.send(.ended(SendOutcome(result))) }
+            let request = try self.dependencies.configuration.request(with: body)
+            let reply = self.reply
+            let task = self.dependencies.session.task(request) { _, result in reply(.finished(SendOutcome(result))) }
             task.resume()
             return nil
         } catch {
-            return .ended(.failed(RemoteWriteFailure(error.reason, explanation: error.underlying)))
+            return .finished(.failed(RemoteWriteFailure(error.reason, explanation: error.underlying)))
         }
     }
 
-    private func body(of segment: Segment) -> [UInt8]? {
-        switch segment.place {
+    private func body(of batch: SampleBatch) -> [UInt8]? {
+        switch batch.location {
         case .memory(let body): body
-        case .disk: self.folder.read(segment)
+        case .file: self.file.body(of: batch)
         }
     }
 }

@@ -5,23 +5,22 @@ internal import TidegateSession
 
 /// Sends samples to a receiver of Prometheus remote write 1.0, through tasks that wait for their path.
 ///
-/// Everything taken is on the disk before it is sent, so that neither an outage nor the end of the process loses it; it
-/// is sent one request at a time, the oldest first.
+/// Samples are on the disk before they are sent, so that neither an outage nor the end of the process loses them. One
+/// request is under way at a time, the oldest samples first.
 ///
-/// It has a session and a bus of its own: a task every few seconds that nobody asked for would hide those of users in
-/// lists, histories and counters, and samples about sending samples would never rest. What became of the samples is
-/// told by ``RemoteWriteEvent``.
+/// The writer has a session and a bus of its own: its requests would fill the users' task lists, history and counters,
+/// and samples about sending samples would never end. What becomes of the samples is reported as ``RemoteWriteEvent``.
 package final class RemoteWriter: Sendable {
-    /// What a writer is given by whoever makes it.
-    package struct Surroundings: Sendable {
+    /// What a writer needs from its surroundings.
+    package struct Dependencies: Sendable {
         let paths: any PathSource
         let resolver: any NameResolver
         let time: any TimeSource
         let collect: @Sendable () -> [MetricSample]
         let onEvent: @Sendable (RemoteWriteEvent) -> Void
 
-        /// `paths` opens and shuts the gate; `collect` gives the samples of a moment, and `onEvent` hears what becomes
-        /// of them, both on the writer's thread.
+        /// `paths` opens and shuts the gate; `collect` returns the samples of a moment, and `onEvent` is called with
+        /// what becomes of them, both on the writer's thread.
         package init(
             paths: any PathSource, resolver: any NameResolver, time: any TimeSource,
             collect: @escaping @Sendable () -> [MetricSample],
@@ -36,54 +35,56 @@ package final class RemoteWriter: Sendable {
     }
 
     private let session: Session
-    private let line = WriterLine()
+    private let thread: LoopThread<RemoteWriteWorker>
 
-    /// Begins to take samples, and to send them.
+    /// Starts to collect samples and to send them.
     ///
-    /// - Throws: ``TaskError`` where the configuration cannot be used, or the machine gives no thread.
-    package init(_ configuration: RemoteWriteConfiguration, surroundings: Surroundings) throws(TaskError) {
-        // Refused here and not with the first samples; secrets may still come.
+    /// - Throws: ``TaskError`` if the configuration is invalid, or no thread can be started.
+    package init(_ configuration: RemoteWriteConfiguration, dependencies: Dependencies) throws(TaskError) {
+        // An invalid URL is refused now, and not with the first samples.
         _ = try TaskRequest(url: configuration.url)
-        let bus = EventBus(time: surroundings.time)
-        bus.attach(TrySink(line: self.line))
+        let bus = EventBus(time: dependencies.time)
         do {
             let session = try Session(
-                try configuration.session(), bus: bus, paths: surroundings.paths, resolver: surroundings.resolver,
-                time: surroundings.time, generator: SystemRandomNumberGenerator())
+                try configuration.session(), bus: bus, paths: dependencies.paths, resolver: dependencies.resolver,
+                time: dependencies.time, generator: SystemRandomNumberGenerator())
+            let needed = RemoteWriteWorker.Dependencies(
+                configuration: configuration, time: dependencies.time, collect: dependencies.collect,
+                onEvent: dependencies.onEvent, session: session)
             self.session = session
-            let tools = RemoteWriteWorker.Tools(
-                configuration: configuration, time: surroundings.time, collect: surroundings.collect,
-                onEvent: surroundings.onEvent, session: session, line: self.line)
-            self.line.connect(try LoopThread(name: "tg-remote") { RemoteWriteWorker(loop: $0, tools: tools) })
+            self.thread = try LoopThread(name: "tg-remote") { RemoteWriteWorker(loop: $0, dependencies: needed) }
         } catch let error as TaskError {
             throw error
         } catch {
             throw TaskError(reason: .internal, underlying: "remote write could not start: \(error)")
         }
-        self.line.send(.start)
+        // Weak: the thread keeps the session, and the session keeps its bus and its tasks' completions.
+        let reply: @Sendable (RemoteWriteWorker.Command) -> Void = { [weak thread = self.thread] in thread?.send($0) }
+        bus.attach(FailedAttemptObserver(reply: reply))
+        self.thread.send(.start(reply: reply))
     }
 
-    deinit { self.line.disconnect()?.stop() }
+    deinit { self.thread.stop() }
 
-    /// Takes samples once more and keeps them, then ends; what is not delivered waits in the buffer for the next start.
+    /// Collects and stores samples once more, then ends; what is not delivered is sent after the next start.
     package func stop() async {
         await withCheckedContinuation { continuation in
-            if !self.line.send(.stop { continuation.resume() }) { continuation.resume() }
+            if !self.thread.send(.stop { continuation.resume() }) { continuation.resume() }
         }
         await self.session.invalidate(cancellingTasks: true)
-        self.line.disconnect()?.stop()
+        self.thread.stop()
     }
 }
 
-/// Hears of the tries that failed: a task that is tried again and again has no end to hear of.
-private struct TrySink: EventSink {
-    let line: WriterLine
+/// Reports every failed attempt: a request that is retried for hours has no result to report meanwhile.
+private struct FailedAttemptObserver: EventSink {
+    let reply: @Sendable (RemoteWriteWorker.Command) -> Void
 
     func receive(_ event: Event) {
         guard case .task(let task) = event.payload,
             case .attemptFailed(let summary, let failure, let attribution, isCharged: _) = task.kind
         else { return }
-        self.line.send(
-            .tryFailed(RemoteWriteFailure(failure, status: summary.status, party: attribution?.party)))
+        self.reply(
+            .attemptFailed(RemoteWriteFailure(failure, status: summary.status, party: attribution?.party)))
     }
 }

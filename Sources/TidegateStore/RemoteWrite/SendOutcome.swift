@@ -1,14 +1,14 @@
 internal import TidegateCore
 
-/// What came of sending a segment.
+/// The result of sending a batch.
 enum SendOutcome: Sendable, Hashable {
     /// The receiver has it.
     case delivered
     /// The receiver will never take it (remote write 1.0: 4xx, except 429).
     case refused(status: Int)
-    /// It is to be sent again; what failed.
+    /// It is sent again later; what failed.
     case failed(RemoteWriteFailure)
-    /// The session is over.
+    /// The session has ended.
     case cancelled
 
     init(_ result: TaskResult) {

@@ -13,7 +13,7 @@ struct JournalCommits {
         let commits = Commits()
         let journal = try Journal(
             directory: self.directory,
-            surroundings: Journal.Surroundings(boot: "bench", time: clocks, onEvent: commits.hear))
+            dependencies: Journal.Dependencies(time: clocks, onEvent: commits.receive))
         let description = try TaskDescription(try TaskRequest(url: "http://127.0.0.1:9/task"), key: nil)
         var latencies: [Double] = []
         for _ in 0..<self.count {
@@ -62,7 +62,7 @@ private final class Commits: Sendable {
 
     var count: Int { self.number.load(ordering: .relaxed) }
 
-    func hear(_ event: JournalEvent) {
+    func receive(_ event: JournalEvent) {
         if case .committed = event { self.number.add(1, ordering: .relaxed) }
     }
 }

@@ -40,62 +40,65 @@ import TidegateTestKit
         }
     }
 
-    @Test("What a task is survives its process, whatever it is", arguments: 0..<200 as Range<UInt64>)
+    @Test("Every request survives encoding and decoding", arguments: 0..<200 as Range<UInt64>)
     func roundTrip(_ seed: UInt64) throws {
-        let folder = try Folder()
-        var dice = RandomSource(state: seed)
-        let request = try Self.request(folder, &dice)
-        let description = try TaskDescription(request, key: dice.maybe { $0.text() })
+        let directory = try TestDirectory()
+        var random = RandomSource(state: seed)
+        let request = try Self.request(directory, &random)
+        let description = try TaskDescription(request, key: random.maybe { $0.text() })
         let text = try JSONEncoder().encode(description)
         let back = try JSONDecoder().decode(TaskDescription.self, from: text)
         #expect(back == description)
         let again = try TaskDescription(back.request(), key: back.key)
         #expect(again == description)
         let life = TaskLifetime(
-            lived: dice.duration(), wall: WallTime(microseconds: Int64.random(in: 0...(.max), using: &dice)),
-            monotonic: MonotonicTime(nanoseconds: .random(in: 0...UInt64(Int64.max), using: &dice)), boot: dice.text())
+            lived: random.duration(), wall: WallTime(microseconds: Int64.random(in: 0...(.max), using: &random)),
+            monotonic: MonotonicTime(nanoseconds: .random(in: 0...UInt64(Int64.max), using: &random)),
+            boot: random.text())
         #expect(try JSONDecoder().decode(TaskLifetime.self, from: JSONEncoder().encode(life)) == life)
     }
 
-    private static func request(_ folder: Folder, _ dice: inout RandomSource) throws -> TaskRequest {
-        let headers = try (0..<Int.random(in: 0...4, using: &dice)).map {
-            try HTTPField("X-\($0)", "v\(UInt8.random(in: 0...255, using: &dice))")
+    private static func request(_ directory: TestDirectory, _ random: inout RandomSource) throws -> TaskRequest {
+        let headers = try (0..<Int.random(in: 0...4, using: &random)).map {
+            try HTTPField("X-\($0)", "v\(UInt8.random(in: 0...255, using: &random))")
         }
-        let file = folder.file("body")
-        let isFile = Bool.random(using: &dice)
-        try Data(dice.bytes()).write(to: URL(fileURLWithPath: file))
-        let body: RequestBody = isFile ? .file(file) : dice.maybe { .data($0.bytes()) } ?? .none
+        let file = directory.file("body")
+        let isFile = Bool.random(using: &random)
+        try Data(random.bytes()).write(to: URL(fileURLWithPath: file))
+        let body: RequestBody = isFile ? .file(file) : random.maybe { .data($0.bytes()) } ?? .none
         var request = try TaskRequest(
             url:
-                "http://user:pw@h\(UInt16.random(in: 0...9, using: &dice)).example:8080/p%20q?a=\(UInt8.random(in: 0...9, using: &dice))",
-            method: ["GET", "POST", "PUT", "PATCH"].randomElement(using: &dice) ?? "GET", headers: headers, body: body)
-        request.name = dice.maybe { $0.text() }
+                "http://user:pw@h\(UInt16.random(in: 0...9, using: &random)).example:8080/p%20q?a=\(UInt8.random(in: 0...9, using: &random))",
+            method: ["GET", "POST", "PUT", "PATCH"].randomElement(using: &random) ?? "GET", headers: headers, body: body
+        )
+        request.name = random.maybe { $0.text() }
         request.destination =
-            [.memory(limit: 77), .discard, .file(folder.file("out"), permissions: dice.maybe { _ in 0o640 })]
-            .randomElement(using: &dice) ?? .discard
-        request.connectTimeout = dice.duration()
-        request.idleTimeout = dice.duration()
-        request.attemptTimeout = dice.maybe { $0.duration() }
-        request.deadline = dice.maybe { $0.duration() }
-        request.gate = try dice.maybe { dice in
+            [.memory(limit: 77), .discard, .file(directory.file("out"), permissions: random.maybe { _ in 0o640 })]
+            .randomElement(using: &random) ?? .discard
+        request.connectTimeout = random.duration()
+        request.idleTimeout = random.duration()
+        request.attemptTimeout = random.maybe { $0.duration() }
+        request.deadline = random.maybe { $0.duration() }
+        request.gate = try random.maybe { random in
             try GatePolicy(
-                require: [.routed, .unmetered, .interface("eth0")], patience: dice.maybe { $0.duration() + .seconds(1) }
+                require: [.routed, .unmetered, .interface("eth0")],
+                patience: random.maybe { $0.duration() + .seconds(1) }
             )
         }
-        request.retry = try dice.maybe { dice in
+        request.retry = try random.maybe { random in
             try RetryPolicy(
-                attempts: .random(in: 1...9, using: &dice), maxElapsed: dice.maybe { $0.duration() + .seconds(1) })
+                attempts: .random(in: 1...9, using: &random), maxElapsed: random.maybe { $0.duration() + .seconds(1) })
         }
-        request.priority = .random(in: (.min)...(.max), using: &dice)
-        request.usesHTTP2 = .random(using: &dice)
-        request.acceptsCompression = .random(using: &dice)
-        request.credentials = dice.maybe { Credentials(user: $0.text(), password: $0.text()) }
-        request.bytesPerSecondLimit = dice.maybe { .random(in: 1...(.max), using: &$0) }
-        request.maxRedirects = .random(in: 0...100, using: &dice)
-        request.isMarkedIdempotent = .random(using: &dice)
-        request.expires = dice.maybe { WallTime(microseconds: .random(in: 0...(.max), using: &$0)) }
-        request.sha256 = dice.maybe { ContentDigest(of: $0.bytes()) }
-        request.tls = try dice.maybe { _ in
+        request.priority = .random(in: (.min)...(.max), using: &random)
+        request.usesHTTP2 = .random(using: &random)
+        request.acceptsCompression = .random(using: &random)
+        request.credentials = random.maybe { Credentials(user: $0.text(), password: $0.text()) }
+        request.bytesPerSecondLimit = random.maybe { .random(in: 1...(.max), using: &$0) }
+        request.maxRedirects = .random(in: 0...100, using: &random)
+        request.isMarkedIdempotent = .random(using: &random)
+        request.expires = random.maybe { WallTime(microseconds: .random(in: 0...(.max), using: &$0)) }
+        request.sha256 = random.maybe { ContentDigest(of: $0.bytes()) }
+        request.tls = try random.maybe { _ in
             try TLSPolicy(
                 pins: ["h.example": ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]], isInsecure: false)
         }

@@ -1,9 +1,9 @@
 import Foundation
 import TidegateTestKit
 
-/// A real Prometheus on the loopback address that takes what is written to it; it may end and begin again.
+/// A real Prometheus that receives remote write on the loopback address; it can be shut down and started again.
 final class ReceivingPrometheus {
-    private let place: Place
+    private let directory: TestDirectory
     private let port: UInt16
     private var program: Program?
 
@@ -13,24 +13,24 @@ final class ReceivingPrometheus {
         }
     }
 
-    /// Starts one, and waits until it answers.
+    /// Starts one, and waits until it is ready.
     init() async throws {
-        self.place = try Place()
+        self.directory = try TestDirectory()
         // A port that was free a moment ago.
         let probe = try LiveServer { _ in .respond(204) }
         self.port = probe.port
         probe.stop()
         try "global: {scrape_interval: 1h}\n".write(
-            toFile: self.place.path + "/prometheus.yml", atomically: true, encoding: .utf8)
-        try await self.begin()
+            toFile: self.directory.path + "/prometheus.yml", atomically: true, encoding: .utf8)
+        try await self.start()
     }
 
     var url: String { "http://127.0.0.1:\(self.port)/api/v1/write" }
 
-    func begin() async throws {
+    func start() async throws {
         self.program = try Program([
-            "prometheus", "--config.file=\(self.place.path)/prometheus.yml",
-            "--storage.tsdb.path=\(self.place.path)/data", "--web.listen-address=127.0.0.1:\(self.port)",
+            "prometheus", "--config.file=\(self.directory.path)/prometheus.yml",
+            "--storage.tsdb.path=\(self.directory.path)/data", "--web.listen-address=127.0.0.1:\(self.port)",
             "--web.enable-remote-write-receiver", "--log.level=error",
         ])
         let address = "http://127.0.0.1:\(self.port)/-/ready"
@@ -39,8 +39,7 @@ final class ReceivingPrometheus {
         }
     }
 
-    /// Ends it in an orderly way.
-    func end() async {
+    func shutDown() async {
         self.program?.signal(SIGTERM)
         _ = await self.program?.finish()
         self.program = nil
@@ -48,10 +47,10 @@ final class ReceivingPrometheus {
 
     func stop() { self.program?.signal(SIGKILL) }
 
-    /// The values of now, by series without the label `job`.
+    /// The current values, by series without the label `job`.
     func query(_ expression: String) async throws -> [String: Double] {
         var values: [String: Double] = [:]
-        for entry in try await self.ask(expression).data?.result ?? [] {
+        for entry in try await self.query(json: expression).data?.result ?? [] {
             guard let value = entry.value?.last?.number else { continue }
             values[entry.key] = value
         }
@@ -60,20 +59,20 @@ final class ReceivingPrometheus {
 
     /// Every stored sample of the last ten minutes.
     func points(of series: String) async throws -> [(time: Double, value: Double)] {
-        try await self.ask("\(series)[10m]").data?.result.first?.values?.compactMap {
+        try await self.query(json: "\(series)[10m]").data?.result.first?.values?.compactMap {
             guard let time = $0.first?.number, let value = $0.last?.number else { return nil }
             return (time, value)
         } ?? []
     }
 
-    private func ask(_ expression: String) async throws -> Answer {
+    private func query(json expression: String) async throws -> Response {
         let text = try await Program.expect([
             "curl", "-s", "-G", "--data-urlencode", "query=\(expression)", "http://127.0.0.1:\(self.port)/api/v1/query",
         ])
-        return try JSONDecoder().decode(Answer.self, from: Data(text.utf8))
+        return try JSONDecoder().decode(Response.self, from: Data(text.utf8))
     }
 
-    private struct Answer: Decodable {
+    private struct Response: Decodable {
         let data: Result?
 
         struct Result: Decodable { let result: [Entry] }
@@ -91,7 +90,7 @@ final class ReceivingPrometheus {
             }
         }
 
-        // A time as a number, then a value as a text.
+        // A time as a number, then a value as a string.
         struct Value: Decodable {
             let number: Double
 

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 import Foundation
+import GRDB
 import Synchronization
 import Testing
 import TidegateMetrics
@@ -9,15 +10,15 @@ import TidegateTestKit
 
 @testable import TidegateStore
 
-/// The writer between a disk and a wire that are real.
+/// The writer with a real disk and a real network.
 @Suite(.timeLimit(.minutes(5)))
 struct RemoteWriterTests {
-    @Test("A request is what remote write 1.0 asks for")
+    @Test("A request is what remote write 1.0 requires")
     func request() async throws {
         let server = try LiveServer { _ in .respond(204) }
         defer { server.stop() }
         let tenant = try HTTPField("X-Scope-OrgID", "site-4")
-        let rig = try Rig(server.url("/api/v1/write?tenant=a")) { configuration in
+        let fixture = try RemoteWriteFixture(server.url("/api/v1/write?tenant=a")) { configuration in
             configuration.userAgent = "tidegate/1.2.3"
             configuration.secrets = {
                 .success(
@@ -27,7 +28,7 @@ struct RemoteWriterTests {
             }
         }
         #expect(await eventually { server.requests.count > 2 })
-        await rig.writer.stop()
+        await fixture.writer.stop()
         let request = try #require(server.requests.first)
         #expect(request.method == "POST")
         #expect(request.path == "/api/v1/write?tenant=a")
@@ -37,25 +38,25 @@ struct RemoteWriterTests {
             "authorization": "Basic dTpw", "content-length": String(request.body.count),
         ]
         for (name, value) in expected { #expect(request.field(name) == value, "\(name)") }
-        #expect(try Received.all(inBody: request.body).map(\.key) == ["turn{job=\"test\"}"])
+        #expect(try ReceivedSeries.all(inBody: request.body).map(\.key) == ["turn{job=\"test\"}"])
     }
 
-    @Test("Everything arrives once and in order, and what was delivered leaves nothing on the disk")
+    @Test("Every sample arrives once and in order, and the queue keeps nothing that was delivered")
     func order() async throws {
         let server = try LiveServer { _ in .respond(204) }
         defer { server.stop() }
-        let rig = try Rig(server.url())
+        let fixture = try RemoteWriteFixture(server.url())
         #expect(await eventually { server.requests.count >= 8 })
-        await rig.writer.stop()
+        await fixture.writer.stop()
         let turns = try server.turns()
         #expect(turns == Array(1...turns.count))
-        // What is left was not delivered, but for the one that was on its way when the writer stopped.
-        let left = try SegmentFolder(rig.place.path + "/buffer").open().map { Int($0.sequence) }
+        // What is left was not delivered, except for the batch that was being sent when the writer stopped.
+        let left = try fixture.stored().map { Int($0.sequence) }
         #expect(left.allSatisfy { $0 >= turns.count })
-        #expect(Set(turns).union(left) == Set(1...rig.turns.taken))
+        #expect(Set(turns).union(left) == Set(1...fixture.turns.collected))
     }
 
-    @Test("A receiver that is away gets everything afterwards, once and the oldest first")
+    @Test("A receiver that was down gets every sample afterwards, once and the oldest first")
     func outage() async throws {
         let port: UInt16
         do {
@@ -63,51 +64,51 @@ struct RemoteWriterTests {
             port = server.port
             server.stop()
         }
-        let rig = try Rig("http://127.0.0.1:\(port)/write")
-        #expect(await eventually { rig.turns.taken >= 10 && rig.hasFailed(.connectFailed) })
+        let fixture = try RemoteWriteFixture("http://127.0.0.1:\(port)/write")
+        #expect(await eventually { fixture.turns.collected >= 10 && fixture.hasFailed(.connectFailed) })
         let server = try LiveServer(port: port) { _ in .respond(204) }
         defer { server.stop() }
-        #expect(await eventually { rig.delivered >= 12 })
-        await rig.writer.stop()
+        #expect(await eventually { fixture.delivered >= 12 })
+        await fixture.writer.stop()
         let turns = try server.turns()
         #expect(turns == Array(1...turns.count))
-        let loud = rig.events.filter { if case .failed(_, isNews: true) = $0 { true } else { false } }
-        #expect(loud.count == 1)
+        let news = fixture.events.filter { if case .failed(_, isNews: true) = $0 { true } else { false } }
+        #expect(news.count == 1)
     }
 
-    @Test("While there is no path nothing is tried, and everything is sent when it is back")
+    @Test("Without a path nothing is attempted, and everything is sent when the path is back")
     func noPath() async throws {
         let server = try LiveServer { _ in .respond(204) }
         defer { server.stop() }
-        let rig = try Rig(server.url(), paths: ScriptedPathSource.lost())
-        #expect(await eventually { rig.turns.taken >= 5 })
+        let fixture = try RemoteWriteFixture(server.url(), paths: ScriptedPathSource.lost())
+        #expect(await eventually { fixture.turns.collected >= 5 })
         #expect(server.requests.isEmpty)
-        rig.paths.say(ScriptedPathSource.routed())
-        #expect(await eventually { rig.delivered >= 5 })
-        await rig.writer.stop()
+        fixture.paths.say(ScriptedPathSource.routed())
+        #expect(await eventually { fixture.delivered >= 5 })
+        await fixture.writer.stop()
         let turns = try server.turns()
         #expect(turns == Array(1...turns.count))
-        #expect(!rig.events.contains { if case .failed = $0 { true } else { false } })
+        #expect(!fixture.events.contains { if case .failed = $0 { true } else { false } })
     }
 
     @Test(
-        "5xx, 429 and redirects are tried again until they pass, and nothing overtakes",
+        "5xx, 429 and redirects are retried until the request succeeds, and newer samples do not overtake it",
         arguments: [500, 503, 429, 302])
     func retried(_ status: Int) async throws {
         let server = try LiveServer { request in
             request.number <= 3 ? .respond(status, ["Location: /elsewhere"]) : .respond(204)
         }
         defer { server.stop() }
-        let rig = try Rig(server.url("/write"))
-        #expect(await eventually { rig.delivered >= 4 })
-        await rig.writer.stop()
+        let fixture = try RemoteWriteFixture(server.url("/write"))
+        #expect(await eventually { fixture.delivered >= 4 })
+        await fixture.writer.stop()
         #expect(try server.turns().prefix(6) == [1, 1, 1, 1, 2, 3])
         #expect(server.requests.allSatisfy { $0.path == "/write" && $0.method == "POST" })
-        #expect(rig.hasFailed(.httpStatus, status: status))
-        #expect(rig.lost(.refused) == 0)
+        #expect(fixture.hasFailed(.httpStatus, status: status))
+        #expect(fixture.lost(.refused) == 0)
     }
 
-    @Test("Retry-After is waited for", arguments: [429, 503])
+    @Test("A Retry-After is respected", arguments: [429, 503])
     func retryAfter(_ status: Int) async throws {
         let moments = Mutex<[ContinuousClock.Instant]>([])
         let server = try LiveServer { request in
@@ -115,64 +116,63 @@ struct RemoteWriterTests {
             return request.number == 1 ? .respond(status, ["Retry-After: 1"]) : .respond(204)
         }
         defer { server.stop() }
-        let rig = try Rig(server.url())
-        #expect(await eventually { rig.delivered >= 2 })
-        await rig.writer.stop()
+        let fixture = try RemoteWriteFixture(server.url())
+        #expect(await eventually { fixture.delivered >= 2 })
+        await fixture.writer.stop()
         let seen = moments.withLock { $0 }
         #expect(seen.count >= 2 && seen[1] - seen[0] >= .milliseconds(950))
         #expect(try server.turns().prefix(3) == [1, 1, 2])
     }
 
-    @Test("Other 4xx are never tried again: the batch is lost, counted and told", arguments: [400, 401, 404, 413])
+    @Test("Other 4xx are never retried: the batch is lost, counted and reported", arguments: [400, 401, 404, 413])
     func refused(_ status: Int) async throws {
         let server = try LiveServer { $0.number == 2 ? .respond(status) : .respond(204) }
         defer { server.stop() }
-        let rig = try Rig(server.url())
-        #expect(await eventually { rig.delivered >= 4 })
-        await rig.writer.stop()
+        let fixture = try RemoteWriteFixture(server.url())
+        #expect(await eventually { fixture.delivered >= 4 })
+        await fixture.writer.stop()
         #expect(try server.turns().prefix(4) == [1, 2, 3, 4])
-        #expect(rig.lost(.refused) == 1)
-        let told = rig.events.compactMap { event -> String? in
+        #expect(fixture.lost(.refused) == 1)
+        let details = fixture.events.compactMap { event -> String? in
             if case .dropped(.refused, samples: 1, let detail, pending: _, isNews: true) = event { detail } else { nil }
         }
-        #expect(told == ["status \(status)"])
+        #expect(details == ["status \(status)"])
     }
 
-    @Test("A buffer that is full loses the oldest, counts them, and keeps its bound")
+    @Test("A full queue drops the oldest batches, counts them, and keeps its bound")
     func bound() async throws {
         let latch = Latch()
         let server = try LiveServer { _ in LiveServerAnswer([.waitFor(latch)] + LiveServerAnswer.respond(204).steps) }
         defer { server.stop() }
-        let rig = try Rig(server.url()) {
+        let fixture = try RemoteWriteFixture(server.url()) {
             $0.bound = 4096 * 5
             $0.interval = .milliseconds(10)
         }
-        #expect(await eventually { rig.lost(.bufferFull) >= 10 })
-        let files = try FileManager.default.contentsOfDirectory(atPath: rig.place.path + "/buffer")
-        #expect((5...6).contains(files.count))
-        let lost = rig.lost(.bufferFull)
+        #expect(await eventually { fixture.lost(.bufferFull) >= 10 })
+        #expect(try (5...6).contains(fixture.stored().count))
+        let lost = fixture.lost(.bufferFull)
         latch.open()
-        #expect(await eventually { rig.delivered >= 6 })
-        await rig.writer.stop()
+        #expect(await eventually { fixture.delivered >= 6 })
+        await fixture.writer.stop()
         let turns = try server.turns()
-        // The first was on its way; the oldest of the others are gone, and no newer one.
+        // The first was being sent; of the others the oldest were dropped, and no newer one.
         #expect(turns.first == 1)
         #expect(turns.dropFirst().first.map { $0 > lost } == true)
         #expect(turns == turns.sorted())
         #expect(Set(turns).count == turns.count)
     }
 
-    @Test("What a stop leaves is sent by the next process before anything newer")
+    @Test("What is left after a stop is sent by the next process before anything newer")
     func restart() async throws {
-        let turns = Rig.Turns()
-        let first = try Rig("http://127.0.0.1:9/write", turns: turns, paths: ScriptedPathSource.lost())
-        #expect(await eventually { turns.taken >= 4 })
+        let turns = RemoteWriteFixture.Turns()
+        let first = try RemoteWriteFixture("http://127.0.0.1:9/write", turns: turns, paths: ScriptedPathSource.lost())
+        #expect(await eventually { turns.collected >= 4 })
         await first.writer.stop()
-        let left = try SegmentFolder(first.place.path + "/buffer").open().count
-        #expect(left == turns.taken)
+        let left = try first.stored().count
+        #expect(left == turns.collected)
         let server = try LiveServer { _ in .respond(204) }
         defer { server.stop() }
-        let second = try Rig(server.url(), place: first.place, turns: turns)
+        let second = try RemoteWriteFixture(server.url(), directory: first.directory, turns: turns)
         #expect(await eventually { second.delivered > left + 2 })
         await second.writer.stop()
         let arrived = try server.turns()
@@ -183,75 +183,75 @@ struct RemoteWriterTests {
         }
     }
 
-    @Test("A damaged segment is told by its name, and the others are sent")
+    @Test("A damaged batch is reported by its number, and the others are sent")
     func damaged() async throws {
-        let turns = Rig.Turns()
-        let first = try Rig("http://127.0.0.1:9/write", turns: turns, paths: ScriptedPathSource.lost())
-        #expect(await eventually { turns.taken >= 4 })
+        let turns = RemoteWriteFixture.Turns()
+        let first = try RemoteWriteFixture("http://127.0.0.1:9/write", turns: turns, paths: ScriptedPathSource.lost())
+        #expect(await eventually { turns.collected >= 4 })
         await first.writer.stop()
-        let folder = first.place.path + "/buffer"
-        let victim = try SegmentFolder(folder).open()[1]
-        #expect(truncate("\(folder)/\(victim.fileName)", 20) == 0)
+        let queue = try DatabaseQueue(path: first.directory.queueFile)
+        try await queue.write { try $0.execute(sql: "UPDATE batch SET body = x'2a' WHERE sequence = 2") }
+        try queue.close()
         let server = try LiveServer { _ in .respond(204) }
         defer { server.stop() }
-        let second = try Rig(server.url(), place: first.place, turns: turns)
+        let second = try RemoteWriteFixture(server.url(), directory: first.directory, turns: turns)
         #expect(await eventually { second.delivered >= 5 })
         await second.writer.stop()
         #expect(try server.turns().prefix(3) == [1, 3, 4])
-        let told = second.events.compactMap { event -> String? in
+        let details = second.events.compactMap { event -> String? in
             if case .dropped(.damaged, samples: 1, let name, pending: _, isNews: true) = event { name } else { nil }
         }
-        #expect(told == [victim.fileName])
-        #expect(!FileManager.default.fileExists(atPath: "\(folder)/\(victim.fileName)"))
+        #expect(details == ["batch 2"])
+        #expect(try !second.stored().contains { $0.sequence == 2 })
     }
 
-    @Test("Without a disk samples are sent at once")
+    @Test("Without a disk, samples are sent at once")
     func noDisk() async throws {
         let server = try LiveServer { _ in .respond(204) }
         defer { server.stop() }
-        let place = try Place()
-        #expect(FileManager.default.createFile(atPath: place.path + "/buffer", contents: nil))
-        let rig = try Rig(server.url(), place: place)
-        #expect(await eventually { rig.delivered >= 3 })
-        await rig.writer.stop()
+        let directory = try TestDirectory()
+        #expect(FileManager.default.createFile(atPath: directory.queue, contents: nil))
+        let fixture = try RemoteWriteFixture(server.url(), directory: directory)
+        #expect(await eventually { fixture.delivered >= 3 })
+        await fixture.writer.stop()
         let turns = try server.turns()
         #expect(turns.first == 1)
         #expect(turns == turns.sorted())
-        // What came while another one was on its way is lost, and counted: all but the one that the stop cut off.
-        #expect((rig.turns.taken - 1...rig.turns.taken).contains(turns.count + rig.lost(.disk)))
+        // What was collected during another request is lost and counted, except for the batch that the stop interrupted.
+        #expect((fixture.turns.collected - 1...fixture.turns.collected).contains(turns.count + fixture.lost(.disk)))
     }
 
-    @Test("A secret that cannot be read is told, and its samples wait")
+    @Test("A secret that cannot be read is reported, and the samples wait")
     func secret() async throws {
         let server = try LiveServer { _ in .respond(204) }
         defer { server.stop() }
-        let box = Box()
-        let rig = try Rig(server.url()) {
+        let secret = SecretFile()
+        let fixture = try RemoteWriteFixture(server.url()) {
             $0.secrets = {
-                guard box.isThere else {
+                guard secret.exists else {
                     return .failure(TaskError(reason: .fileError, underlying: "/token: cannot be read"))
                 }
                 return .success(.init(headers: [HTTPField(name: .authorization, value: "Bearer x")]))
             }
         }
-        #expect(await eventually { rig.hasFailed(.fileError) && rig.turns.taken > 3 })
+        #expect(await eventually { fixture.hasFailed(.fileError) && fixture.turns.collected > 3 })
         #expect(server.requests.isEmpty)
-        box.appear()
-        #expect(await eventually { rig.delivered >= 3 })
-        await rig.writer.stop()
+        secret.create()
+        #expect(await eventually { fixture.delivered >= 3 })
+        await fixture.writer.stop()
         #expect(try server.turns().prefix(3) == [1, 2, 3])
         #expect(server.requests.first?.field("authorization") == "Bearer x")
     }
 
-    private final class Box: Sendable {
+    private final class SecretFile: Sendable {
         private let flag = Atomic<Bool>(false)
 
-        var isThere: Bool { self.flag.load(ordering: .relaxed) }
-        func appear() { self.flag.store(true, ordering: .relaxed) }
+        var exists: Bool { self.flag.load(ordering: .relaxed) }
+        func create() { self.flag.store(true, ordering: .relaxed) }
     }
 
-    @Test("A URL that cannot be asked is refused before anything starts")
+    @Test("A URL that is not HTTP is refused before anything starts")
     func badURL() throws {
-        #expect(throws: TaskError.self) { _ = try Rig("ftp://example.com/") }
+        #expect(throws: TaskError.self) { _ = try RemoteWriteFixture("ftp://example.com/") }
     }
 }

@@ -5,12 +5,12 @@ import TidegateTestKit
 
 @testable import TidegateStore
 
-/// What goes over the wire, read by a reader that knows nothing of our writer.
+/// The encoded message, decoded by a decoder that shares nothing with the encoder.
 @Suite struct WriteRequestTests {
     private let time = WallTime(microseconds: 1_790_000_000_123_999)
 
-    private func series(_ samples: [MetricSample]) throws -> [Received] {
-        try Received.all(in: WriteRequest(samples: samples, time: self.time).encoded)
+    private func series(_ samples: [MetricSample]) throws -> [ReceivedSeries] {
+        try ReceivedSeries.all(in: WriteRequest(samples: samples, time: self.time).encoded)
     }
 
     @Test("A series has its name among its sorted labels, its value, and the moment in milliseconds")
@@ -33,13 +33,13 @@ import TidegateTestKit
         #expect(all.map(\.value.bitPattern) == [value.bitPattern])
     }
 
-    @Test("A label without a value is not sent: to a receiver it is none")
+    @Test("A label with an empty value is not sent: for a receiver it is missing")
     func emptyLabel() throws {
         let all = try self.series([MetricSample(name: "x", labels: [.init("a", "")], value: 1)])
         #expect(all.map { $0.labels.map(\.name) } == [["__name__"]])
     }
 
-    @Test("What snappy packs it unpacks, empty and long, even and uneven")
+    @Test("Snappy restores what it compressed: nothing, a byte, repetition and noise")
     func snappy() throws {
         var generator = SystemRandomNumberGenerator()
         let noise = (0..<70_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -50,8 +50,8 @@ import TidegateTestKit
         #expect(try #require(Snappy.compress(Array(repeating: 3, count: 200_000))).count < 20_000)
     }
 
-    @Test("What is no block, or holds too much, is not unpacked")
-    func noBlock() throws {
+    @Test("Bytes that are not a block, or a block that holds too much, are not uncompressed")
+    func notABlock() throws {
         let block = try #require(Snappy.compress(Array(repeating: 3, count: 1000)))
         #expect(Snappy.uncompress(block, atMost: 999) == nil)
         #expect(Snappy.uncompress(Array(block.dropLast()), atMost: 1000) == nil)
@@ -59,8 +59,8 @@ import TidegateTestKit
     }
 }
 
-/// One series as a receiver reads it.
-struct Received: Sendable, Hashable {
+/// One series as a receiver decodes it.
+struct ReceivedSeries: Sendable, Hashable {
     struct Label: Sendable, Hashable {
         let name: String
         let value: String
@@ -78,19 +78,19 @@ struct Received: Sendable, Hashable {
     }
 
     /// The series of an encoded message; each must have one sample.
-    static func all(in message: [UInt8]) throws -> [Received] {
+    static func all(in message: [UInt8]) throws -> [ReceivedSeries] {
         try ProtobufMessage(message).messages(1).map { series in
             let labels = series.messages(1).map { Label(name: $0.strings(1)[0], value: $0.strings(2)[0]) }
             let samples = series.messages(2)
             try #require(samples.count == 1)
-            return Received(
+            return ReceivedSeries(
                 labels: labels, value: samples[0].doubles(1)[0],
                 milliseconds: Int64(bitPattern: samples[0].numbers(2)[0]))
         }
     }
 
     /// The series of a request's body.
-    static func all(inBody body: [UInt8]) throws -> [Received] {
+    static func all(inBody body: [UInt8]) throws -> [ReceivedSeries] {
         try self.all(in: try #require(Snappy.uncompress(body, atMost: 64 << 20)))
     }
 }

@@ -1,6 +1,6 @@
 internal import TidegateMetrics
 
-/// Knows which series the last collection had, so that a series' end is told once.
+/// Remembers the series of the last collection, so that each series that has ended gets one stale marker.
 struct StaleSeriesTracker {
     private struct Series: Hashable {
         let name: String
@@ -10,11 +10,11 @@ struct StaleSeriesTracker {
     private let external: [MetricSample.Label]
     private var last: Set<Series> = []
 
-    /// A ledger that gives `external` labels to every sample that has none of that name.
+    /// A tracker that adds `external` labels to every sample that has none of the same name.
     init(external: [MetricSample.Label]) { self.external = external }
 
-    /// The samples as they are sent: with the external labels, and with a stale marker for each series that was there
-    /// before and is not any more.
+    /// The samples to be sent: with the external labels, and with a stale marker for each series of the last collection
+    /// that is missing in this one.
     mutating func entries(for samples: [MetricSample]) -> [MetricSample] {
         var current: Set<Series> = []
         current.reserveCapacity(samples.count)

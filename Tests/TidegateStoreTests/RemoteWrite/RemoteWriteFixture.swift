@@ -7,54 +7,57 @@ import TidegateTestKit
 
 @testable import TidegateStore
 
-/// A writer on scripted surroundings whose collections count: the one series `turn` has 1, 2, 3, … for its values.
-final class Rig: Sendable {
-    let place: Place
+/// A writer whose collections are numbered: the only series, `turn`, has the values 1, 2, 3, ….
+final class RemoteWriteFixture: Sendable {
+    let directory: TestDirectory
     let paths = ScriptedPathSource()
     let writer: RemoteWriter
     let turns: Turns
 
-    /// Counts on across writers.
+    /// Numbers collections, also across several writers.
     final class Turns: Sendable {
         private let count = Atomic<Int>(0)
 
         var next: Double { Double(self.count.add(1, ordering: .relaxed).newValue) }
-        var taken: Int { self.count.load(ordering: .relaxed) }
+        var collected: Int { self.count.load(ordering: .relaxed) }
     }
 
     init(
-        _ url: String, place: Place? = nil, turns: Turns = Turns(), paths start: Verdict? = nil,
+        _ url: String, directory: TestDirectory? = nil, turns: Turns = Turns(), paths start: Verdict? = nil,
         clock: any TimeSource = SystemClock(), _ change: (inout RemoteWriteConfiguration) throws -> Void = { _ in },
         collect: (@Sendable () -> [MetricSample])? = nil
     ) throws {
-        let place = try place ?? Place()
-        self.place = place
+        let directory = try directory ?? TestDirectory()
+        self.directory = directory
         self.turns = turns
         if let start { self.paths.say(start) }
-        var configuration = try RemoteWriteConfiguration(url: url, directory: place.path + "/buffer")
+        var configuration = try RemoteWriteConfiguration(url: url, directory: directory.queue)
         configuration.interval = .milliseconds(50)
-        configuration.rest = .milliseconds(100)
+        configuration.pause = .milliseconds(100)
         configuration.retry = try RemoteWriteConfiguration.retry(base: .milliseconds(20), cap: .milliseconds(80))
         configuration.labels = [.init("job", "test")]
         try change(&configuration)
-        let box = Box()
+        let recorder = Recorder()
         self.writer = try RemoteWriter(
             configuration,
-            surroundings: .init(
+            dependencies: .init(
                 paths: self.paths, resolver: ScriptedResolver(), time: clock,
                 collect: collect ?? { [MetricSample(name: "turn", labels: [], value: turns.next)] },
-                onEvent: { box.hear($0) }))
-        self.box = box
+                onEvent: { recorder.record($0) }))
+        self.recorder = recorder
     }
 
-    private let box: Box
+    private let recorder: Recorder
 
-    private final class Box: Sendable {
-        let heard = Mutex<[RemoteWriteEvent]>([])
-        func hear(_ event: RemoteWriteEvent) { self.heard.withLock { $0.append(event) } }
+    private final class Recorder: Sendable {
+        let events = Mutex<[RemoteWriteEvent]>([])
+        func record(_ event: RemoteWriteEvent) { self.events.withLock { $0.append(event) } }
     }
 
-    var events: [RemoteWriteEvent] { self.box.heard.withLock { $0 } }
+    var events: [RemoteWriteEvent] { self.recorder.events.withLock { $0 } }
+
+    /// The batches in the queue's file.
+    func stored() throws -> [SampleBatch] { try SampleQueueFile(directory: self.directory.queue).open().batches }
 
     /// The samples lost for a reason.
     func lost(_ loss: RemoteWriteLoss) -> Int {
@@ -81,8 +84,8 @@ final class Rig: Sendable {
 }
 
 extension LiveServer {
-    /// The turns in the requests of which `isTaken` is true, in the order in which they came.
+    /// The numbers of the collections in the requests of which `isTaken` is true, in the order of the requests.
     func turns(where isTaken: (LiveServerRequest) -> Bool = { _ in true }) throws -> [Int] {
-        try self.requests.filter(isTaken).flatMap { try Received.all(inBody: $0.body) }.map { Int($0.value) }
+        try self.requests.filter(isTaken).flatMap { try ReceivedSeries.all(inBody: $0.body) }.map { Int($0.value) }
     }
 }

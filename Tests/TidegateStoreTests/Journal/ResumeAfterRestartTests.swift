@@ -6,19 +6,19 @@ import TidegateTestKit
 
 @testable import TidegateSession
 
-/// What the next process is given of a task, and what this one tells of it.
+/// What a task keeps over a restart, and what its events say about it.
 @Suite(.timeLimit(.minutes(5)))
-struct GoingOnTests {
+struct ResumeAfterRestartTests {
     @Test("The session's default headers are kept with a submitted task")
     func defaultHeaders() async throws {
-        let folder = try Folder()
+        let directory = try TestDirectory()
         let server = try LiveServer { .respond(text: $0.path) }
         defer { server.stop() }
-        let first = try JournalRig(folder)
+        let first = try JournalFixture(directory)
         try first.session.defaultHeaders.set("X-Place", to: "boat")
         let made = try await first.session.submit(try TaskRequest(url: server.url()), isSuspended: true)
         await first.stop()
-        let second = try JournalRig(folder)
+        let second = try JournalFixture(directory)
         try await second.session.restore()
         #expect(try await second.session.resume(made.id))
         #expect(try await second.end(of: made.id)?.outcome == .success)
@@ -26,28 +26,28 @@ struct GoingOnTests {
         await second.stop()
     }
 
-    @Test("A restart gives a task no more tries than it had")
-    func tries() async throws {
-        let folder = try Folder()
+    @Test("A restart does not give a task more attempts")
+    func attempts() async throws {
+        let directory = try TestDirectory()
         let latch = Latch()
         let server = try LiveServer { request in
-            let no = LiveServerAnswer.respond(503, [], text: "no")
-            // The shutdown comes while the third one is under way.
-            return request.number == 3 ? no.after(latch) : no
+            let refusal = LiveServerAnswer.respond(503, [], text: "no")
+            // The shutdown comes during the third attempt.
+            return request.number == 3 ? refusal.after(latch) : refusal
         }
         defer { server.stop() }
-        let first = try JournalRig(folder)
+        let first = try JournalFixture(directory)
         var request = try TaskRequest(url: server.url())
         request.retry = try RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(5))
         let made = try await first.session.submit(request)
         #expect(await eventually(within: .seconds(30)) { server.requests.count == 3 })
         await first.stop()
         latch.open()
-        let entry = try #require(try await JournalRig.peek(folder, made.id))
+        let entry = try #require(try await JournalFixture.peek(directory, made.id))
         #expect(entry.life.effort?.charged == 2)
         #expect(entry.life.effort?.inARow == 2)
 
-        let second = try JournalRig(folder)
+        let second = try JournalFixture(directory)
         try await second.session.restore()
         let end = try await second.end(of: made.id)
         #expect(end?.failure == .retriesExhausted)
@@ -56,61 +56,61 @@ struct GoingOnTests {
         await second.stop()
     }
 
-    @Test("Patience at the gate goes on after a restart")
+    @Test("Time spent waiting at the gate counts after a restart")
     func patience() async throws {
-        let folder = try Folder()
-        let first = try JournalRig(folder)
+        let directory = try TestDirectory()
+        let first = try JournalFixture(directory)
         first.paths.say(ScriptedPathSource.lost())
         var request = try TaskRequest(url: "http://192.0.2.1/")
         request.gate = try GatePolicy(require: [.routed], patience: .seconds(60))
         let made = try await first.session.submit(request)
-        let waits = await eventually {
+        let isWaiting = await eventually {
             if case .waiting(.path, _)? = first.session.task(made.id)?.state { true } else { false }
         }
-        #expect(waits)
+        #expect(isWaiting)
         try await Task.sleep(for: .milliseconds(50))
         await first.stop()
-        let effort = try await JournalRig.peek(folder, made.id)?.life.effort
+        let effort = try await JournalFixture.peek(directory, made.id)?.life.effort
         #expect(effort.map { $0.waited >= .milliseconds(50) } == true, "\(String(describing: effort))")
     }
 
-    @Test("A shutdown tells a task as suspended, and only its end is told as one")
+    @Test("A shutdown reports a task as suspended; only its real end is reported as completed")
     func oneEnd() async throws {
-        let folder = try Folder()
+        let directory = try TestDirectory()
         let latch = Latch()
         let server = try LiveServer { LiveServerAnswer.respond(text: $0.path).after(latch) }
         defer { server.stop() }
-        let first = try JournalRig(folder)
+        let first = try JournalFixture(directory)
         let made = try await first.session.submit(try TaskRequest(url: server.url()))
         #expect(await eventually { server.requests.count == 1 })
         await first.stop()
         latch.open()
-        let told = first.heard.taskChanges(of: made.id)
-        #expect(!told.contains { if case .completed = $0 { true } else { false } })
-        #expect(told.contains { if case .suspended(.shutdown) = $0 { true } else { false } })
+        let changes = first.recorder.taskChanges(of: made.id)
+        #expect(!changes.contains { if case .completed = $0 { true } else { false } })
+        #expect(changes.contains { if case .suspended(.shutdown) = $0 { true } else { false } })
 
-        let second = try JournalRig(folder)
+        let second = try JournalFixture(directory)
         try await second.session.restore()
         #expect(try await second.end(of: made.id)?.outcome == .success)
         await second.stop()
-        let ends = second.heard.taskChanges(of: made.id).filter { if case .completed = $0 { true } else { false } }
+        let ends = second.recorder.taskChanges(of: made.id).filter { if case .completed = $0 { true } else { false } }
         #expect(ends.count == 1)
     }
 
-    @Test("A command that the session's end overtakes is refused, not confirmed")
+    @Test("A command after the end of the session is refused, not confirmed")
     func overtaken() async throws {
-        let folder = try Folder()
-        let rig = try JournalRig(folder)
-        let made = try await rig.session.submit(try TaskRequest(url: "http://127.0.0.1:1/"), isSuspended: true)
-        await rig.session.invalidate(cancellingTasks: true)
-        await #expect(throws: TaskError.self) { try await rig.session.resume(made.id) }
-        await #expect(throws: TaskError.self) { try await rig.session.cancel(made.id) }
-        #expect(try await rig.entry(made.id)?.suspensions == 1)
-        #expect(try await rig.entry(made.id)?.end == nil)
-        rig.journal.close()
+        let directory = try TestDirectory()
+        let fixture = try JournalFixture(directory)
+        let made = try await fixture.session.submit(try TaskRequest(url: "http://127.0.0.1:1/"), isSuspended: true)
+        await fixture.session.invalidate(cancellingTasks: true)
+        await #expect(throws: TaskError.self) { try await fixture.session.resume(made.id) }
+        await #expect(throws: TaskError.self) { try await fixture.session.cancel(made.id) }
+        #expect(try await fixture.entry(made.id)?.suspensions == 1)
+        #expect(try await fixture.entry(made.id)?.end == nil)
+        fixture.journal.close()
     }
 
-    @Test("A life goes on by the clock that never jumps within a boot, and by the wall across boots")
+    @Test("A task's age is measured by the monotonic clock within a boot, and by the wall clock across boots")
     func life() {
         func at(_ seconds: Int64, wall: Int64, boot: String) -> TaskLifetime {
             TaskLifetime(
@@ -126,12 +126,12 @@ struct GoingOnTests {
     }
 }
 
-extension JournalRig {
-    /// A task's entry, read by nobody who goes on with it.
-    static func peek(_ folder: Folder, _ id: TaskID) async throws -> JournaledTask? {
-        let rig = try JournalRig(folder)
-        let entry = try await rig.entry(id)
-        await rig.stop()
+extension JournalFixture {
+    /// A task's entry, read without continuing the task.
+    static func peek(_ directory: TestDirectory, _ id: TaskID) async throws -> JournaledTask? {
+        let fixture = try JournalFixture(directory)
+        let entry = try await fixture.entry(id)
+        await fixture.stop()
         return entry
     }
 }

@@ -2,13 +2,13 @@ internal import CSnappy
 
 /// Snappy's block format, the only compression of remote write 1.0.
 enum Snappy {
-    /// The bytes as one block; nil only where there is more than a block may hold (4 GiB).
+    /// The bytes as one block; nil if there are more than a block may hold (4 GiB).
     static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count <= UInt32.max else { return nil }
         var status = SNAPPY_OK
-        let room = snappy_max_compressed_length(bytes.count)
-        let block = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
-            var length = room
+        let capacity = snappy_max_compressed_length(bytes.count)
+        let block = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            var length = capacity
             status = bytes.withUnsafeBufferPointer { input in
                 input.withMemoryRebound(to: CChar.self) { input in
                     buffer.withMemoryRebound(to: CChar.self) { output in
@@ -21,16 +21,17 @@ enum Snappy {
         return status == SNAPPY_OK ? block : nil
     }
 
-    /// What a block holds; nil where it is none, or holds more than `limit` bytes.
+    /// The contents of a block; nil if it is not a block, or holds more than `limit` bytes.
     static func uncompress(_ block: [UInt8], atMost limit: Int) -> [UInt8]? {
         block.withUnsafeBufferPointer { input in
             input.withMemoryRebound(to: CChar.self) { input -> [UInt8]? in
-                var room = 0
-                guard snappy_uncompressed_length(input.baseAddress, input.count, &room) == SNAPPY_OK, room <= limit
+                var capacity = 0
+                guard snappy_uncompressed_length(input.baseAddress, input.count, &capacity) == SNAPPY_OK,
+                    capacity <= limit
                 else { return nil }
                 var status = SNAPPY_OK
-                let bytes = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
-                    var length = room
+                let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+                    var length = capacity
                     status = buffer.withMemoryRebound(to: CChar.self) { output in
                         snappy_uncompress(input.baseAddress, input.count, output.baseAddress, &length)
                     }

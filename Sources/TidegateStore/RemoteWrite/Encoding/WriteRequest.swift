@@ -3,12 +3,12 @@ internal import TidegateCore
 
 /// The message of remote write 1.0: series with one sample each, all of one moment.
 struct WriteRequest {
-    /// What a series that has ended gets for its last value: a NaN of its own.
+    /// Prometheus's stale marker: the last value of a series that has ended, a NaN with these bits.
     static let stale = Double(bitPattern: 0x7ff0_0000_0000_0002)
 
-    /// The samples, with every label they are to have.
+    /// The samples, with all their labels.
     var samples: [MetricSample]
-    /// When they were taken.
+    /// When they were collected.
     var time: WallTime
 
     /// The message in protobuf's wire format: `WriteRequest{1: TimeSeries{1: Label{1 2}, 2: Sample{1 2}}}`.
@@ -23,10 +23,10 @@ struct WriteRequest {
                 writer.string(2, label.value)
                 writer.close(pair)
             }
-            let place = writer.open(2)
+            let value = writer.open(2)
             writer.double(1, sample.value)
             writer.plain(2, milliseconds)
-            writer.close(place)
+            writer.close(value)
             writer.close(series)
         }
         return writer.bytes
@@ -34,7 +34,7 @@ struct WriteRequest {
 }
 
 extension MetricSample {
-    /// The labels with the name among them, in the order of their names' bytes; a label without a value is none.
+    /// The labels with the metric's name among them, sorted by name; a label with an empty value counts as missing.
     fileprivate var writtenLabels: [Label] {
         let named = MetricSample(name: "", labels: [Label("__name__", self.name)] + self.labels, value: 0)
         return named.labels.filter { !$0.value.isEmpty }

@@ -7,39 +7,39 @@ import TidegateStore
 import TidegateSession
 import TidegateTestKit
 
-/// A process made to be killed: sends `turn`, counted on from START, to a receiver until somebody ends it.
+/// A process made to be killed: sends the series `turn`, with the values START, START + 1, …, to a receiver.
 ///
-/// `victim BUFFER URL START`; writes `kept N` once turn N is on the disk.
+/// `RemoteWriteCrashHelper DIRECTORY URL START`; prints `kept N` when value N is on the disk.
 @main
-struct Victim {
+struct CrashHelper {
     static func main() async throws {
-        let words = CommandLine.arguments
-        guard words.count == 4, let start = Int(words[3]) else { throw Misuse() }
-        var configuration = try RemoteWriteConfiguration(url: words[2], directory: words[1])
+        let arguments = CommandLine.arguments
+        guard arguments.count == 4, let start = Int(arguments[3]) else { throw UsageError() }
+        var configuration = try RemoteWriteConfiguration(url: arguments[2], directory: arguments[1])
         configuration.interval = .milliseconds(5)
         configuration.retry = try RemoteWriteConfiguration.retry(base: .milliseconds(5), cap: .milliseconds(20))
         let turns = Turns(start)
         let writer = try RemoteWriter(
             configuration,
-            surroundings: .init(
+            dependencies: .init(
                 paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemClock(),
                 collect: { [MetricSample(name: "turn", labels: [], value: Double(turns.next()))] },
-                onEvent: { if case .kept = $0 { Victim.tell("kept \(turns.last)\n") } }))
-        // The test ends it long before.
-        try await Task.sleep(for: .seconds(60))
+                onEvent: { if case .kept = $0 { CrashHelper.print("kept \(turns.last)\n") } }))
+        // The test kills it long before.
+        try await Task.sleep(for: .seconds(300))
         await writer.stop()
     }
 
-    // One write(2): a line is there whole or not at all.
-    private static func tell(_ line: String) {
+    // One write(2): the test reads a whole line or none.
+    private static func print(_ line: String) {
         let bytes = Array(line.utf8)
         _ = write(STDOUT_FILENO, bytes, bytes.count)
     }
 
-    private struct Misuse: Error {}
+    private struct UsageError: Error {}
 }
 
-/// Counts collections; they and their events come on one thread.
+/// Numbers collections; they and their events come on one thread.
 private final class Turns: Sendable {
     private let count: Atomic<Int>
 

@@ -3,8 +3,8 @@ import TidegateCore
 import TidegateMetrics
 import TidegateTestKit
 
-/// A recorder to which everything has happened, at a standstill.
-final class History: Sendable {
+/// The metrics of a recorder that has received every kind of event, at one moment.
+final class RecordedMetrics: Sendable {
     private let recorder: MetricsRecorder
     private let inputs: ScrapeInputs
 
@@ -13,7 +13,7 @@ final class History: Sendable {
         let build = BuildInfo(version: "1.2.3", revision: "abcdef", swiftVersion: "6.3", architecture: "x86_64")
         let recorder = MetricsRecorder(build: build, start: time.monotonic(), wall: time.wall())
         let bus = EventBus(time: time)
-        bus.attach(Passing(recorder: recorder))
+        bus.attach(RecorderSink(recorder: recorder))
         for payload in EveryEvent.payloads { bus.publish(payload) }
         self.recorder = recorder
         self.inputs = ScrapeInputs(
@@ -24,7 +24,7 @@ final class History: Sendable {
                 residentBytes: 20_971_520, startSeconds: 1_790_000_000.25))
     }
 
-    /// The samples of a moment that does not pass.
+    /// The samples, always of the same moment.
     var samples: [MetricSample] { self.recorder.samples(of: self.inputs) }
 
     /// The lines of the text exposition, by series with its labels sorted and unescaped.
@@ -38,34 +38,34 @@ final class History: Sendable {
         return series
     }
 
-    private struct Passing: EventSink {
+    private struct RecorderSink: EventSink {
         let recorder: MetricsRecorder
 
         func receive(_ event: Event) { self.recorder.record(event) }
     }
 }
 
-/// A few series of one value whose names a test changes.
-final class Names: Sendable {
+/// Series with the value 1 whose names a test can change.
+final class ScriptedSamples: Sendable {
     private let names: Mutex<[String]>
 
     init(_ names: [String]) { self.names = Mutex(names) }
 
-    func say(_ names: [String]) { self.names.withLock { $0 = names } }
+    func set(_ names: [String]) { self.names.withLock { $0 = names } }
 
     var samples: [MetricSample] {
         self.names.withLock { $0 }.map { MetricSample(name: $0, labels: [], value: 1) }
     }
 }
 
-/// A series as one text, however it came.
+/// One key for a series, from a query's result or from a line of the exposition.
 enum SeriesKey {
     static func key(_ name: String, _ labels: [String: String]) -> String {
         let pairs = labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return pairs.isEmpty ? name : "\(name){\(pairs.joined(separator: ";"))}"
     }
 
-    /// By a regular expression and not by our reader.
+    /// Parsed by a regular expression, independent of our own parser.
     static func key(ofLine line: Substring) -> String {
         var labels: [String: String] = [:]
         for match in line.matches(of: /([A-Za-z_][A-Za-z0-9_]*)="((?:[^"\\]|\\.)*)"/) {

@@ -1,0 +1,132 @@
+internal import GRDB
+internal import Glibc
+
+/// Opens SQLite files in which every commit survives `kill -9` and a power cut.
+enum DurableDatabase {
+    /// Why a file cannot be opened.
+    enum OpenError: Error, Hashable {
+        /// The file is damaged; SQLite's message.
+        case damaged(String)
+        /// A newer version has changed the tables.
+        case newer
+        /// It is the database of another program.
+        case foreign
+        /// The file cannot be opened or written; the system's message.
+        case unusable(String)
+    }
+
+    /// Opens a file, or creates it for its owner only, and brings its tables up to date.
+    ///
+    /// `pragmas` run before anything is written. With `checksEveryPage` a structural damage anywhere is found now;
+    /// without, when the damaged page is read. A file that is refused is left as it is.
+    static func open(
+        _ path: String, migrator: DatabaseMigrator, pragmas: [String] = [], checksEveryPage: Bool
+    ) throws(OpenError) -> DatabaseQueue {
+        // SQLite gives the files that it creates beside this one the same mode.
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .unusable(SystemError.message(errno)) }
+        close(descriptor)
+        do {
+            try self.check(path, migrator, checksEveryPage: checksEveryPage)
+            let queue = try self.queue(path)
+            try self.prepare(queue, migrator, pragmas)
+            return queue
+        } catch {
+            throw OpenError(error, path)
+        }
+    }
+
+    private static func queue(_ path: String, isReadOnly: Bool = false) throws -> DatabaseQueue {
+        var configuration = GRDB.Configuration()
+        configuration.readonly = isReadOnly
+        configuration.label = "tidegate"
+        configuration.busyMode = .timeout(5)
+        configuration.observesSuspensionNotifications = false
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    private static func prepare(_ queue: DatabaseQueue, _ migrator: DatabaseMigrator, _ pragmas: [String]) throws {
+        try queue.writeWithoutTransaction { database in
+            for pragma in pragmas + ["journal_mode = WAL", "synchronous = FULL"] {
+                try database.execute(sql: "PRAGMA \(pragma)")
+            }
+        }
+        try migrator.migrate(queue)
+        // If GRDB or SQLite lowered either of them, a commit would no longer be durable.
+        let used = try queue.writeWithoutTransaction { try SQLitePragmas($0) }
+        guard used == .durable else { throw OpenError.unusable("SQLite runs with \(used)") }
+    }
+
+    /// Throws unless the file is empty or a database of ours; changes nothing.
+    private static func check(_ path: String, _ migrator: DatabaseMigrator, checksEveryPage: Bool) throws {
+        let log = "\(path)-wal"
+        // SQLite would take the log for that of an earlier file and delete it, with everything in it.
+        guard self.size(path) != 0 || self.size(log) == 0 else {
+            throw OpenError.damaged("it is empty, but \(log) is not")
+        }
+        // A connection that may write moves the log into the file when it closes, even if the file is damaged.
+        let queue = try self.queue(path, isReadOnly: true)
+        defer { try? queue.close() }
+        try queue.read { database in
+            if checksEveryPage { try self.checkPages(database) }
+            let isEmpty = try Bool.fetchOne(database, sql: "SELECT count(*) = 0 FROM sqlite_schema") ?? true
+            let isOurs = try database.tableExists("grdb_migrations")
+            guard isEmpty || isOurs else { throw OpenError.foreign }
+            if try migrator.hasBeenSuperseded(database) { throw OpenError.newer }
+        }
+    }
+
+    private static func checkPages(_ database: Database) throws {
+        let answers = try String.fetchAll(database, sql: "PRAGMA quick_check(1)")
+        guard answers != ["ok"] else { return }
+        // The first line is a heading.
+        let lines = answers.flatMap { $0.split(separator: "\n") }.filter { !$0.hasPrefix("***") }
+        throw OpenError.damaged(lines.first.map(String.init) ?? "quick_check gives no answer")
+    }
+
+    private static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+}
+
+extension DurableDatabase.OpenError {
+    /// An error of SQLite's or of ours while a file was opened or first read.
+    init(_ error: any Error, _ path: String) {
+        switch error {
+        case let error as DurableDatabase.OpenError: self = error
+        case let error as DatabaseError:
+            self =
+                if error.isDamage {
+                    .damaged(error.text)
+                } else {
+                    .unusable(error.isFullDisk(at: path) ? "the disk is full" : error.text)
+                }
+        default: self = .unusable("\(error)")
+        }
+    }
+}
+
+extension DatabaseError {
+    /// SQLite's message.
+    var text: String { self.message ?? "\(self.resultCode)" }
+
+    /// True if the file is damaged, or its tables are not those that our statements expect.
+    var isDamage: Bool {
+        switch self.resultCode {
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR: true
+        default: false
+        }
+    }
+
+    /// True if a write failed because the disk is full; SQLite has a code of its own for some of these failures only.
+    func isFullDisk(at path: String) -> Bool {
+        switch self.resultCode {
+        case .SQLITE_FULL: return true
+        case .SQLITE_IOERR, .SQLITE_CANTOPEN:
+            var system = statvfs()
+            return statvfs(path, &system) == 0 && (system.f_bavail == 0 || (system.f_files > 0 && system.f_favail == 0))
+        default: return false
+        }
+    }
+}

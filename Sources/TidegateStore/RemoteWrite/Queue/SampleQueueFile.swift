@@ -1,0 +1,182 @@
+internal import CZlib
+internal import FoundationEssentials
+internal import GRDB
+
+/// The queue's SQLite file, in which every batch is durable before it counts.
+///
+/// Blocks for the disk; belongs to one thread.
+final class SampleQueueFile {
+    /// What an earlier process left.
+    struct Contents: Hashable {
+        /// Oldest first.
+        var batches: [SampleBatch] = []
+        /// What could not be read, and was deleted.
+        var discarded: [Discarded] = []
+    }
+
+    /// Files that were deleted because this version cannot read them.
+    struct Discarded: Hashable {
+        /// How many samples were in them, as far as it is known.
+        var samples: Int
+        /// What was wrong, for people.
+        var detail: String
+    }
+
+    /// The file cannot be opened or written.
+    struct WriteError: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let directory: String
+    private let path: String
+    private var database: DatabaseQueue?
+    // The deletion failed, on a full disk for example: they are deleted together with the next one.
+    private var undeleted: Set<Int64> = []
+
+    init(directory: String) {
+        self.directory = directory
+        self.path = SampleQueueFile.path(in: directory)
+    }
+
+    /// The path of a directory's queue.
+    static func path(in directory: String) -> String { "\(directory)/queue.sqlite" }
+
+    var isOpen: Bool { self.database != nil }
+
+    /// Opens the file, or creates it and its directory.
+    ///
+    /// A damaged file is deleted and replaced by an empty one: later samples matter more than the rest of a buffer.
+    func open() throws(WriteError) -> Contents {
+        let code = Directory.create(self.directory)
+        guard code == 0 else { throw WriteError(description: "\(self.directory): \(SystemError.message(code))") }
+        var contents = Contents()
+        if let discarded = self.deleteSegmentFiles() { contents.discarded.append(discarded) }
+        do {
+            contents.batches = try self.openDatabase()
+        } catch .damaged(let message) {
+            let samples = self.deleteDatabase()
+            contents.discarded.append(Discarded(samples: samples, detail: "\(self.path) was damaged (\(message))"))
+            do {
+                contents.batches = try self.openDatabase()
+            } catch {
+                throw self.writeError(error)
+            }
+        } catch {
+            throw self.writeError(error)
+        }
+        return contents
+    }
+
+    /// Keeps a body: once this returns, neither `kill -9` nor a power cut loses it.
+    func insert(_ body: [UInt8], as batch: SampleBatch) throws(WriteError) {
+        guard let database = self.database else { throw WriteError(description: "\(self.path) is not open") }
+        do {
+            try SampleQueueFile.insert(body, as: batch, into: database)
+        } catch let error as DatabaseError where error.isDamage {
+            // What else was in the file is reported as damaged when it is to be sent.
+            _ = self.deleteDatabase()
+            _ = try self.open()
+            guard let database = self.database,
+                (try? SampleQueueFile.insert(body, as: batch, into: database)) != nil
+            else { throw WriteError(description: "\(self.path): \(error.text)") }
+        } catch {
+            throw self.writeError(DurableDatabase.OpenError(error, self.path))
+        }
+    }
+
+    /// The body of a batch; nil if it is missing or damaged.
+    func body(of batch: SampleBatch) -> [UInt8]? {
+        let row = try? self.database?.read { database in
+            try Row.fetchOne(
+                database, sql: "SELECT checksum, body FROM batch WHERE sequence = ?", arguments: [batch.sequence])
+        }
+        guard let row, let data = row["body"] as Data? else { return nil }
+        let body = [UInt8](data)
+        return SampleQueueFile.checksum(of: body) == row["checksum"] ? body : nil
+    }
+
+    /// Deletes a batch.
+    ///
+    /// If the process dies before that is durable, the batch is sent twice: a receiver keeps one of two equal samples.
+    func remove(_ batch: SampleBatch) {
+        self.undeleted.insert(batch.sequence)
+        let sequences = self.undeleted
+        let isDeleted: Void? = try? self.database?.write { database in
+            let statement = try database.cachedStatement(sql: "DELETE FROM batch WHERE sequence = ?")
+            for sequence in sequences { try statement.execute(arguments: [sequence]) }
+        }
+        if isDeleted != nil { self.undeleted = [] }
+    }
+
+    // MARK: SQLite
+
+    private func openDatabase() throws(DurableDatabase.OpenError) -> [SampleBatch] {
+        // One damaged page costs the batch that it belongs to, so that not all pages are read first.
+        let database = try DurableDatabase.open(
+            self.path, migrator: SampleQueueSchema.migrator, pragmas: SampleQueueSchema.pragmas,
+            checksEveryPage: false)
+        self.database = database
+        do {
+            return try database.read { database in
+                try Row.fetchAll(database, sql: "SELECT sequence, samples, length(body) FROM batch ORDER BY sequence")
+                    .map { SampleBatch(sequence: $0[0], samples: $0[1], length: $0[2]) }
+            }
+        } catch {
+            throw DurableDatabase.OpenError(error, self.path)
+        }
+    }
+
+    private static func insert(_ body: [UInt8], as batch: SampleBatch, into database: DatabaseQueue) throws {
+        try database.write { database in
+            let statement = try database.cachedStatement(
+                sql: "INSERT INTO batch (sequence, samples, checksum, body) VALUES (?, ?, ?, ?)")
+            try statement.execute(arguments: [
+                batch.sequence, batch.samples, SampleQueueFile.checksum(of: body), Data(body),
+            ])
+        }
+    }
+
+    /// Deletes the file; returns how many samples could be counted in it.
+    private func deleteDatabase() -> Int {
+        let samples = try? self.database?.read { database in
+            // Row by row: the sum over a damaged table would be an error.
+            var samples = 0
+            let rows = try Row.fetchCursor(database, sql: "SELECT samples FROM batch")
+            while let row = try? rows.next() { samples += row[0] as Int? ?? 0 }
+            return samples
+        }
+        try? self.database?.close()
+        self.database = nil
+        self.undeleted = []
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            try? FileManager.default.removeItem(atPath: self.path + suffix)
+        }
+        return samples ?? 0
+    }
+
+    private func writeError(_ error: DurableDatabase.OpenError) -> WriteError {
+        switch error {
+        case .damaged(let message), .unusable(let message): WriteError(description: "\(self.path): \(message)")
+        case .newer: WriteError(description: "\(self.path) was written by a newer version of Tidegate")
+        case .foreign: WriteError(description: "\(self.path) is another program's database")
+        }
+    }
+
+    private static func checksum(of body: [UInt8]) -> Int64 { Int64(crc32_z(0, body, body.count)) }
+
+    // MARK: Earlier versions
+
+    /// Deletes the files of the version that wrote each batch to a file `SEQUENCE-SAMPLES.segment` of its own.
+    private func deleteSegmentFiles() -> Discarded? {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: self.directory)) ?? []
+        let segments = names.filter { $0.hasSuffix(".segment") || $0.hasSuffix(".segment.partial") }
+        guard !segments.isEmpty else { return nil }
+        var samples = 0
+        for name in segments {
+            try? FileManager.default.removeItem(atPath: "\(self.directory)/\(name)")
+            let number = name.split(separator: "-").last?.prefix { $0.isNumber } ?? ""
+            if name.hasSuffix(".segment") { samples += Int(number) ?? 0 }
+        }
+        return Discarded(samples: samples, detail: "\(segments.count) files of an earlier version")
+    }
+}

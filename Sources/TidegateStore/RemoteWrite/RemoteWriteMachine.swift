@@ -1,0 +1,163 @@
+internal import TidegateCore
+
+/// Decides which batch is sent, one at a time and the oldest first, and which ones are lost.
+struct RemoteWriteMachine {
+    enum Input: Sendable, Hashable {
+        /// An earlier process left these, oldest first.
+        case found([SampleBatch])
+        /// Files of an earlier process could not be read, and were deleted.
+        case discarded(samples: Int, detail: String)
+        /// A new batch is in the queue's file.
+        case stored(SampleBatch)
+        /// A new batch could not be written; the system's message.
+        case notStored(SampleBatch, String)
+        /// One attempt of the request under way failed.
+        case attemptFailed(RemoteWriteFailure)
+        /// The request under way has ended.
+        case finished(SendOutcome)
+        /// The body of the batch to be sent is missing or damaged.
+        case damaged
+        /// The pause after a failure is over.
+        case pauseEnded
+        case stop
+    }
+
+    enum Effect: Sendable, Hashable {
+        case send(SampleBatch)
+        case remove(SampleBatch)
+        /// Send nothing for a while.
+        case pause
+        case report(RemoteWriteEvent)
+    }
+
+    private enum State: Hashable {
+        case idle
+        /// The queue's first batch is being sent; true once a failure of it was reported.
+        case sending(isFailureReported: Bool)
+        /// The queue's first batch is sent again after a pause.
+        case pausing
+        case stopped
+    }
+
+    private enum Issue: Hashable {
+        case failure(TaskFailure, status: Int?)
+        case loss(RemoteWriteLoss)
+    }
+
+    private var state = State.idle
+    private var queue: BatchQueue
+    // Since the last delivery: an outage of a day must not log the same line every few seconds.
+    private var reportedIssues: Set<Issue> = []
+
+    init(bound: Int64) { self.queue = BatchQueue(bound: bound) }
+
+    mutating func handle(_ input: Input) -> [Effect] {
+        switch (self.state, input) {
+        case (.stopped, _): return []
+        case (_, .stop):
+            self.state = .stopped
+            return []
+        case (_, .found(let batches)): return self.found(batches)
+        case (_, .discarded(let samples, let detail)):
+            return [.report(self.lost(samples, .damaged, detail: detail))]
+        case (_, .stored(let batch)): return self.stored(batch)
+        case (_, .notStored(let batch, let message)): return self.notStored(batch, message)
+        case (.sending, .attemptFailed(let failure)):
+            // A refusal is reported as a loss when the request has ended.
+            if let status = failure.status, SendOutcome.isRefusal(status) { return [] }
+            self.state = .sending(isFailureReported: true)
+            return [.report(self.failed(failure))]
+        case (.sending(let isFailureReported), .finished(let outcome)):
+            return self.finished(outcome, isFailureReported: isFailureReported)
+        case (.sending, .damaged): return self.loseFirst(.damaged, detail: nil) + self.sendNext()
+        case (.pausing, .pauseEnded): return self.sendNext()
+        case (.idle, .attemptFailed), (.idle, .finished), (.idle, .damaged), (.idle, .pauseEnded),
+            (.sending, .pauseEnded), (.pausing, .attemptFailed), (.pausing, .finished), (.pausing, .damaged):
+            return []
+        }
+    }
+
+    // MARK: New batches
+
+    private mutating func found(_ batches: [SampleBatch]) -> [Effect] {
+        for batch in batches { self.queue.append(batch) }
+        let opened = RemoteWriteEvent.opened(samples: self.queue.samples, pending: self.queue.bytes)
+        return [.report(opened)] + self.dropExcess() + self.sendIfIdle()
+    }
+
+    private mutating func stored(_ batch: SampleBatch) -> [Effect] {
+        self.queue.append(batch)
+        let kept = RemoteWriteEvent.kept(samples: batch.samples, pending: self.queue.bytes)
+        return [.report(kept)] + self.dropExcess() + self.sendIfIdle()
+    }
+
+    // Without a disk only the batch that can be sent at once is kept in memory.
+    private mutating func notStored(_ batch: SampleBatch, _ message: String) -> [Effect] {
+        guard self.state == .idle, self.queue.first == nil else {
+            return [.report(self.lost(batch.samples, .disk, detail: message))]
+        }
+        self.queue.append(batch)
+        return self.sendNext()
+    }
+
+    private mutating func dropExcess() -> [Effect] {
+        self.queue.removeExcess(isSendingFirst: self.state != .idle).flatMap { batch -> [Effect] in
+            [.remove(batch), .report(self.lost(batch.samples, .bufferFull, detail: nil))]
+        }
+    }
+
+    // MARK: The request under way
+
+    private mutating func finished(_ outcome: SendOutcome, isFailureReported: Bool) -> [Effect] {
+        switch outcome {
+        case .delivered: return self.delivered() + self.sendNext()
+        case .refused(let status): return self.loseFirst(.refused, detail: "status \(status)") + self.sendNext()
+        case .failed(let failure):
+            self.state = .pausing
+            return (isFailureReported ? [] : [.report(self.failed(failure))]) + [.pause]
+        case .cancelled:
+            self.state = .stopped
+            return []
+        }
+    }
+
+    private mutating func delivered() -> [Effect] {
+        guard let batch = self.queue.removeFirst() else { return [] }
+        defer { self.reportedIssues = [] }
+        let event = RemoteWriteEvent.delivered(
+            samples: batch.samples, pending: self.queue.bytes, isNews: !self.reportedIssues.isEmpty)
+        return [.remove(batch), .report(event)]
+    }
+
+    private mutating func loseFirst(_ loss: RemoteWriteLoss, detail: String?) -> [Effect] {
+        guard let batch = self.queue.removeFirst() else { return [] }
+        return [
+            .remove(batch),
+            .report(self.lost(batch.samples, loss, detail: detail ?? "batch \(batch.sequence)")),
+        ]
+    }
+
+    private mutating func sendNext() -> [Effect] {
+        guard let batch = self.queue.first else {
+            self.state = .idle
+            return []
+        }
+        self.state = .sending(isFailureReported: false)
+        return [.send(batch)]
+    }
+
+    private mutating func sendIfIdle() -> [Effect] { self.state == .idle ? self.sendNext() : [] }
+
+    // MARK: Events
+
+    private mutating func failed(_ failure: RemoteWriteFailure) -> RemoteWriteEvent {
+        let issue = Issue.failure(failure.reason, status: failure.status)
+        return .failed(failure, isNews: self.reportedIssues.insert(issue).inserted)
+    }
+
+    private mutating func lost(_ samples: Int, _ loss: RemoteWriteLoss, detail: String?) -> RemoteWriteEvent {
+        .dropped(
+            loss, samples: samples, detail: detail, pending: self.queue.bytes,
+            isNews: self.reportedIssues.insert(.loss(loss)).inserted)
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import TidegateCore
+import TidegateStore
+import TidegateLoop
+import TidegateSession
+import TidegateTestKit
+
+/// A session with a journal in a directory, and with scripted paths.
+final class JournalFixture {
+    let recorder = RecordingSink()
+    let paths = ScriptedPathSource()
+    let journal: Journal
+    let session: Session
+
+    init(_ directory: TestDirectory, retention: Journal.Retention = Journal.Retention()) throws {
+        let bus = EventBus(time: SystemClock())
+        bus.attach(self.recorder)
+        self.journal = try Journal(directory.state, retention)
+        self.session = try Session(
+            .init(retry: try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))), bus: bus, paths: self.paths,
+            resolver: ScriptedResolver(), time: SystemClock(), generator: SystemRandomNumberGenerator(),
+            journal: self.journal)
+    }
+
+    /// Ends the session and the journal as a shutdown does.
+    func stop() async {
+        await self.session.invalidate(cancellingTasks: true)
+        self.journal.close()
+    }
+
+    func entry(_ id: TaskID) async throws -> JournaledTask? { try await self.session.find(.task(id)).first }
+
+    /// Waits until the task's end is in the journal.
+    func end(of id: TaskID) async throws -> JournaledEnd? {
+        _ = try await eventually { try await self.entry(id)?.end != nil }
+        return try await self.entry(id)?.end
+    }
+}
+
+extension Journal {
+    /// A journal that does not wait long for entries to share a transaction.
+    convenience init(_ directory: String, _ retention: Retention = Retention()) throws {
+        var dependencies = Dependencies(boot: "test", time: SystemClock())
+        dependencies.flushDelay = .milliseconds(5)
+        dependencies.checkpointInterval = .milliseconds(20)
+        try self.init(directory: directory, retention: retention, dependencies: dependencies)
+    }
+}
