@@ -126,7 +126,7 @@ let package = Package(
             name: "TidegateReachabilityTests",
             dependencies: ["TidegateReachability", "TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
         .testTarget(
-            name: "TidegateTransferTests", dependencies: ["TidegateTransfer", "TidegateTestKit", httpTypes],
+            name: "TidegateTransferTests", dependencies: ["TidegateTransfer", "TidegateTestKit", "CCurl", httpTypes],
             swiftSettings: base),
         .testTarget(
             name: "TidegateSessionTests",

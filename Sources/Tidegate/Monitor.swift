@@ -3,6 +3,7 @@ package import TidegateMetrics
 public import TidegateReachability
 internal import TidegateNetwork
 public import TidegateSession
+internal import TidegateTransfer
 
 /// One of each, wired together: what watches the network, what makes requests, and the bus that tells of both.
 ///
@@ -36,7 +37,7 @@ public final class Monitor: Sendable {
         bus.attach(MetricsSink(recorder: recorder))
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
         // One for both, because it keeps a thread; that starts with the first question.
-        let web = Monitor.webChecker()
+        let web = TransferHTTPChecker()
         let reachability = ReachabilityMonitor(
             configuration.reachability, bus: bus, resolver: resolver, time: time, web: web)
         self.bus = bus
@@ -54,6 +55,14 @@ public final class Monitor: Sendable {
     public func stop() async {
         await self.session.invalidate(cancellingTasks: true)
         self.reachability.stop()
+    }
+
+    /// The HTTP checker that monitors use, for checks without a monitor.
+    ///
+    /// Its thread starts with the first check and ends with the checker. `caFile` is a PEM file of authorities that
+    /// replaces the system's.
+    package static func httpChecker(trusting caFile: String? = nil) -> any HTTPChecker {
+        TransferHTTPChecker(caFile: caFile)
     }
 
     /// The resolver that monitors use, for looks without a monitor.

@@ -43,7 +43,7 @@ struct Look: Sendable {
     /// the authorities of `caFile`, or by the system's.
     func climber(_ internetCheck: InternetCheckPolicy = .off, trusting caFile: String? = nil) -> PathDiagnostics {
         PathDiagnostics(
-            monitor: self.monitor, resolver: self.resolver, web: Monitor.webChecker(trusting: caFile),
+            monitor: self.monitor, resolver: self.resolver, web: Monitor.httpChecker(trusting: caFile),
             internetCheck: internetCheck, time: self.time)
     }
 

@@ -148,7 +148,7 @@ package final class Endpoint: Sendable {
             channel.close(promise: nil)
         }
         defer { timer.cancel() }
-        let head = answer.head(date: self.time.wall().httpDate)
+        let head = answer.head(date: HTTPDate.text(self.time.wall()))
         if isHead, answer.events != nil {
             // Without a length the end of a body would be written, too; the end of the connection comes before.
             _ = try await writer.writeHead(head)
@@ -172,7 +172,7 @@ package final class Endpoint: Sendable {
         let stream = EventStream(
             configuration: self.configuration, history: self.answers.history, follower: follower, bus: self.bus,
             view: self.answers.view, time: self.time)
-        let head = answer.head(date: self.time.wall().httpDate)
+        let head = answer.head(date: HTTPDate.text(self.time.wall()))
         try await stream.run(after: asked.lastID, head: head, with: writer, on: channel)
     }
 }

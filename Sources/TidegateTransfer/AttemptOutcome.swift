@@ -17,7 +17,7 @@ package struct AttemptOutcome: Sendable {
     /// Whether the request, or a part of it, may have been sent.
     package var reachedWire = false
     /// How far the attempt came.
-    package var stage: Stage = .connecting
+    package var stage: Stage = .connect
     /// How often the request was started on the wire, libcurl's own repetitions included.
     package var wireTries = 0
     /// The final answer's head; nil where none came whole.
@@ -51,21 +51,11 @@ package struct AttemptOutcome: Sendable {
     }
 
     /// Who refused the connection with an ICMP error, where somebody did.
-    package var refusal: ICMPError? { self.dial?.refusal }
+    package var refusal: ICMPError? { self.failedConnect?.refusal }
 
     /// The address whose answer counts: the connected one, or that of the try that came furthest; nil where none was
     /// tried.
-    package var peer: IPAddress? { self.contact?.remote ?? self.connectedTo ?? self.dial?.address }
-
-    /// How far an attempt came.
-    package enum Stage: Sendable, Hashable, CaseIterable {
-        /// No connection yet; TLS belongs to it.
-        case connecting
-        /// The request is being sent, or an answer is awaited.
-        case waiting
-        /// The answer's head is here.
-        case receiving
-    }
+    package var peer: IPAddress? { self.contact?.remote ?? self.connectedTo ?? self.failedConnect?.address }
 }
 
 /// What hardly any attempt has to tell but one that failed.
@@ -103,7 +93,7 @@ extension AttemptOutcome {
         set { if newValue != nil || self.rest != nil { self.change { $0.socketError = newValue } } }
     }
     /// The try to connect that came furthest, where none became a connection.
-    package var dial: DialEnd? {
+    package var failedConnect: DialEnd? {
         get { self.rest?.details.dial }
         set { if newValue != nil || self.rest != nil { self.change { $0.dial = newValue } } }
     }

@@ -23,21 +23,21 @@ package struct AttemptRequest: Sendable {
     }
 
     package init(
-        id: AttemptID, url: String, method: String = "GET", headers: [HTTPField] = [], body: AttemptBody = .none,
+        id: AttemptID, url: HTTPURL, method: String = "GET", headers: [HTTPField] = [], body: AttemptBody = .none,
         addresses: [IPAddress] = [], sink: BodySink, resume: ResumePoint? = nil,
         connectTimeout: Duration = .seconds(10), allowsHTTP2: Bool = false, tls: TLSOptions = .init(),
-        proxy: String? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
+        proxy: HTTPURL? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
         acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, isRepeatable: Bool = true,
-        asksBeforeBody: Bool = false, listener: (any ChunkSink)? = nil, depth: HTTPCheckRequest.Depth = .http,
-        isAlone: Bool = false, wantsCertificate: Bool = false
+        awaitsDisposition: Bool = false, listener: (any ChunkSink)? = nil, lastStage: Stage = .body,
+        usesFreshConnection: Bool = false, wantsCertificate: Bool = false
     ) {
         self.box = Box(
             Terms(
                 id: id, url: url, method: method, headers: headers, body: body, addresses: addresses, sink: sink,
                 resume: resume, connectTimeout: connectTimeout, allowsHTTP2: allowsHTTP2, tls: tls, proxy: proxy,
                 credentials: credentials, userAgent: userAgent, acceptsCompression: acceptsCompression,
-                bytesPerSecondLimit: bytesPerSecondLimit, isRepeatable: isRepeatable, asksBeforeBody: asksBeforeBody,
-                listener: listener, depth: depth, isAlone: isAlone, wantsCertificate: wantsCertificate))
+                bytesPerSecondLimit: bytesPerSecondLimit, isRepeatable: isRepeatable, awaitsDisposition: awaitsDisposition,
+                listener: listener, lastStage: lastStage, usesFreshConnection: usesFreshConnection, wantsCertificate: wantsCertificate))
     }
 
     package subscript<Value>(dynamicMember term: KeyPath<Terms, Value>) -> Value { self.box.terms[keyPath: term] }
@@ -55,8 +55,8 @@ package struct AttemptRequest: Sendable {
     package struct Terms: Sendable {
         /// The attempt's name in reports.
         package var id: AttemptID
-        /// An absolute http or https URL; its host and port say what ``addresses`` belong to.
-        package var url: String
+        /// What is requested; its host and port say what ``addresses`` belong to.
+        package var url: HTTPURL
         /// The request method in capitals.
         package var method: String
         /// Request fields in order; one with an empty value suppresses a field that libcurl would send.
@@ -75,8 +75,8 @@ package struct AttemptRequest: Sendable {
         package var allowsHTTP2: Bool
         /// Whom to trust.
         package var tls: TLSOptions
-        /// `http://host:port` or `socks5h://host:port`; nil goes direct whatever the environment says.
-        package var proxy: String?
+        /// The HTTP proxy; nil goes direct whatever the environment says.
+        package var proxy: HTTPURL?
         /// User and password for Basic authentication (RFC 7617), sent without being asked for.
         package var credentials: Credentials?
         /// The User-Agent field; nil sends none.
@@ -90,13 +90,13 @@ package struct AttemptRequest: Sendable {
         /// Where not, the second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
         package var isRepeatable: Bool
         /// Whether a good answer's body waits for ``TransferEngine/proceed(_:into:)``.
-        package var asksBeforeBody: Bool
+        package var awaitsDisposition: Bool
         /// Who is shown what goes anywhere but into a file, once and in order; nil is nobody.
         package var listener: (any ChunkSink)?
-        /// How far to go: anything less than `http` ends once the connection or the handshake stands, and sends nothing.
-        package var depth: HTTPCheckRequest.Depth
+        /// Where to stop: `connect` and `tls` end once the connection or the handshake stands, and send nothing.
+        package var lastStage: Stage
         /// Whether the connection is made for this attempt alone: none is used again, and this one is closed at its end.
-        package var isAlone: Bool
+        package var usesFreshConnection: Bool
         /// Whether ``AttemptOutcome/certificate`` is wanted.
         package var wantsCertificate: Bool
     }
@@ -148,16 +148,5 @@ package struct TLSOptions: Sendable, Hashable {
         self.caFile = caFile
         self.isInsecure = isInsecure
         self.pins = pins
-    }
-}
-
-/// A user and a password.
-package struct Credentials: Sendable, Hashable {
-    package var user: String
-    package var password: String
-
-    package init(user: String, password: String) {
-        self.user = user
-        self.password = password
     }
 }

@@ -7,7 +7,7 @@ package protocol ChunkSink: AnyObject, Sendable {
     /// Whoever is told no stops, until ``TransferEngine/sinkHasRoom(_:)``.
     func hasRoom() -> Bool
     /// Takes a chunk; only after ``hasRoom()`` said yes.
-    func take(_ chunk: [UInt8])
+    func write(_ chunk: [UInt8])
 }
 
 /// A source of a request's body that may not have the next bytes yet.

@@ -33,7 +33,7 @@ import TidegateCore
         var isImmediate = false
         var isOnLink = false
         var failure = TaskFailure.connectFailed
-        var phase = FailureEvidence.Phase.connect
+        var stage = Stage.connect
         var peers = PeerHistory.Evidence()
         let party: FaultParty
         let rung: Rung
@@ -121,19 +121,19 @@ import TidegateCore
             party: .upstream,
             rung: .tcp, isCertain: false, words: "nor did 3 other hosts on eth0 by G in the last 30 s"),
         Row(
-            situation: "a connection, and no handshake", failure: .timedOut, phase: .tls, party: .theirs, rung: .tls,
+            situation: "a connection, and no handshake", failure: .timedOut, stage: .tls, party: .theirs, rung: .tls,
             isCertain: false, words: "X accepted the connection and shook no hands"),
         Row(
-            situation: "a reset in the handshake", error: .reset, failure: .reset, phase: .tls, party: .theirs,
+            situation: "a reset in the handshake", error: .reset, failure: .reset, stage: .tls, party: .theirs,
             rung: .tls, isCertain: false, words: "X broke the connection during the handshake"),
         Row(
-            situation: "a request, and no answer", failure: .timedOut, phase: .waiting, party: .theirs, rung: .http,
+            situation: "a request, and no answer", failure: .timedOut, stage: .response, party: .theirs, rung: .http,
             isCertain: false, words: "X took the request and did not answer"),
         Row(
-            situation: "an answer that stops", failure: .stalled, phase: .receiving, party: .unknown, rung: .http,
+            situation: "an answer that stops", failure: .stalled, stage: .body, party: .unknown, rung: .http,
             isCertain: false, words: "X sent no more of its answer"),
         Row(
-            situation: "an answer that stops, while others go on", failure: .stalled, phase: .receiving,
+            situation: "an answer that stops, while others go on", failure: .stalled, stage: .body,
             peers: PeerHistory.Evidence(reached: 2), party: .theirs, rung: .http, isCertain: false,
             words: "2 other hosts on eth0 by G answered in the last 30 s"),
     ]
@@ -156,7 +156,7 @@ import TidegateCore
         }
         let judged = Attribution.judge(
             FailureEvidence(
-                failure: row.failure, phase: row.phase, socketError: row.error, refusal: refusal, peer: target,
+                failure: row.failure, stage: row.stage, socketError: row.error, refusal: refusal, peer: target,
                 local: own, isImmediate: row.isImmediate, unanswered: 4, before: verdict, after: verdict,
                 peers: row.peers))
         let blame = try #require(judged)

@@ -61,19 +61,19 @@ import TidegateCore
     func rungs() {
         let gateway = RungReport(rung: .gateway, status: .bad, reason: .gatewaySilent, evidence: ["10.0.0.1 is silent"])
         var evidence = FailureEvidence(
-            failure: .timedOut, phase: .connect, before: Self.routed, after: Self.routed, rungs: [gateway])
+            failure: .timedOut, stage: .connect, before: Self.routed, after: Self.routed, rungs: [gateway])
         #expect(
             Attribution.judge(evidence)
                 == Attribution(party: .gateway, rung: .gateway, isCertain: true, evidence: ["10.0.0.1 is silent"]))
-        evidence.phase = .waiting
+        evidence.stage = .response
         #expect(Attribution.judge(evidence)?.party == .theirs)
-        evidence.phase = .connect
+        evidence.stage = .connect
         evidence.rungs = [RungReport(rung: .internet, status: .bad, reason: .limited)]
         #expect(Attribution.judge(evidence)?.party == .upstream)
         evidence.rungs = [RungReport(rung: .dns, status: .bad, reason: .resolverTimeout)]
         #expect(Attribution.judge(evidence)?.party == .unknown, "the name was no matter here")
         evidence.failure = .resolveFailed
-        evidence.phase = .resolve
+        evidence.stage = .resolve
         #expect(Attribution.judge(evidence)?.party == .resolver)
     }
 

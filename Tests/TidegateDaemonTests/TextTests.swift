@@ -74,7 +74,7 @@ import TidegateCore
             ("http://a.example/p@q?x", "http://a.example/p@q"), ("http://u@[::1]:80/", "http://[::1]:80/"),
         ])
     func redaction(_ url: String, _ shown: String) {
-        #expect(URLText.redacted(url) == shown)
+        #expect(URLRedaction().text(of: url) == shown)
     }
 
     @Test("A requirement is one of the words, and another is quoted")

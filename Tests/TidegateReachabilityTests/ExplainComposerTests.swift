@@ -13,7 +13,7 @@ struct ExplainComposerTests {
         name: "eth0", index: 77, kind: .ethernet, isAdminUp: true, hasCarrier: true, operState: .up, reason: nil,
         usableFamilies: [.ipv4])
 
-    private static func way(_ address: IPAddress, _ verdict: Verdict? = nil, _ answer: HTTPCheckResult? = nil)
+    private static func way(_ address: IPAddress, _ verdict: Verdict? = nil, _ answer: HTTPCheck.Result? = nil)
         -> WayFindings
     {
         var way = WayFindings(subject: .target(address), addresses: [address])
@@ -44,7 +44,7 @@ struct ExplainComposerTests {
 
     @Test("A target that answers over one family has no failure, whatever the other one lacks")
     func reached() throws {
-        let answer = HTTPCheckResult(reached: .http, status: 200)
+        let answer = HTTPCheck.Result(reached: .response, status: 200)
         let explanation = ExplanationComposer.compose(
             try self.findings(
                 "https://api.test/",
@@ -58,7 +58,7 @@ struct ExplainComposerTests {
 
     @Test("The failure that matters is that of the family that got furthest")
     func furthest() throws {
-        let refused = HTTPCheckResult(reached: .nothing, failure: .connectFailed, socketError: .refused)
+        let refused = HTTPCheck.Result(reached: nil, failure: .connectFailed, socketError: .refused)
         let explanation = ExplanationComposer.compose(
             try self.findings(
                 "api.test:80",
@@ -104,15 +104,15 @@ struct ExplainComposerTests {
 
     @Test("A gateway that seems dead is good once a connection has come about through it")
     func throughTheGateway() throws {
-        var way = Self.way(Self.server4, nil, HTTPCheckResult(reached: .tcp))
+        var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .connect))
         way.gateway.neighbour?.state = .failed
         let answered = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
         #expect(answered.ladders[0].rungs[5].status == .ok && answered.firstFailure == nil)
-        way.web = [Self.server4: HTTPCheckResult(reached: .nothing, failure: .timedOut)]
+        way.web = [Self.server4: HTTPCheck.Result(reached: nil, failure: .timedOut)]
         let silent = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
         #expect(silent.firstFailure?.reason == .gatewayUnresolved && silent.party == .gateway)
         let refusal = ICMPError(offender: IPAddress(ipv4: 0xC633_6401), type: 3, code: 1)
-        way.web = [Self.server4: HTTPCheckResult(reached: .nothing, failure: .connectFailed, refusal: refusal)]
+        way.web = [Self.server4: HTTPCheck.Result(reached: nil, failure: .connectFailed, refusal: refusal)]
         let refused = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
         #expect(refused.firstFailure?.rung == .tcp && refused.party == .theirs, "an ICMP error came back through it")
     }
@@ -122,7 +122,7 @@ struct ExplainComposerTests {
         var findings = try self.findings("api.test:80", [:], name: self.name([Self.server4]), links: [])
         findings.blindness = "opening a route netlink socket: Permission denied"
         var way = WayFindings(subject: .target(Self.server4))
-        way.web = [Self.server4: HTTPCheckResult(reached: .tcp)]
+        way.web = [Self.server4: HTTPCheck.Result(reached: .connect)]
         findings.ways[.ipv4] = way
         let explanation = ExplanationComposer.compose(findings)
         #expect(explanation.ladders[0].firstFailure?.reason == .monitorDown)
@@ -134,7 +134,7 @@ struct ExplainComposerTests {
 
     @Test("Behind a portal an answer over http is nobody's")
     func portal() throws {
-        var way = Self.way(Self.server4, nil, HTTPCheckResult(reached: .http, status: 200))
+        var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .response, status: 200))
         let url = try InternetCheckURL("http://check.test/204")
         way.internet = [
             InternetObservation(url: url, finding: .portal(location: "http://portal.test/"), evidence: "302")

@@ -9,7 +9,7 @@ struct ExplainScenarioTests {
     @Test("A healthy way is explained rung by rung")
     func healthy() async throws {
         let rig = LadderRig(try World())
-        rig.web.say { _ in HTTPCheckResult(reached: .tcp) }
+        rig.web.say { _ in HTTPCheck.Result(reached: .connect) }
         let explanation = try await rig.explain("198.51.100.2:80")
         #expect(explanation.ladders.count == 1 && explanation.firstFailure == nil)
         #expect(explanation.report(.interface)?.evidence == ["v0: index 77, ethernet, admin up"])
@@ -20,7 +20,7 @@ struct ExplainScenarioTests {
         #expect(route.contains("by rule 32766: from all lookup main"), "\(route)")
         #expect(explanation.report(.gateway)?.text.contains("it answered a UDP packet to port 9") ?? false)
         #expect(explanation.report(.dns)?.status == .notApplicable)
-        #expect(rig.web.questions.map(\.depth) == [.tcp])
+        #expect(rig.web.questions.map(\.lastStage) == [.connect])
     }
 
     @Test("A dead default that hides a live one is the carrier's failure, with the hint why the kernel keeps it")
@@ -106,8 +106,8 @@ struct ExplainScenarioTests {
         let good = try address("198.51.100.2")
         let rig = LadderRig(world, names: ["api.test": [barred, dead, good]])
         rig.web.say { question in
-            guard question.address != good else { return HTTPCheckResult(reached: .tcp) }
-            return HTTPCheckResult(reached: .nothing, failure: .connectFailed, socketError: .refused)
+            guard question.address != good else { return HTTPCheck.Result(reached: .connect) }
+            return HTTPCheck.Result(reached: nil, failure: .connectFailed, socketError: .refused)
         }
         let explanation = try await rig.explain("api.test:80", within: .seconds(3))
         #expect(explanation.firstFailure == nil && explanation.party == nil, "\(explanation)")
@@ -150,7 +150,7 @@ struct ExplainScenarioTests {
         let (four, six) = (try address("198.51.100.2"), try address("2001:db8:2::2"))
         let rig = LadderRig(world, names: ["api.test": [six, four]])
         _ = await rig.watcher.status { $0.verdict(.ipv6).level < .routed && $0.verdict(.ipv4).level >= .routed }
-        rig.web.say { _ in HTTPCheckResult(reached: .nothing, failure: .connectFailed, socketError: .refused) }
+        rig.web.say { _ in HTTPCheck.Result(reached: nil, failure: .connectFailed, socketError: .refused) }
         let explanation = try await rig.explain("api.test:80", within: .seconds(2))
         #expect(explanation.ladders.map(\.firstFailure?.rung) == [.tcp, .address])
         #expect(explanation.firstFailure?.reason == .refused && explanation.party == .theirs)

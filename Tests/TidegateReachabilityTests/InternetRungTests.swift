@@ -9,8 +9,8 @@ struct InternetRungTests {
         try InternetCheckURL(text, expectedBody: body)
     }
 
-    private static func answer(_ status: Int, location: String? = nil, body: String = "") -> HTTPCheckResult {
-        HTTPCheckResult(reached: .http, status: status, location: location, body: Array(body.utf8))
+    private static func answer(_ status: Int, location: String? = nil, body: String = "") -> HTTPCheck.Result {
+        HTTPCheck.Result(reached: .response, status: status, location: location, body: Array(body.utf8))
     }
 
     @Test("A check URL without an address in a family says nothing about that family")
@@ -22,7 +22,7 @@ struct InternetRungTests {
         #expect(ConnectivityEvaluator.connectivity([absent, good]) == .full)
     }
 
-    private static let silence = HTTPCheckResult(reached: .nothing, failure: .timedOut, text: "no answer within 10 s")
+    private static let silence = HTTPCheck.Result(reached: nil, failure: .timedOut, text: "no answer within 10 s")
 
     @Test(
         "One answer",
@@ -44,8 +44,8 @@ struct InternetRungTests {
             ("https://a.test/", nil, answer(200, body: "<html>"), .good),
             ("https://a.test/", nil, answer(301, location: "https://b.test/"), .unexpected),
             ("https://a.test/", nil, silence, .silent),
-        ] as [(String, String?, HTTPCheckResult, InternetObservation.Finding)])
-    func one(_ text: String, _ body: String?, _ answer: HTTPCheckResult, _ finding: InternetObservation.Finding) throws
+        ] as [(String, String?, HTTPCheck.Result, InternetObservation.Finding)])
+    func one(_ text: String, _ body: String?, _ answer: HTTPCheck.Result, _ finding: InternetObservation.Finding) throws
     {
         #expect(ConnectivityEvaluator.judge(try Self.url(text, body: body), answer).finding == finding)
     }

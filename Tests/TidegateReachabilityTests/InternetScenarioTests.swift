@@ -36,8 +36,8 @@ struct InternetScenarioTests {
     func portal() async throws {
         self.web.say { question in
             question.address.family == .ipv4
-                ? HTTPCheckResult(reached: .http, status: 302, location: "http://portal.test/login")
-                : HTTPCheckResult(reached: .nothing, failure: .timedOut)
+                ? HTTPCheck.Result(reached: .response, status: 302, location: "http://portal.test/login")
+                : HTTPCheck.Result(reached: nil, failure: .timedOut)
         }
         let watcher = try self.watcher(["198.51.100.2"])
         let status = await watcher.status {
@@ -47,7 +47,7 @@ struct InternetScenarioTests {
         #expect(status.verdict(.ipv6).level == .limited && status.verdict(.ipv6).reason == .limited)
         #expect(watcher.monitor.family(.ipv4).level != .online)
         #expect(watcher.monitor.current(try Target("198.51.100.2")).verdict.level >= .routed)
-        self.web.say { _ in HTTPCheckResult(reached: .http, status: 204) }
+        self.web.say { _ in HTTPCheck.Result(reached: .response, status: 204) }
         #expect(
             await watcher.status(within: .seconds(10)) { $0.verdict(.ipv4).level == .online }.verdict(.ipv4).level
                 == .online)
@@ -56,12 +56,12 @@ struct InternetScenarioTests {
     @Test("What checks find out about the same way has no name asked for again; leaving a portal has")
     func names() async throws {
         try self.world.here.run(["ip", "-6", "route", "del", "default"])
-        self.web.say { _ in HTTPCheckResult(reached: .http, status: 302, location: "http://portal.test/login") }
+        self.web.say { _ in HTTPCheck.Result(reached: .response, status: 302, location: "http://portal.test/login") }
         let watcher = try self.watcher(["db.test"])
         #expect(await watcher.status { $0.global.level == .portal }.global.level == .portal)
         #expect(watcher.changes(.global).last?.to.level == .portal)
         #expect(watcher.resolver.invalidations == 0)
-        self.web.say { _ in HTTPCheckResult(reached: .http, status: 204) }
+        self.web.say { _ in HTTPCheck.Result(reached: .response, status: 204) }
         _ = await watcher.status(within: .seconds(8)) { $0.global.level == .online }
         #expect(await eventually { watcher.resolver.invalidations == 1 })
     }
@@ -105,7 +105,7 @@ struct InternetScenarioTests {
         try self.world.there.ip("addr add 10.0.0.9/24 dev p0")
         let watcher = try self.watcher()
         _ = await watcher.status { $0.verdict(.ipv4).level == .online }
-        self.web.say { _ in HTTPCheckResult(reached: .nothing, failure: .timedOut) }
+        self.web.say { _ in HTTPCheck.Result(reached: nil, failure: .timedOut) }
         try self.world.here.ip("route replace default via 10.0.0.9")
         let status = await watcher.status { $0.verdict(.ipv4).level == .limited }
         #expect(

@@ -98,7 +98,7 @@ struct LadderAdviceTests {
         var way = WayFindings(subject: .target(server))
         way.verdict = Verdict(
             level: .routed, path: NetworkPath(interface: "eth0", index: 77, gateway: gateway, source: Self.own))
-        way.web = [server: HTTPCheckResult(reached: .nothing, failure: .connectFailed, refusal: refusal)]
+        way.web = [server: HTTPCheck.Result(reached: nil, failure: .connectFailed, refusal: refusal)]
         let report = RungReport(rung: .tcp, status: .bad, reason: reason)
         return PartyClassifier.party(of: report, way, isNameWrong: true)
     }

@@ -47,21 +47,21 @@ extension RungReport {
 /// A checker that answers what a test tells it to.
 final class ScriptedWebChecker: HTTPChecker {
     private struct State {
-        var answer: @Sendable (HTTPCheckRequest) -> HTTPCheckResult
-        var questions: [HTTPCheckRequest] = []
+        var answer: @Sendable (HTTPCheck.Request) -> HTTPCheck.Result
+        var questions: [HTTPCheck.Request] = []
     }
 
     private let state: Mutex<State>
 
     init(
-        _ answer: @escaping @Sendable (HTTPCheckRequest) -> HTTPCheckResult = { _ in
-            HTTPCheckResult(reached: .http, status: 204)
+        _ answer: @escaping @Sendable (HTTPCheck.Request) -> HTTPCheck.Result = { _ in
+            HTTPCheck.Result(reached: .response, status: 204)
         }
     ) {
         self.state = Mutex(State(answer: answer))
     }
 
-    func ask(_ question: HTTPCheckRequest) async -> HTTPCheckResult {
+    func check(_ question: HTTPCheck.Request) async -> HTTPCheck.Result {
         let answer = self.state.withLock { state in
             state.questions.append(question)
             return state.answer
@@ -69,9 +69,9 @@ final class ScriptedWebChecker: HTTPChecker {
         return answer(question)
     }
 
-    func say(_ answer: @escaping @Sendable (HTTPCheckRequest) -> HTTPCheckResult) {
+    func say(_ answer: @escaping @Sendable (HTTPCheck.Request) -> HTTPCheck.Result) {
         self.state.withLock { $0.answer = answer }
     }
 
-    var questions: [HTTPCheckRequest] { self.state.withLock { $0.questions } }
+    var questions: [HTTPCheck.Request] { self.state.withLock { $0.questions } }
 }

@@ -11,11 +11,11 @@ struct RungWebTests {
 
     private static func failed(
         _ error: FailureEvidence.SocketError?, _ refusal: ICMPError? = nil, _ failure: TaskFailure = .connectFailed
-    ) -> HTTPCheckResult {
-        HTTPCheckResult(reached: .nothing, failure: failure, socketError: error, refusal: refusal)
+    ) -> HTTPCheck.Result {
+        HTTPCheck.Result(reached: nil, failure: failure, socketError: error, refusal: refusal)
     }
 
-    private func judge(_ text: String, _ answer: HTTPCheckResult?) throws -> [RungReport] {
+    private func judge(_ text: String, _ answer: HTTPCheck.Result?) throws -> [RungReport] {
         let server = try address("198.51.100.2")
         return WebRungs.judge(try ExplainTarget(text), answer, at: server, path: Self.path)
     }
@@ -28,8 +28,8 @@ struct RungWebTests {
             (failed(.timedOut), .timeout), (failed(nil, nil, .timedOut), .timeout), (failed(nil), .hostUnreachable),
             (failed(.addressNotAvailable), .noSourceAddress), (failed(.prohibited), .prohibited),
             (failed(.blackholed), .blackholed),
-        ] as [(HTTPCheckResult, UnreachableReason)])
-    func connections(_ answer: HTTPCheckResult, _ reason: UnreachableReason) throws {
+        ] as [(HTTPCheck.Result, UnreachableReason)])
+    func connections(_ answer: HTTPCheck.Result, _ reason: UnreachableReason) throws {
         let rungs = try self.judge("https://api.test/", answer)
         #expect(rungs.map(\.rung) == [.tcp, .tls, .http])
         #expect(rungs.map(\.status) == [.bad, .unknown, .unknown])
@@ -40,10 +40,10 @@ struct RungWebTests {
     func furthest() throws {
         let (one, two) = (try address("198.51.100.2"), try address("198.51.100.3"))
         let three = try address("198.51.100.4")
-        let silent = HTTPCheckResult(reached: .nothing, failure: .timedOut)
-        let busy = HTTPCheckResult(reached: .http, status: 503)
-        let good = HTTPCheckResult(reached: .http, status: 200)
-        func best(_ answers: [IPAddress: HTTPCheckResult]) -> IPAddress? {
+        let silent = HTTPCheck.Result(reached: nil, failure: .timedOut)
+        let busy = HTTPCheck.Result(reached: .response, status: 503)
+        let good = HTTPCheck.Result(reached: .response, status: 200)
+        func best(_ answers: [IPAddress: HTTPCheck.Result]) -> IPAddress? {
             WebRungs.furthest([one, two, three], answers, .http)
         }
         #expect(best([one: silent, two: good, three: good]) == two)
@@ -68,18 +68,18 @@ struct RungWebTests {
         "Beyond the connection",
         arguments: [
             (
-                HTTPCheckResult(reached: .tcp, failure: .tlsFailed, text: "certificate has expired"),
+                HTTPCheck.Result(reached: .connect, failure: .tlsFailed, text: "certificate has expired"),
                 [nil, .tlsFailed, nil]
             ),
-            (HTTPCheckResult(reached: .tcp, failure: .timedOut), [nil, .timeout, nil]),
-            (HTTPCheckResult(reached: .tls, failure: .timedOut), [nil, nil, .timeout]),
-            (HTTPCheckResult(reached: .tls, failure: .protocolError), [nil, nil, .httpError]),
-            (HTTPCheckResult(reached: .http, status: 503), [nil, nil, .httpError]),
-            (HTTPCheckResult(reached: .http, status: 404), [nil, nil, .httpError]),
-            (HTTPCheckResult(reached: .http, status: 302, location: "/x"), [nil, nil, nil]),
-            (HTTPCheckResult(reached: .http, status: 200), [nil, nil, nil]),
-        ] as [(HTTPCheckResult, [UnreachableReason?])])
-    func later(_ answer: HTTPCheckResult, _ reasons: [UnreachableReason?]) throws {
+            (HTTPCheck.Result(reached: .connect, failure: .timedOut), [nil, .timeout, nil]),
+            (HTTPCheck.Result(reached: .tls, failure: .timedOut), [nil, nil, .timeout]),
+            (HTTPCheck.Result(reached: .tls, failure: .protocolError), [nil, nil, .httpError]),
+            (HTTPCheck.Result(reached: .response, status: 503), [nil, nil, .httpError]),
+            (HTTPCheck.Result(reached: .response, status: 404), [nil, nil, .httpError]),
+            (HTTPCheck.Result(reached: .response, status: 302, location: "/x"), [nil, nil, nil]),
+            (HTTPCheck.Result(reached: .response, status: 200), [nil, nil, nil]),
+        ] as [(HTTPCheck.Result, [UnreachableReason?])])
+    func later(_ answer: HTTPCheck.Result, _ reasons: [UnreachableReason?]) throws {
         let rungs = try self.judge("https://api.test/", answer)
         #expect(rungs.map(\.reason) == reasons, "\(rungs)")
     }
@@ -88,24 +88,24 @@ struct RungWebTests {
     func certificate() throws {
         let certificate = CertificateSummary(
             subject: "CN=api.test", issuer: "CN=Test CA", notAfter: "Nov 21 12:00:00 2026 GMT", names: ["api.test"])
-        let bad = HTTPCheckResult(
-            reached: .tcp, failure: .tlsFailed, text: "certificate has expired", certificate: certificate)
+        let bad = HTTPCheck.Result(
+            reached: .connect, failure: .tlsFailed, text: "certificate has expired", certificate: certificate)
         let shown = [
             "certificate of CN=api.test, for api.test", "signed by CN=Test CA", "valid until Nov 21 12:00:00 2026 GMT",
         ]
         #expect(try self.judge("https://api.test/", bad)[1].evidence == ["certificate has expired"] + shown)
-        let good = HTTPCheckResult(reached: .http, status: 200, certificate: certificate)
+        let good = HTTPCheck.Result(reached: .response, status: 200, certificate: certificate)
         #expect(try self.judge("https://api.test/", good)[1].evidence == shown)
     }
 
     @Test("Only the rungs that were asked for are climbed")
     func depth() throws {
-        let answer = HTTPCheckResult(reached: .tcp)
+        let answer = HTTPCheck.Result(reached: .connect)
         #expect(try self.judge("api.test", nil).map(\.status) == [.notApplicable, .notApplicable, .notApplicable])
         #expect(try self.judge("api.test:80", answer).map(\.status) == [.ok, .notApplicable, .notApplicable])
         #expect(
-            try self.judge("api.test:443", HTTPCheckResult(reached: .tls)).map(\.status) == [.ok, .ok, .notApplicable])
-        let plain = HTTPCheckResult(reached: .http, status: 200)
+            try self.judge("api.test:443", HTTPCheck.Result(reached: .tls)).map(\.status) == [.ok, .ok, .notApplicable])
+        let plain = HTTPCheck.Result(reached: .response, status: 200)
         #expect(try self.judge("http://api.test/", plain).map(\.status) == [.ok, .notApplicable, .ok])
         #expect(try self.judge("https://api.test/", nil).map(\.status) == [.unknown, .unknown, .unknown])
     }
@@ -114,11 +114,11 @@ struct RungWebTests {
     func targets() throws {
         let url = try ExplainTarget("https://user:secret@API.test/x?y=1#z")
         #expect(url.description == "https://api.test/x?y=1" && url.target.description == "api.test:443")
-        #expect(url.depth == .http && url.usesTLS)
+        #expect(url.lastStage == .body && url.usesTLS)
         #expect(try ExplainTarget("http://[2001:db8::1]:8080").url == "http://[2001:db8::1]:8080/")
-        #expect(try ExplainTarget("api.test").depth == nil)
-        #expect(try ExplainTarget("api.test:443").depth == .tls)
-        #expect(try ExplainTarget("api.test:22").depth == .tcp)
+        #expect(try ExplainTarget("api.test").lastStage == nil)
+        #expect(try ExplainTarget("api.test:443").lastStage == .tls)
+        #expect(try ExplainTarget("api.test:22").lastStage == .connect)
         #expect(throws: TargetError.badPort("99999", of: "api.test:99999")) { try ExplainTarget("api.test:99999") }
         #expect(throws: TargetError.self) { try ExplainTarget("ftp://api.test/") }
     }

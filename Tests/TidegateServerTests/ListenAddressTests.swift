@@ -31,8 +31,8 @@ import TidegateCore
 
     @Test("Dates are written as HTTP wants them")
     func dates() {
-        #expect(WallTime(microseconds: 1_795_216_462_123_000).httpDate == "Fri, 20 Nov 2026 23:14:22 GMT")
-        #expect(WallTime(microseconds: 0).httpDate == "Thu, 01 Jan 1970 00:00:00 GMT")
-        #expect(WallTime(microseconds: 951_782_400_000_000).httpDate == "Tue, 29 Feb 2000 00:00:00 GMT")
+        #expect(HTTPDate.text(WallTime(microseconds: 1_795_216_462_123_000)) == "Fri, 20 Nov 2026 23:14:22 GMT")
+        #expect(HTTPDate.text(WallTime(microseconds: 0)) == "Thu, 01 Jan 1970 00:00:00 GMT")
+        #expect(HTTPDate.text(WallTime(microseconds: 951_782_400_000_000)) == "Tue, 29 Feb 2000 00:00:00 GMT")
     }
 }

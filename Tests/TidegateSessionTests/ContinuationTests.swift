@@ -22,8 +22,8 @@ struct ContinuationTests {
     /// Leaves what an earlier process would have left of a download of the server's to "a".
     private static func leavePart(_ count: Int64, of server: LiveServer, in scratch: Scratch) throws {
         scratch.write(LiveServerAnswer.bytes(count: count), to: ".a.tidegate")
-        let record = ContinuationRecord(url: server.url(), etag: "\"tide\"", total: 400_000, offset: count)
-        try record.write(DownloadPaths(destination: scratch.file("a")))
+        let point = ResumePoint(offset: count, validator: .etag("\"tide\""), total: 400_000)
+        try DownloadPaths(destination: scratch.file("a")).writeRecord(url: server.url(), point)
     }
 
     enum Unfit: CaseIterable {

@@ -83,9 +83,8 @@ struct DownloadTests {
         let server = try LiveServer { .pattern(400_000, for: $0) }
         defer { server.stop() }
         scratch.write(LiveServerAnswer.bytes(count: 150_000), to: ".a.tidegate")
-        let record = ContinuationRecord(
-            url: server.url(), etag: "\"tide\"", total: 400_000, offset: 150_000)
-        try record.write(DownloadPaths(destination: scratch.file("a")))
+        let point = ResumePoint(offset: 150_000, validator: .etag("\"tide\""), total: 400_000)
+        try DownloadPaths(destination: scratch.file("a")).writeRecord(url: server.url(), point)
         let rig = try Self.rig()
         let result = await rig.run(try Self.request(server.url(), scratch.file("a"), continues: true)).result()
         #expect(result.outcome == .success)
@@ -113,10 +112,10 @@ struct DownloadTests {
         #expect(result.outcome == .cancelled)
         #expect(scratch.names == (continues ? [".a.tidegate", ".a.tidegate.json"] : []))
         if continues {
-            let record = try ContinuationRecord.read(DownloadPaths(destination: scratch.file("a")))
-            #expect(record?.offset == Int64(scratch.bytes(".a.tidegate")?.count ?? -1))
-            #expect(record?.etag == "\"tide\"")
-            #expect(record?.total == 400_000)
+            let record = try DownloadPaths(destination: scratch.file("a")).readRecord()
+            #expect(record?.point.offset == Int64(scratch.bytes(".a.tidegate")?.count ?? -1))
+            #expect(record?.point.validator == .etag("\"tide\""))
+            #expect(record?.point.total == 400_000)
         }
         await rig.session.invalidate(cancellingTasks: true)
     }

@@ -64,8 +64,8 @@ struct GateEvaluatorTests {
 
     @Test("The queue lets in so many per origin and in all, by priority and then in order")
     func queue() throws {
-        let origin = try RequestURL("http://a.test/").origin
-        let other = try RequestURL("http://b.test/").origin
+        let origin = try HTTPURL("http://a.test/").origin
+        let other = try HTTPURL("http://b.test/").origin
         var queue = AdmissionQueue(perOrigin: 1, inAll: 2)
         var entered: [Bool] = []
         for (task, place, priority) in [(1, origin, 0), (2, origin, 0), (3, origin, 5), (4, other, 0), (5, other, 9)] {
@@ -87,7 +87,7 @@ struct GateEvaluatorTests {
 
     @Test("A long line moves on in order")
     func longLine() throws {
-        let origin = try RequestURL("http://a.test/").origin
+        let origin = try HTTPURL("http://a.test/").origin
         var queue = AdmissionQueue(perOrigin: 1, inAll: 1)
         for task in 0..<1000 { _ = queue.enter(UInt64(task), origin, priority: 0) }
         var order: [UInt64] = []

@@ -48,7 +48,7 @@ struct MemoryTests {
     }
 
     private static func origin(_ number: Int) throws -> Origin {
-        try RequestURL("http://host\(number).test/").origin
+        try HTTPURL("http://host\(number).test/").origin
     }
 
     @Test("Origins are forgotten once what is known of them means nothing, and only then")

@@ -17,7 +17,7 @@ struct RequestTests {
             ("http://h.test/ä", "http://h.test/%C3%A4", "http://h.test/%C3%A4"),
         ])
     func urls(_ row: (String, String, String)) throws {
-        let url = try RequestURL(row.0)
+        let url = try HTTPURL(row.0)
         #expect(url.text == row.1)
         #expect(url.textWithoutQuery == row.2)
     }
@@ -38,8 +38,8 @@ struct RequestTests {
         #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/\r\nX: y") }
         #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/a b") }
         #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/", method: "GET /x") }
-        #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/", headers: [.init("A", "b\r\nC: d")]) }
-        #expect(throws: TaskError.self) { try TaskRequest(url: "http://h.test/", headers: [.init("A b", "c")]) }
+        #expect(throws: HTTPFieldError.value(ofField: "A")) { try HTTPField("A", "b\r\nC: d") }
+        #expect(throws: HTTPFieldError.name("A b")) { try HTTPField("A b", "c") }
         for name in ["Content-Length", "content-length", "Transfer-Encoding"] {
             #expect(throws: TaskError.self) {
                 try TaskRequest(
@@ -71,7 +71,7 @@ struct RequestTests {
             ("#f", "http://a.test/p/q?r"),
         ])
     func locations(_ row: (String, String)) throws {
-        #expect(try RequestURL("http://a.test/p/q?r").following(row.0).text == row.1)
+        #expect(try HTTPURL("http://a.test/p/q?r").resolving(row.0).text == row.1)
     }
 
     @Test(
@@ -83,7 +83,7 @@ struct RequestTests {
         ])
     func redirects(_ row: (Int, String, String)) throws {
         let first = RedirectRule.Hop(
-            method: row.1, url: try RequestURL("http://a.test/"), keepsBody: true, keepsCredentials: true)
+            method: row.1, url: try HTTPURL("http://a.test/"), keepsBody: true, keepsCredentials: true)
         let same = try RedirectRule.follow(row.0, to: "/b", from: first)
         #expect(same.method == row.2)
         #expect(same.keepsBody == (row.1 == row.2))

@@ -25,8 +25,8 @@ struct ResumeTests {
         let data = try #require(await task.cancelProducingResumeData())
         #expect(task.state == .completed(.cancelled))
         #expect(task.resumeData == data)
-        #expect(data.offset == 150_000)
-        #expect(data.total == 400_000)
+        #expect(data.point.offset == 150_000)
+        #expect(data.point.total == 400_000)
         return data
     }
 
@@ -86,8 +86,8 @@ struct ResumeTests {
 
     @Test("Data of another URL, another file or another kind of request are refused in a sentence")
     func refused() throws {
-        let data = try #require(
-            ResumeData(url: "http://a.test/x", file: "/tmp/x", .init(offset: 5, validator: .etag("\"e\""), total: 9)))
+        let point = ResumePoint(offset: 5, validator: .etag("\"e\""), total: 9)
+        let data = ResumeData(url: "http://a.test/x", file: "/tmp/x", point: point)
         var request = try TaskRequest(url: "http://b.test/x")
         request.destination = .file("/tmp/x")
         #expect(throws: TaskError.self) { try request.resume(from: data) }

@@ -1,38 +1,12 @@
 import Testing
 import TidegateCore
 import TidegateTestKit
+import TidegateTransfer
 
 @testable import TidegateSession
 
 @Suite
 struct RetryRulesTests {
-    @Test(
-        "Every code of libcurl's has its class",
-        arguments: [
-            (1, .client), (2, .local), (3, .client), (4, .client), (5, .dns), (6, .dns), (7, .connect), (8, .transport),
-            (16, .transport), (18, .transport), (22, .status), (23, .local), (26, .local), (27, .local),
-            (28, .timeout), (33, .client), (35, .tlsCutOff), (36, .client), (37, .local), (42, .local), (43, .local),
-            (45, .link), (47, .client), (52, .transport), (53, .tls), (54, .tls), (55, .transport), (56, .transport),
-            (58, .tls), (59, .tls), (60, .tls), (61, .client), (63, .client), (65, .transport), (66, .tls), (77, .tls),
-            (80, .tls), (81, .transport), (82, .tls), (83, .tls), (89, .transport), (90, .tls), (91, .tls),
-            (92, .transport), (95, .transport), (96, .connect), (97, .connect), (98, .tls), (99, .local),
-        ] as [(Int32, FailureClass)])
-    func classes(_ row: (Int32, FailureClass)) {
-        #expect(FailureClass(curlCode: row.0, osError: 0, isConnected: true) == row.1)
-    }
-
-    @Test("The connection's error number and its stage refine a code")
-    func refinement() {
-        for code in [99, 100, 101] as [Int32] {
-            #expect(FailureClass(curlCode: 7, osError: code, isConnected: false) == .link)
-        }
-        #expect(FailureClass(curlCode: 7, osError: 111, isConnected: false) == .connect)
-        #expect(FailureClass(curlCode: 7, osError: 113, isConnected: false) == .connect)
-        #expect(FailureClass(curlCode: 28, osError: 0, isConnected: false) == .connect)
-        #expect(FailureClass(curlCode: 35, osError: 104, isConnected: false) == .tlsCutOff)
-        #expect(FailureClass(curlCode: 35, osError: 5, isConnected: false) == .tls)
-    }
-
     private static func evidence(
         _ kind: FailureClass, _ failure: TaskFailure, status: Int? = nil, wire: Bool = true, idempotent: Bool = true,
         lost: Bool = false, resolve: ResolveFailure? = nil

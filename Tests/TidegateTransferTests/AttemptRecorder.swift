@@ -145,7 +145,7 @@ extension AttemptID {
 }
 
 extension AttemptRequest {
-    init(_ number: UInt64, _ url: String, _ sink: BodySink = .memory(limit: 16 << 20)) {
-        self.init(id: AttemptID(number), url: url, sink: sink)
+    init(_ number: UInt64, _ url: String, _ sink: BodySink = .memory(limit: 16 << 20)) throws {
+        self.init(id: AttemptID(number), url: try HTTPURL(url), sink: sink)
     }
 }

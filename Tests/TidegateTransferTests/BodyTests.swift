@@ -11,7 +11,7 @@ struct BodyTests {
     func fields() throws {
         let server = try LiveServer { _ in .respond() }
         defer { server.stop() }
-        var request = AttemptRequest(1, server.url())
+        var request = try AttemptRequest(1, server.url())
         request.headers = [try HTTPField("X-Tide", "high"), try HTTPField("Accept", "")]
         request.userAgent = "tidegate/1"
         request.credentials = Credentials(user: "me", password: "you")
@@ -29,7 +29,7 @@ struct BodyTests {
         let recorder = try AttemptRecorder()
         let lengths = ["GET": nil, "HEAD": nil, "DELETE": nil, "OPTIONS": nil, "POST": "0", "PUT": "0", "PATCH": "0"]
         for (number, method) in lengths.keys.sorted().enumerated() {
-            var request = AttemptRequest(UInt64(number), server.url())
+            var request = try AttemptRequest(UInt64(number), server.url())
             request.method = method
             #expect(try recorder.run(request).failure == nil)
             let received = try #require(server.requests.last)
@@ -43,7 +43,7 @@ struct BodyTests {
     func bytes(count: Int64) throws {
         let server = try LiveServer { _ in .respond(201) }
         defer { server.stop() }
-        var request = AttemptRequest(1, server.url())
+        var request = try AttemptRequest(1, server.url())
         request.method = "POST"
         request.body = .bytes(LiveServerAnswer.bytes(count: count))
         let outcome = try AttemptRecorder().run(request)
@@ -59,7 +59,7 @@ struct BodyTests {
         defer { server.stop() }
         let folder = try Folder()
         folder.write("up", LiveServerAnswer.bytes(count: 200_000))
-        var request = AttemptRequest(1, server.url())
+        var request = try AttemptRequest(1, server.url())
         request.method = "PUT"
         request.body = .file(path: folder.path("up"), length: 150_000)
         #expect(try AttemptRecorder().run(request).failure == nil)
@@ -73,7 +73,7 @@ struct BodyTests {
         let folder = try Folder()
         folder.write("up", LiveServerAnswer.bytes(count: 1000))
         let recorder = try AttemptRecorder()
-        var request = AttemptRequest(1, server.url())
+        var request = try AttemptRequest(1, server.url())
         request.method = "PUT"
         request.body = .file(path: folder.path("up"), length: 2000)
         #expect(try recorder.run(request).failure == .bodyChanged)
@@ -100,7 +100,7 @@ struct BodyTests {
         defer { server.stop() }
         let recorder = try AttemptRecorder()
         _ = try recorder.run(AttemptRequest(1, server.url()))
-        var request = AttemptRequest(2, server.url("/pay"))
+        var request = try AttemptRequest(2, server.url("/pay"))
         request.method = "POST"
         request.body = .bytes(Array("coin".utf8))
         request.isRepeatable = false
@@ -117,7 +117,7 @@ struct BodyTests {
         defer { server.stop() }
         let recorder = try AttemptRecorder()
         _ = try recorder.run(AttemptRequest(1, server.url()))
-        var request = AttemptRequest(2, server.url("/put"))
+        var request = try AttemptRequest(2, server.url("/put"))
         request.method = "PUT"
         request.body = .bytes(Array("coin".utf8))
         let outcome = try recorder.run(request)
@@ -131,7 +131,7 @@ struct BodyTests {
     func expectationFailed() throws {
         let server = try LiveServer { $0.field("expect") == nil ? .respond(text: "x") : .respond(417) }
         defer { server.stop() }
-        var request = AttemptRequest(1, server.url())
+        var request = try AttemptRequest(1, server.url())
         request.method = "POST"
         request.headers = [try HTTPField("Expect", "100-continue")]
         request.body = .bytes(Array("coin".utf8))

@@ -33,7 +33,7 @@ struct ConnectionTests {
         }
         defer { other.stop() }
         let recorder = try AttemptRecorder()
-        var request = AttemptRequest(1, "http://tide.invalid:\(server.port)/")
+        var request = try AttemptRequest(1, "http://tide.invalid:\(server.port)/")
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
         #expect(try recorder.run(request).body == Array("one".utf8))
         recorder.perform { $0.beginEpoch() }
@@ -51,7 +51,7 @@ struct ConnectionTests {
         let server = try LiveServer { _ in .respond(text: "one") }
         defer { server.stop() }
         let recorder = try AttemptRecorder()
-        var request = AttemptRequest(1, "http://tide.invalid:\(server.port)/")
+        var request = try AttemptRequest(1, "http://tide.invalid:\(server.port)/")
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
         if !isDetached { request.body = .file(path: "/nonexistent/tide", length: 1) }
         recorder.perform { [request] engine in
@@ -70,7 +70,7 @@ struct ConnectionTests {
     func proxyAddresses() throws {
         let proxy = try LiveServer { _ in .respond(text: "by proxy") }
         defer { proxy.stop() }
-        var request = AttemptRequest(1, "http://tide.invalid/")
+        var request = try AttemptRequest(1, "http://tide.invalid/")
         request.proxy = "http://proxy.invalid:\(proxy.port)"
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
         let outcome = try AttemptRecorder().run(request)
@@ -89,7 +89,7 @@ struct ConnectionTests {
         #expect(outcome.osError == ECONNREFUSED)
         #expect(outcome.socketError == .refused)
         #expect(!outcome.reachedWire)
-        #expect(outcome.stage == .connecting)
+        #expect(outcome.stage == .connect)
         #expect(outcome.wireTries == 0)
         #expect(!outcome.text.isEmpty)
     }
@@ -98,7 +98,7 @@ struct ConnectionTests {
     func connectTimeout() throws {
         // A full backlog drops SYNs: nobody accepts here.
         let deaf = try DeafListener()
-        var request = AttemptRequest(1, "http://127.0.0.1:\(deaf.port)/")
+        var request = try AttemptRequest(1, "http://127.0.0.1:\(deaf.port)/")
         request.connectTimeout = .milliseconds(300)
         let outcome = try AttemptRecorder().run(request)
         #expect(outcome.failure == .timedOut)
@@ -120,7 +120,7 @@ struct ConnectionTests {
         #expect(outcome.curlCode == 56)
         #expect(outcome.osError == ECONNRESET)
         #expect(outcome.socketError == .reset)
-        #expect(outcome.stage == .receiving)
+        #expect(outcome.stage == .body)
         #expect(outcome.progress.receivedWire == 4)
     }
 
@@ -170,7 +170,7 @@ struct ConnectionTests {
         #expect(outcome.failure == .reset)
         #expect(outcome.curlCode == 52)
         #expect(outcome.reachedWire)
-        #expect(outcome.stage == .waiting)
+        #expect(outcome.stage == .response)
     }
 
     @Test("Nonsense for an answer is a protocol error", arguments: ["tide\r\n\r\n", "HTTP/1.1 abc\r\n\r\n"])
@@ -200,7 +200,7 @@ struct ConnectionTests {
         defer { server.stop() }
         let recorder = try AttemptRecorder()
         for number in 1...40 {
-            recorder.start(AttemptRequest(UInt64(number), server.url("/" + String(repeating: "x", count: number))))
+            recorder.start(try AttemptRequest(UInt64(number), server.url("/" + String(repeating: "x", count: number))))
         }
         for number in 1...40 {
             let outcome = try recorder.outcome(of: AttemptID(UInt64(number)))
@@ -214,7 +214,7 @@ struct ConnectionTests {
         "An impossible URL is refused at once", arguments: ["ftp://127.0.0.1/", "http://", "tide", "http://a:99999/"])
     func badURL(url: String) throws {
         let recorder = try AttemptRecorder()
-        recorder.start(AttemptRequest(1, url))
+        recorder.start(try AttemptRequest(1, url))
         #expect(try recorder.refusal(of: AttemptID(1)).code == 3)
         #expect(recorder.reports(of: AttemptID(1)).isEmpty)
     }

@@ -13,7 +13,7 @@ struct ControlTests {
         defer { server.stop() }
         let recorder = try AttemptRecorder()
         let id = AttemptID(1)
-        recorder.start(AttemptRequest(1, server.url()))
+        recorder.start(try AttemptRequest(1, server.url()))
         try eventually("the first bytes", holds: { try recorder.received(by: id) > after })
         #expect(try recorder.ask { $0.pause(id) })
         let held = try recorder.received(by: id)
@@ -30,7 +30,7 @@ struct ControlTests {
     func pauseTooEarly() throws {
         let deaf = try DeafListener()
         let recorder = try AttemptRecorder()
-        recorder.start(AttemptRequest(1, "http://127.0.0.1:\(deaf.port)/"))
+        recorder.start(try AttemptRequest(1, "http://127.0.0.1:\(deaf.port)/"))
         #expect(try recorder.ask { $0.pause(AttemptID(1)) } == false)
         #expect(try recorder.ask { $0.progress(of: AttemptID(1)) != nil })
         recorder.perform { $0.detach(AttemptID(1)) }
@@ -42,7 +42,7 @@ struct ControlTests {
         let server = try LiveServer { .pattern(10_000_000, for: $0, slice: 10_000, pauseMilliseconds: 5) }
         defer { server.stop() }
         let recorder = try AttemptRecorder()
-        recorder.start(AttemptRequest(1, server.url()))
+        recorder.start(try AttemptRequest(1, server.url()))
         try eventually("the first bytes", holds: { try recorder.received(by: AttemptID(1)) > 0 })
         recorder.perform { $0.detach(AttemptID(1)) }
         let reports = try recorder.ask { _ in recorder.reports(of: AttemptID(1)).count }
@@ -61,7 +61,7 @@ struct ControlTests {
         let recorder = try AttemptRecorder { id, report, engine in
             if AttemptRecorder.name(of: report) == name { engine.detach(id) }
         }
-        recorder.start(AttemptRequest(1, server.url()))
+        recorder.start(try AttemptRequest(1, server.url()))
         try eventually(
             "the report",
             holds: {
@@ -94,7 +94,7 @@ struct ControlTests {
         }
         defer { server.stop() }
         let recorder = try AttemptRecorder()
-        for number: UInt64 in [1, 2] { recorder.start(AttemptRequest(number, server.url())) }
+        for number: UInt64 in [1, 2] { recorder.start(try AttemptRequest(number, server.url())) }
         for number: UInt64 in [1, 2] {
             try eventually("the first bytes", holds: { try recorder.received(by: AttemptID(number)) > 0 })
         }
@@ -148,7 +148,7 @@ struct ControlTests {
     func rate() throws {
         let server = try LiveServer { .pattern(600_000, for: $0) }
         defer { server.stop() }
-        var request = AttemptRequest(1, server.url(), .discard)
+        var request = try AttemptRequest(1, server.url(), .discard)
         request.bytesPerSecondLimit = 300_000
         let outcome = try AttemptRecorder().run(request)
         #expect(outcome.failure == nil)
@@ -162,7 +162,7 @@ struct ControlTests {
         }
         defer { server.stop() }
         let recorder = try AttemptRecorder()
-        for number: UInt64 in 1...100 { recorder.start(AttemptRequest(number, server.url())) }
+        for number: UInt64 in 1...100 { recorder.start(try AttemptRequest(number, server.url())) }
         try eventually("all requests", holds: { server.requests.count == 100 })
         let before = try recorder.ask { $0.wakeUps }
         for number: UInt64 in 1...100 { #expect(try recorder.outcome(of: AttemptID(number)).failure == nil) }

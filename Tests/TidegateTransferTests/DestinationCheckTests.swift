@@ -1,3 +1,4 @@
+internal import TidegateCore
 internal import Glibc
 internal import Testing
 internal import TidegateTransfer
@@ -40,7 +41,7 @@ struct DestinationCheckTests {
         #expect(self.obstacle(longest) == nil)
         let paths = DownloadPaths(destination: self.folder.path(longest))
         let file = try DownloadFile.open(paths)
-        try ContinuationRecord(url: "u", offset: 1).write(paths)
+        try paths.writeRecord(url: "u", ResumePoint(offset: 1, validator: nil))
         try file.commit()
         #expect(self.folder.names == [longest])
         let path = self.folder.path("\(longest)nn")

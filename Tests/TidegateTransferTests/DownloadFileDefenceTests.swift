@@ -1,3 +1,4 @@
+internal import TidegateCore
 internal import Glibc
 internal import Testing
 @testable internal import TidegateTransfer
@@ -20,32 +21,32 @@ struct DownloadFileDefenceTests {
     @Test("A record does not outlive the bytes that it speaks of")
     func staleRecord() throws {
         self.folder.write(".f.tidegate", Array("0123456789".utf8))
-        let record = ContinuationRecord(url: "u", etag: "\"x\"", offset: 10)
-        try record.write(self.paths)
+        let point = ResumePoint(offset: 10, validator: .etag("\"x\""))
+        try self.paths.writeRecord(url: "u", point)
         #expect(try DownloadFile.open(self.paths, keeping: 10).size() == 10)
-        #expect(try ContinuationRecord.read(self.paths) == record)
+        #expect(try self.paths.readRecord()?.point == point)
         #expect(try DownloadFile.open(self.paths).size() == 0)
-        #expect(try ContinuationRecord.read(self.paths) == nil)
+        #expect(try self.paths.readRecord() == nil)
     }
 
     @Test("A body that begins anew takes the old one's record with it")
     func staleRecordOfRestart() throws {
         self.folder.write(".f.tidegate", Array("0123456789".utf8))
-        try ContinuationRecord(url: "u", etag: "\"x\"", offset: 10).write(self.paths)
+        try self.paths.writeRecord(url: "u", ResumePoint(offset: 10, validator: .etag("\"x\"")))
         let file = try DownloadFile.open(self.paths, keeping: 10)
         try file.truncate(to: 4)
-        #expect(try ContinuationRecord.read(self.paths) != nil)
+        #expect(try self.paths.readRecord() != nil)
         try file.truncate(to: 0)
-        #expect(try ContinuationRecord.read(self.paths) == nil)
+        #expect(try self.paths.readRecord() == nil)
     }
 
     @Test("A download that finds another one at work leaves its record alone")
     func othersRecord() throws {
         let other = try DownloadFile.open(self.paths)
-        let record = ContinuationRecord(url: "u", etag: "\"x\"", offset: 10)
-        try record.write(self.paths)
+        let point = ResumePoint(offset: 10, validator: .etag("\"x\""))
+        try self.paths.writeRecord(url: "u", point)
         #expect(throws: FileError.self) { try DownloadFile.open(self.paths) }
-        #expect(try ContinuationRecord.read(self.paths) == record)
+        #expect(try self.paths.readRecord()?.point == point)
         try other.discard()
     }
 
@@ -68,9 +69,9 @@ struct DownloadFileDefenceTests {
     func recordLink() throws {
         self.folder.write("precious", Array("precious".utf8))
         #expect(symlink(self.folder.path("precious"), "\(self.paths.record).new") == 0)
-        try ContinuationRecord(url: "u", offset: 1).write(self.paths)
+        try self.paths.writeRecord(url: "u", ResumePoint(offset: 1, validator: nil))
         #expect(self.folder.bytes("precious") == Array("precious".utf8))
-        #expect(try ContinuationRecord.read(self.paths)?.offset == 1)
+        #expect(try self.paths.readRecord()?.point.offset == 1)
     }
 
     @Test("Bytes on their way are as private as the file will be", arguments: [0o600, 0o640, 0o400] as [UInt16])
@@ -87,7 +88,7 @@ struct DownloadFileDefenceTests {
 
     @Test("A record, which holds the URL with its query, is for its owner only")
     func privateRecord() throws {
-        try ContinuationRecord(url: "http://h/?token=SECRET", offset: 1).write(self.paths)
+        try self.paths.writeRecord(url: "http://h/?token=SECRET", ResumePoint(offset: 1, validator: nil))
         #expect(self.mode(of: ".f.tidegate.json") == 0o600)
     }
 

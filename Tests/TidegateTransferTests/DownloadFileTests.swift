@@ -72,13 +72,12 @@ struct DownloadFileTests {
     func record() throws {
         let folder = try Folder()
         let paths = DownloadPaths(destination: folder.path("f"))
-        let record = ContinuationRecord(
-            url: "http://h/\u{e9}?a=\"b\"", etag: "\"x/y\"", lastModified: nil, total: 10, offset: 4)
-        #expect(try ContinuationRecord.read(paths) == nil)
+        let url = "http://h/\u{e9}?a=\"b\""
+        let point = ResumePoint(offset: 4, validator: .etag("\"x/y\""), total: 10)
+        #expect(try paths.readRecord() == nil)
         let file = try DownloadFile.open(paths)
-        try record.write(paths)
-        #expect(try ContinuationRecord.read(paths) == record)
-        #expect(record.resumePoint == ResumePoint(offset: 4, validator: .etag("\"x/y\""), total: 10))
+        try paths.writeRecord(url: url, point)
+        #expect(try paths.readRecord() == ResumeData(url: url, file: paths.destination, point: point))
         try file.commit()
         #expect(folder.names == ["f"])
     }
@@ -87,16 +86,17 @@ struct DownloadFileTests {
     func badRecord(text: String) throws {
         let folder = try Folder()
         folder.write(".f.tidegate.json", Array(text.utf8))
-        #expect(try ContinuationRecord.read(DownloadPaths(destination: folder.path("f"))) == nil)
+        #expect(try DownloadPaths(destination: folder.path("f")).readRecord() == nil)
     }
 
     @Test("Without a validator or bytes, or beyond the end, there is no point to continue from")
     func noPoint() {
-        #expect(ContinuationRecord(url: "u", total: 10, offset: 4).resumePoint == nil)
-        #expect(ContinuationRecord(url: "u", etag: "\"x\"", offset: 0).resumePoint == nil)
-        #expect(ContinuationRecord(url: "u", etag: "\"x\"", total: 3, offset: 4).resumePoint == nil)
-        let dated = ContinuationRecord(url: "u", lastModified: "Mon", offset: 4)
-        #expect(dated.resumePoint?.validator == .lastModified("Mon"))
+        let (tag, date) = (ResumePoint.Validator.etag("\"x\""), ResumePoint.Validator.lastModified("Mon"))
+        #expect(!ResumePoint(offset: 4, validator: nil, total: 10).isUsable)
+        #expect(!ResumePoint(offset: 0, validator: tag).isUsable)
+        #expect(!ResumePoint(offset: 4, validator: tag, total: 3).isUsable)
+        #expect(ResumePoint(offset: 4, validator: tag, total: 4).isUsable)
+        #expect(ResumePoint(offset: 4, validator: date).isUsable)
     }
 
     @Test("Discarding leaves nothing behind, twice as well as once")
@@ -104,7 +104,7 @@ struct DownloadFileTests {
         let folder = try Folder()
         let paths = DownloadPaths(destination: folder.path("f"))
         let file = try DownloadFile.open(paths)
-        try ContinuationRecord(url: "u", offset: 0).write(paths)
+        try paths.writeRecord(url: "u", ResumePoint(offset: 0, validator: nil))
         try file.discard()
         try file.discard()
         #expect(folder.names.isEmpty)

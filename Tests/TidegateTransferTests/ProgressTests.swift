@@ -20,7 +20,7 @@ struct ProgressTests {
         defer { server.stop() }
         defer { latch.open() }
         let recorder = try AttemptRecorder()
-        recorder.start(AttemptRequest(1, server.url()))
+        recorder.start(try AttemptRequest(1, server.url()))
         try eventually("all that was sent", holds: { Self.told(recorder).last == 2000 })
         latch.open()
         #expect(try recorder.outcome(of: AttemptID(1)).failure == nil)

@@ -18,7 +18,7 @@ struct RefusalScenarioTests {
     }
 
     private func request(_ number: UInt64, _ addresses: String...) -> AttemptRequest {
-        var request = AttemptRequest(number, "http://tide.invalid/")
+        var request = try AttemptRequest(number, "http://tide.invalid/")
         request.addresses = addresses.compactMap { IPAddress($0) }
         return request
     }
@@ -32,8 +32,8 @@ struct RefusalScenarioTests {
         let gateway = IPAddress(isIPv4 ? ThreeHosts.gatewayAddress.ipv4 : ThreeHosts.gatewayAddress.ipv6)
         #expect(outcome.refusal == ICMPError(offender: gateway, type: isIPv4 ? 3 : 1, code: 0))
         #expect(outcome.peer == IPAddress(address))
-        #expect(outcome.dial?.local == IPAddress(isIPv4 ? "10.0.0.2" : "2001:db8::2"))
-        #expect(outcome.dial?.isImmediate == false)
+        #expect(outcome.failedConnect?.local == IPAddress(isIPv4 ? "10.0.0.2" : "2001:db8::2"))
+        #expect(outcome.failedConnect?.isImmediate == false)
         #expect(!outcome.isConnected)
     }
 
@@ -43,7 +43,7 @@ struct RefusalScenarioTests {
         let outcome = try self.recorder.run(self.request(1, "198.51.100.2"))
         #expect(outcome.socketError == .networkUnreachable)
         #expect(outcome.refusal == nil)
-        #expect(outcome.dial?.isImmediate == true)
+        #expect(outcome.failedConnect?.isImmediate == true)
     }
 
     @Test("Of several addresses the one that came furthest counts, in whatever order")
@@ -52,7 +52,7 @@ struct RefusalScenarioTests {
         let (refused, unrouted) = (ThreeHosts.farAddress.ipv4, ThreeHosts.farAddress.ipv6)
         for (number, addresses) in [(1, [refused, unrouted]), (2, [unrouted, refused])] as [(UInt64, [String])] {
             self.recorder.perform { $0.beginEpoch() }
-            var request = AttemptRequest(number, "http://tide.invalid/")
+            var request = try AttemptRequest(number, "http://tide.invalid/")
             request.addresses = addresses.compactMap { IPAddress($0) }
             let outcome = try self.recorder.run(request)
             #expect(outcome.socketError == .refused, "\(addresses)")
@@ -64,7 +64,7 @@ struct RefusalScenarioTests {
     func otherAddress() throws {
         let server = try LiveServer.inside(self.hosts.far) { _ in .respond(text: "tide") }
         defer { server.stop() }
-        var request = AttemptRequest(1, "http://tide.invalid:\(server.port)/")
+        var request = try AttemptRequest(1, "http://tide.invalid:\(server.port)/")
         request.addresses = ["203.0.113.1", "198.51.100.2"].compactMap { IPAddress($0) }
         let outcome = try self.recorder.run(request)
         #expect(outcome.failure == nil)
@@ -84,7 +84,7 @@ struct RefusalScenarioTests {
             ])
         }
         defer { server.stop() }
-        let request = AttemptRequest(1, "http://198.51.100.2:\(server.port)/")
+        let request = try AttemptRequest(1, "http://198.51.100.2:\(server.port)/")
         self.recorder.start(request)
         try eventually("the first bytes") { try self.recorder.received(by: request.id) == 1000 }
         let before = try self.hosts.here.unreachablesHeard()
@@ -108,11 +108,11 @@ struct RefusalScenarioTests {
         #expect(outcome.failure == .timedOut)
         #expect(outcome.socketError == nil)
         #expect(outcome.peer == IPAddress("198.51.100.2"))
-        #expect(outcome.dial?.retransmits == 1)
+        #expect(outcome.failedConnect?.retransmits == 1)
         request = self.request(2, "198.51.100.2")
         self.recorder.start(request)
         let id = request.id
-        try eventually("a try") { try self.recorder.ask { $0.dial(of: id)?.retransmits } == 1 }
+        try eventually("a try") { try self.recorder.ask { $0.failedConnect(of: id)?.retransmits } == 1 }
         self.recorder.perform { $0.end(id, as: .timedOut, "we wait no longer") }
         let ended = try self.recorder.outcome(of: id)
         #expect(ended.text == "we wait no longer")

@@ -25,7 +25,7 @@ struct ResumeTests {
         }
 
         func run(_ point: ResumePoint) throws -> AttemptOutcome {
-            var request = AttemptRequest(1, self.server.url(), .file(self.file))
+            var request = try AttemptRequest(1, self.server.url(), .file(self.file))
             request.resume = point
             defer { self.server.stop() }
             return try AttemptRecorder().run(request)

@@ -57,7 +57,7 @@ struct SinkTests {
         var ends: [Int32] = [-1, -1]
         #expect(Glibc.pipe(&ends) == 0)
         let recorder = try AttemptRecorder()
-        recorder.start(AttemptRequest(1, server.url("/body"), .descriptor(ends[1])))
+        recorder.start(try AttemptRequest(1, server.url("/body"), .descriptor(ends[1])))
         try eventually("a full pipe", holds: { try recorder.received(by: AttemptID(1)) >= 32 * 1024 })
         #expect(try recorder.run(AttemptRequest(2, server.url("/other"))).body == Array("other".utf8))
         var received: [UInt8] = []
@@ -82,7 +82,7 @@ struct SinkTests {
         var ends: [Int32] = [-1, -1]
         #expect(Glibc.pipe(&ends) == 0)
         let number = ends[1]
-        recorder.start(AttemptRequest(1, server.url(), .descriptor(number)))
+        recorder.start(try AttemptRequest(1, server.url(), .descriptor(number)))
         try eventually("a full pipe", holds: { try recorder.received(by: AttemptID(1)) >= 32 * 1024 })
         // The engine waits for the pipe at the end of a batch.
         for _ in 0..<3 { _ = try recorder.ask { $0.wakeUps } }
@@ -92,7 +92,7 @@ struct SinkTests {
         var fresh: [Int32] = [-1, -1]
         #expect(Glibc.pipe(&fresh) == 0)
         #expect(dup2(fresh[1], number) == number)
-        recorder.start(AttemptRequest(2, server.url(), .descriptor(number)))
+        recorder.start(try AttemptRequest(2, server.url(), .descriptor(number)))
         _ = fcntl(fresh[0], F_SETFL, O_NONBLOCK)
         var count = 0
         var part = [UInt8](repeating: 0, count: 50_000)
@@ -110,7 +110,7 @@ struct SinkTests {
         let recorder = try AttemptRecorder()
         var ends: [Int32] = [-1, -1]
         #expect(Glibc.pipe(&ends) == 0)
-        var request = AttemptRequest(1, server.url(), isRate ? .discard : .descriptor(ends[1]))
+        var request = try AttemptRequest(1, server.url(), isRate ? .discard : .descriptor(ends[1]))
         if isRate { request.bytesPerSecondLimit = 100 }
         recorder.start(request)
         try eventually("the first bytes", holds: { try recorder.received(by: AttemptID(1)) > 0 })

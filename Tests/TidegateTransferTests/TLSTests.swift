@@ -8,7 +8,7 @@ struct TLSTests {
     private static func request(
         _ number: UInt64, _ server: TLSServer, _ tls: TLSOptions, host: String = "localhost"
     ) -> AttemptRequest {
-        var request = AttemptRequest(number, server.url(host: host))
+        var request = try AttemptRequest(number, server.url(host: host))
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
         request.tls = tls
         return request

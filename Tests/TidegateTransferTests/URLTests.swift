@@ -26,7 +26,7 @@ struct URLTests {
         for (asked, sent) in Self.paths {
             for server in servers {
                 number += 1
-                var request = AttemptRequest(number, server.url(asked))
+                var request = try AttemptRequest(number, server.url(asked))
                 // Every other one tells libcurl everything anew.
                 if number % 4 < 2 { request.method = method }
                 #expect(try recorder.run(request).failure == nil)
@@ -44,8 +44,8 @@ struct URLTests {
         let recorder = try AttemptRecorder()
         let urls = ["http://one.test/a?b", "http://two.test:8080/c", "http://one.test/a?b"]
         for (number, url) in urls.enumerated() {
-            var request = AttemptRequest(UInt64(number), url)
-            request.proxy = "http://127.0.0.1:\(proxy.port)"
+            var request = try AttemptRequest(UInt64(number), url)
+            request.proxy = try HTTPURL("http://127.0.0.1:\(proxy.port)")
             #expect(try recorder.run(request).failure == nil)
             #expect(proxy.requests.last?.path == url)
         }
@@ -56,7 +56,7 @@ struct URLTests {
         let server = try LiveServer { _ in .respond() }
         defer { server.stop() }
         let recorder = try AttemptRecorder()
-        recorder.start(AttemptRequest(1, "http://[::1/"))
+        recorder.start(try AttemptRequest(1, "http://[::1/"))
         #expect(try recorder.refusal(of: AttemptID(1)).operation == "CURLOPT_URL")
         #expect(try recorder.run(AttemptRequest(2, server.url("/good"))).failure == nil)
         #expect(server.requests.map(\.path) == ["/good"])

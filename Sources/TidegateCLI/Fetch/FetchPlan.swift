@@ -67,7 +67,7 @@ struct FetchPlan: Sendable {
 
         func label(for url: String) -> String {
             switch self {
-            case .output, .nowhere, .stream: URLText.redacted(url)
+            case .output, .nowhere, .stream: URLRedaction().text(of: url)
             case .file(let path): String(path.split(separator: "/").last ?? Substring(path))
             }
         }

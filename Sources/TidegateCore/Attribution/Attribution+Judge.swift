@@ -105,8 +105,8 @@ extension FailureEvidence {
     /// Whether the other side had answered something before it failed.
     var wasAnswered: Bool {
         if self.status != nil || self.socketError == .refused { return true }
-        return switch self.phase {
-        case .tls, .waiting, .receiving: true
+        return switch self.stage {
+        case .tls, .request, .response, .body: true
         case .resolve, .connect, nil: false
         }
     }

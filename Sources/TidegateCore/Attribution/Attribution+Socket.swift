@@ -30,20 +30,20 @@ extension Attribution {
     }
 
     private static func reset(_ evidence: FailureEvidence, _ host: String) -> Attribution {
-        switch evidence.phase {
+        switch evidence.stage {
         case .tls: self.answered(.tls, isCertain: false, "\(host) broke the connection during the handshake")
-        case .waiting: self.answered(.http, isCertain: false, "\(host) broke the connection and did not answer")
-        case .receiving: self.answered(.http, isCertain: false, "\(host) broke the connection during its answer")
+        case .request, .response: self.answered(.http, isCertain: false, "\(host) broke the connection and did not answer")
+        case .body: self.answered(.http, isCertain: false, "\(host) broke the connection during its answer")
         case .resolve, .connect, nil: self.answered(.tcp, isCertain: false, "the connection was reset")
         }
     }
 
     // Who was silent is told by how far it came, and then by others on the same path.
     private static func silence(_ evidence: FailureEvidence, _ host: String) -> Attribution {
-        switch evidence.phase {
+        switch evidence.stage {
         case .tls: return self.answered(.tls, isCertain: false, "\(host) accepted the connection and shook no hands")
-        case .waiting: return self.answered(.http, isCertain: false, "\(host) took the request and did not answer")
-        case .receiving: return self.compared(evidence, "\(host) sent no more of its answer", reached: .theirs, .http)
+        case .request, .response: return self.answered(.http, isCertain: false, "\(host) took the request and did not answer")
+        case .body: return self.compared(evidence, "\(host) sent no more of its answer", reached: .theirs, .http)
         case .resolve, .connect, nil:
             let count = evidence.unanswered
             let words =

@@ -3,7 +3,7 @@ public struct FailureEvidence: Sendable, Hashable {
     /// Why it failed.
     public var failure: TaskFailure
     /// What it was doing then; nil where that is not known.
-    public var phase: Phase?
+    public var stage: Stage?
     /// The status, where one came.
     public var status: Int?
     /// How the socket failed, where it did.
@@ -31,20 +31,6 @@ public struct FailureEvidence: Sendable, Hashable {
     /// What is known of rungs by other means; empty where nobody climbed.
     public var rungs: [RungReport]
 
-    /// What an attempt was doing.
-    public enum Phase: String, Sendable, CaseIterable, Hashable {
-        /// It asked for the name's addresses.
-        case resolve
-        /// It waited for a connection.
-        case connect
-        /// It shook hands.
-        case tls
-        /// It sent its request, or waited for the answer.
-        case waiting
-        /// It received the body.
-        case receiving
-    }
-
     /// The socket errors that tell something (errno(3)).
     public enum SocketError: String, Sendable, Hashable {
         case refused, networkUnreachable, hostUnreachable, timedOut, reset, addressNotAvailable, prohibited, blackholed,
@@ -53,13 +39,13 @@ public struct FailureEvidence: Sendable, Hashable {
 
     /// Evidence from its parts.
     public init(
-        failure: TaskFailure, phase: Phase? = nil, status: Int? = nil, socketError: SocketError? = nil,
+        failure: TaskFailure, stage: Stage? = nil, status: Int? = nil, socketError: SocketError? = nil,
         refusal: ICMPError? = nil, peer: IPAddress? = nil, local: IPAddress? = nil, isImmediate: Bool = false,
         unanswered: Int = 0, resolveFailure: ResolveFailure? = nil, words: String = "", before: Verdict,
         after: Verdict, peers: PeerHistory.Evidence = .init(), rungs: [RungReport] = []
     ) {
         self.failure = failure
-        self.phase = phase
+        self.stage = stage
         self.status = status
         self.socketError = socketError
         self.refusal = refusal

@@ -89,7 +89,7 @@ extension EventRecord {
         var record = EventRecord(
             result.outcome == .failure ? .warning : .info, "task completed",
             [
-                "outcome": "\(result.outcome.rawValue)", "url": "\(URLText.redacted(result.url))",
+                "outcome": "\(result.outcome.rawValue)", "url": "\(URLRedaction().text(of: result.url))",
                 "bytes": "\(result.bytes)", "attempts": "\(result.attempts)",
                 "duration": "\(DurationText(result.duration))",
             ])

@@ -18,7 +18,7 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     /// Starts watching; the first verdict comes within milliseconds.
     ///
     /// Internet checks are made by `web`, and not at all without it.
-    public convenience init(
+    package convenience init(
         _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
         web: (any HTTPChecker)? = nil
     ) {

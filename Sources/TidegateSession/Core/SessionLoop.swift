@@ -21,8 +21,8 @@ final class SessionLoop: TransferClient {
     var desksByNumber: [UInt64: TargetState] = [:]
     var lastDesk: UInt64 = 0
     var latestDesk: TargetState?
-    /// The target of every task where there is a proxy.
-    let proxy: Target?
+    /// The proxy; nil sends requests directly.
+    let proxy: HTTPURL?
     var queue: AdmissionQueue
     var budgets = OriginTable<RetryBudget>()
     /// Who could be reached lately.
@@ -66,7 +66,7 @@ final class SessionLoop: TransferClient {
         self.now = engine.now
         self.surroundings = surroundings
         self.configuration = surroundings.configuration
-        self.proxy = surroundings.configuration.proxy.flatMap { try? RequestURL($0) }?.target
+        self.proxy = surroundings.configuration.proxy.flatMap { try? HTTPURL($0) }
         self.queue = AdmissionQueue(
             perOrigin: surroundings.configuration.maxConnectionsPerHost,
             inAll: surroundings.configuration.maxConnections)

@@ -1,3 +1,4 @@
+public import TidegateCore
 internal import HTTPTypes
 
 /// A server or a proxy wants to know who asks (RFC 9110 11).

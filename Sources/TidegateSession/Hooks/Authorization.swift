@@ -1,3 +1,4 @@
+internal import TidegateCore
 internal import HTTPTypes
 
 /// How a task tells an origin, or the proxy, who it is.

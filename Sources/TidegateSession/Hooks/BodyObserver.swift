@@ -19,8 +19,8 @@ final class BodyObserver: ChunkSink {
 
     func hasRoom() -> Bool { true }
 
-    func take(_ chunk: [UInt8]) {
-        self.digest?.take(chunk)
+    func write(_ chunk: [UInt8]) {
+        self.digest?.write(chunk)
         let isFirst = self.chunks.withLock { chunks in
             chunks.append(chunk)
             return chunks.count == 1

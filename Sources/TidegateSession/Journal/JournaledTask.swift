@@ -15,9 +15,9 @@ public struct JournaledTask: Sendable, Hashable {
     /// True where a request that may not be sent twice may have been sent.
     public var isInDoubt = false
     /// What is held of the body; nil where nothing is.
-    public var hold: JournaledHold?
+    public var hold: ResumePoint?
     /// The finished file on its way to its place; nil before.
-    public var placing: JournaledFile?
+    public var placing: FileIdentity?
     /// How long the task had lived, and when that was written down.
     public var life: TaskLifetime
     /// How it ended; nil where it is not over.
@@ -87,46 +87,6 @@ public struct RetryProgress: Sendable, Hashable, Codable {
         self.waited = waited
         self.charged = charged
         self.inARow = inARow
-    }
-}
-
-/// What is held of a body, and how the server recognises that the rest belongs to it.
-public struct JournaledHold: Sendable, Hashable, Codable {
-    /// Durable bytes from the body's start.
-    public var offset: Int64
-    /// The whole body; nil while unknown.
-    public var total: Int64?
-    /// The strong entity tag, quotes included.
-    public var etag: String?
-    /// The Last-Modified date, where it is good enough to continue by.
-    public var lastModified: String?
-
-    /// What is held, from its parts.
-    public init(offset: Int64, total: Int64? = nil, etag: String? = nil, lastModified: String? = nil) {
-        self.offset = offset
-        self.total = total
-        self.etag = etag
-        self.lastModified = lastModified
-    }
-}
-
-/// What tells a file from others at the same path (stat(2)).
-public struct JournaledFile: Sendable, Hashable, Codable {
-    /// The size in bytes.
-    public var size: Int64
-    /// The inode's number.
-    public var inode: UInt64
-    /// When it was modified: seconds since 1970.
-    public var modifiedSeconds: Int64
-    /// And the nanoseconds of that.
-    public var modifiedNanoseconds: Int64
-
-    /// A file from its parts.
-    public init(size: Int64, inode: UInt64, modifiedSeconds: Int64, modifiedNanoseconds: Int64) {
-        self.size = size
-        self.inode = inode
-        self.modifiedSeconds = modifiedSeconds
-        self.modifiedNanoseconds = modifiedNanoseconds
     }
 }
 

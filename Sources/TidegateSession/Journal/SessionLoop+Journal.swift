@@ -59,7 +59,7 @@ extension SessionLoop {
     func bodyProblem(_ task: JournaledTask) -> (failure: TaskFailure, words: String)? {
         guard case .file(let path, let accepted) = task.description.body else { return nil }
         do {
-            guard JournaledFile(try FileIdentity.of(path)).hasContents(of: accepted) else {
+            guard try FileIdentity.of(path).hasContents(of: accepted) else {
                 return (.bodyChanged, "\(path) is not the file any more that it was when the task was accepted")
             }
             return nil

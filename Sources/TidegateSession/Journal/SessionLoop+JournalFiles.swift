@@ -7,13 +7,7 @@ extension SessionLoop {
 
     /// How much of the body is held by the journal's word; nil where nothing can be continued.
     func journaledPoint(_ record: TaskRecord) -> ResumePoint? {
-        guard let hold = record.journal?.task.hold, hold.offset > 0, hold.offset <= hold.total ?? .max else {
-            return nil
-        }
-        if let etag = hold.etag { return ResumePoint(offset: hold.offset, validator: .etag(etag), total: hold.total) }
-        return hold.lastModified.map {
-            ResumePoint(offset: hold.offset, validator: .lastModified($0), total: hold.total)
-        }
+        record.journal?.task.hold.flatMap { $0.isUsable ? $0 : nil }
     }
 
     /// Writes down, now and then, how much of a download is durable; the bytes first.
@@ -39,12 +33,7 @@ extension SessionLoop {
 
     /// The entry that promises so many bytes.
     func held(_ offset: Int64, _ record: TaskRecord) -> JournalEntry {
-        var hold = JournaledHold(offset: offset, total: record.hold.total)
-        switch record.hold.validator {
-        case .etag(let tag): hold.etag = tag
-        case .lastModified(let date): hold.lastModified = date
-        case .digest, nil: break
-        }
+        let hold = ResumePoint(offset: offset, validator: record.hold.validator, total: record.hold.total)
         return .held(record.task.id, hold, self.life(of: record))
     }
 
@@ -56,7 +45,7 @@ extension SessionLoop {
             let file = try? FileIdentity.of(paths.temporary)
         else { return false }
         let (line, number, id) = (self.surroundings.line, record.number, record.task.id)
-        journal.record(.placing(id, JournaledFile(file))) { _ in
+        journal.record(.placing(id, file)) { _ in
             // Without the mark the file is only fetched again after a crash.
             line.send(.journaled(number, .placing, nil))
         }
@@ -73,7 +62,7 @@ extension SessionLoop {
         guard let file = mark.task.placing, let paths = record.paths,
             let there = try? FileIdentity.of(paths.destination)
         else { return false }
-        return JournaledFile(there) == file
+        return there == file
     }
 
     func finishPlaced(_ record: TaskRecord) {

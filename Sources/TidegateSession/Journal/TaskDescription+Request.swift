@@ -98,7 +98,7 @@ extension TaskDescription {
         case .file(let path):
             guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
             do {
-                return .file(path, JournaledFile(try FileIdentity.of(path)))
+                return .file(path, try FileIdentity.of(path))
             } catch {
                 throw TaskError(reason: .fileError, underlying: error.description)
             }
@@ -155,19 +155,5 @@ extension TaskDescription.Retry {
 extension TaskDescription.Trust {
     func policy() throws(PolicyError) -> TLSPolicy {
         try TLSPolicy(caFile: self.caFile, pins: self.pins, isInsecure: self.isInsecure)
-    }
-}
-
-extension JournaledFile {
-    init(_ file: FileIdentity) {
-        self.init(
-            size: file.size, inode: file.inode, modifiedSeconds: Int64(file.seconds),
-            modifiedNanoseconds: Int64(file.nanoseconds))
-    }
-
-    /// True where the contents are to be taken for the same; a copy that was put back keeps size and time only.
-    func hasContents(of other: JournaledFile) -> Bool {
-        self.size == other.size && self.modifiedSeconds == other.modifiedSeconds
-            && self.modifiedNanoseconds == other.modifiedNanoseconds
     }
 }

@@ -1,3 +1,4 @@
+public import TidegateCore
 internal import FoundationEssentials
 public import HTTPTypes
 
@@ -50,7 +51,7 @@ public struct TaskDescription: Sendable, Hashable, Codable {
         /// Bytes, kept in the journal itself.
         case data(Bytes)
         /// A file, as it was when the task was accepted.
-        case file(String, JournaledFile)
+        case file(String, FileIdentity)
     }
 
     /// Where a response's body goes.

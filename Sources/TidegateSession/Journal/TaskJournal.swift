@@ -70,9 +70,9 @@ public enum JournalEntry: Sendable, Hashable {
     /// The task was tried, and is not over.
     case tried(TaskID, TaskLifetime)
     /// So much of the body is durable.
-    case held(TaskID, JournaledHold, TaskLifetime)
+    case held(TaskID, ResumePoint, TaskLifetime)
     /// The file is whole, and about to be moved to its place.
-    case placing(TaskID, JournaledFile)
+    case placing(TaskID, FileIdentity)
     /// The task is over.
     case ended(TaskID, JournaledEnd)
 

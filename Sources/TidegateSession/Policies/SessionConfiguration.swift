@@ -143,13 +143,13 @@ public struct SessionConfiguration: Sendable, Hashable {
 
     private static func check(proxy: String) throws(PolicyError) {
         do {
-            let url = try RequestURL(proxy)
+            let url = try HTTPURL(proxy)
             try PolicyError.check(url.scheme == .http, "proxy", "\"\(proxy)\" is not an http:// URL")
             // Without one, 80 would be judged here and 1080 asked by libcurl.
             let authority = proxy.dropFirst("http://".count).prefix { $0 != "/" }
             try PolicyError.check(
                 authority.hasSuffix(":\(url.target.port ?? 0)"), "proxy", "\"\(proxy)\" names no port")
-        } catch let error as RequestURL.Problem {
+        } catch let error as HTTPURLError {
             throw PolicyError(field: "proxy", problem: error.description)
         } catch let error as PolicyError {
             throw error

@@ -31,7 +31,7 @@ final class BodyDigest: ChunkSink {
 
     func hasRoom() -> Bool { true }
 
-    func take(_ chunk: [UInt8]) { self.hash.withLock { $0.add(chunk) } }
+    func write(_ chunk: [UInt8]) { self.hash.withLock { $0.add(chunk) } }
 
     func reset() { self.hash.withLock { $0 = SHA256() } }
 

@@ -40,17 +40,3 @@ public enum Destination: Sendable, Hashable {
         if case .file(let path, _, _) = self { path } else { nil }
     }
 }
-
-/// A name and a password for HTTP's Basic scheme (RFC 7617); sent only to the origin they were given for.
-public struct Credentials: Sendable, Hashable {
-    /// The user's name, without a colon.
-    public let user: String
-    /// The password.
-    public let password: String
-
-    /// Credentials from their parts.
-    public init(user: String, password: String) {
-        self.user = user
-        self.password = password
-    }
-}

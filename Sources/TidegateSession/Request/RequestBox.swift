@@ -14,7 +14,7 @@ final class RequestBox: Sendable {
     struct Parts: Sendable {
         let method: String
         let url: String
-        let address: RequestURL
+        let address: HTTPURL
         let body: RequestBody
         var headers: [HTTPField]
         var name: String?

@@ -116,7 +116,7 @@ public struct TaskRequest: Sendable {
         set { self.change { $0.tls = newValue } }
     }
 
-    var address: RequestURL { self.box.parts.address }
+    var address: HTTPURL { self.box.parts.address }
     var firstHop: RedirectRule.Hop { self.box.firstHop }
 
     private var box: RequestBox
@@ -135,7 +135,7 @@ public struct TaskRequest: Sendable {
         }
         try TaskRequest.check(headers)
         do {
-            let address = try RequestURL(url)
+            let address = try HTTPURL(url)
             self.box = RequestBox(
                 RequestBox.Parts(method: method, url: url, address: address, body: body, headers: headers))
         } catch {

@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// Values by origin; it forgets what means nothing any more whenever it has doubled.
 struct OriginTable<Value: Sendable>: Sendable {
     private let least: Int

@@ -6,7 +6,7 @@ enum RedirectRule {
     /// What is sent next; every attempt reads it, so that it is handed on as one reference.
     final class Hop: Sendable {
         let method: String
-        let url: RequestURL
+        let url: HTTPURL
         let keepsBody: Bool
         /// False once another origin was asked: its answers get no credentials of the first one's.
         let keepsCredentials: Bool
@@ -14,7 +14,7 @@ enum RedirectRule {
         let headers: [HTTPField]?
 
         init(
-            method: String, url: RequestURL, keepsBody: Bool = true, keepsCredentials: Bool = true,
+            method: String, url: HTTPURL, keepsBody: Bool = true, keepsCredentials: Bool = true,
             headers: [HTTPField]? = nil
         ) {
             self.method = method
@@ -28,8 +28,8 @@ enum RedirectRule {
     /// The statuses that are followed; 300 and 304 are answers of their own.
     static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-    static func follow(_ status: Int, to location: String, from hop: Hop) throws(RequestURL.Problem) -> Hop {
-        let url = try hop.url.following(location)
+    static func follow(_ status: Int, to location: String, from hop: Hop) throws(HTTPURLError) -> Hop {
+        let url = try hop.url.resolving(location)
         let isSafe = hop.method == "GET" || hop.method == "HEAD"
         let becomesGet = !isSafe && (status == 303 || (hop.method == "POST" && (status == 301 || status == 302)))
         let isSameOrigin = url.origin == hop.url.origin

@@ -1,3 +1,4 @@
+internal import TidegateTransfer
 internal import TidegateCore
 
 /// Whether a failed attempt may be tried again at all, and what that costs.

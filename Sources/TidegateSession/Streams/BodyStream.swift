@@ -176,7 +176,7 @@ extension BodyStream: ChunkSink {
         }
     }
 
-    package func take(_ chunk: [UInt8]) {
+    package func write(_ chunk: [UInt8]) {
         let reader = self.state.withLock { state -> CheckedContinuation<Result<[UInt8]?, TaskError>, Never>? in
             guard !state.isReaderGone else { return nil }
             state.statistics.chunks += 1

@@ -1,5 +1,5 @@
 package import HTTPTypes
-internal import TidegateCore
+package import TidegateCore
 
 /// The head of a final answer: kept as it came and read only when somebody asks.
 package struct ResponseHead: Sendable {

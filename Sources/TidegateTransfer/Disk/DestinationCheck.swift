@@ -1,4 +1,5 @@
 internal import Glibc
+package import TidegateCore
 
 extension DownloadPaths {
     /// Looks whether a download can end here, before anything is written: nil, or what is in the way in one sentence.
@@ -51,17 +52,7 @@ extension DownloadFile {
     }
 }
 
-/// What tells a file from the same path with other contents.
-package struct FileIdentity: Sendable, Hashable {
-    /// The file's size in bytes.
-    package let size: Int64
-    /// The inode's number.
-    package let inode: UInt64
-    /// When the contents changed last: seconds since 1970.
-    package let seconds: Int
-    /// And the nanoseconds of that.
-    package let nanoseconds: Int
-
+extension FileIdentity {
     /// Looks at a file that is to be read.
     package static func of(_ path: String) throws(FileError) -> FileIdentity {
         var status = stat()
@@ -73,7 +64,7 @@ package struct FileIdentity: Sendable, Hashable {
         }
         guard access(path, R_OK) == 0 else { throw FileError(operation: "open", path: path, code: errno) }
         return FileIdentity(
-            size: Int64(status.st_size), inode: UInt64(status.st_ino), seconds: status.st_mtim.tv_sec,
-            nanoseconds: status.st_mtim.tv_nsec)
+            size: Int64(status.st_size), inode: UInt64(status.st_ino), modifiedSeconds: Int64(status.st_mtim.tv_sec),
+            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec))
     }
 }

@@ -31,7 +31,7 @@ package final class DownloadFile: Sendable {
     ) throws(FileError) -> DownloadFile {
         let file = try self.locked(paths, permissions)
         if let permissions { try file.check(fchmod(file.descriptor, self.mode(permissions)), "fchmod") }
-        if offset == nil { try ContinuationRecord.remove(paths) }
+        if offset == nil { try paths.removeRecord() }
         let size = try file.size()
         if size > offset ?? 0 { try file.truncate(to: offset ?? 0) }
         return file
@@ -86,7 +86,7 @@ package final class DownloadFile: Sendable {
     ///
     /// After a crash in between it must not promise bytes that are gone.
     package func truncate(to length: Int64) throws(FileError) {
-        if length == 0 { try ContinuationRecord.remove(self.paths) }
+        if length == 0 { try self.paths.removeRecord() }
         try self.check(ftruncate(self.descriptor, off_t(length)), "ftruncate")
         self.writtenBack.store(min(length, self.writtenBack.load(ordering: .relaxed)), ordering: .relaxed)
     }
@@ -136,7 +136,7 @@ package final class DownloadFile: Sendable {
         guard self.isMoved || rename(self.paths.temporary, self.paths.destination) == 0 else {
             throw FileError(operation: "rename", path: self.paths.destination, code: errno)
         }
-        try ContinuationRecord.remove(self.paths)
+        try self.paths.removeRecord()
         try self.paths.synchronizeDirectory()
     }
 
@@ -154,7 +154,7 @@ package final class DownloadFile: Sendable {
         guard unlink(self.paths.temporary) == 0 || errno == ENOENT else {
             throw FileError(operation: "unlink", path: self.paths.temporary, code: errno)
         }
-        try ContinuationRecord.remove(self.paths)
+        try self.paths.removeRecord()
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {

@@ -75,12 +75,12 @@ final class ConnectionPool {
     ///
     /// The `+` lets an entry end after libcurl's 60 s; it is renewed after 30.
     func resolveLine(for origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime) -> String? {
-        guard !addresses.isEmpty, !origin.isLiteral else { return nil }
+        guard !addresses.isEmpty, origin.target.address == nil, let port = origin.target.port else { return nil }
         let pin = self.pinned[origin].flatMap { $0.addresses == addresses && now - $0.moment < .seconds(30) ? $0 : nil }
         if let pin, pin.isLoaded { return nil }
         if pin == nil { self.noteLine(for: origin, addresses, at: now) }
         let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
-        return "+\(origin.host):\(origin.port):\(list)"
+        return "+\(origin.target.host):\(port):\(list)"
     }
 
     private func noteLine(for origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime) {

@@ -11,7 +11,7 @@ extension TransferEngine {
     }
 
     /// The try to connect of a running attempt that has come furthest so far; nil where it is connected or over.
-    package func dial(of id: AttemptID) -> DialEnd? {
+    package func failedConnect(of id: AttemptID) -> DialEnd? {
         guard let slot = self.slots[id], !slot.dials.isConnected, slot.wire.tries == 0 else { return nil }
         slot.epoch?.log.dials.settle(slot)
         return slot.dials.best

@@ -13,8 +13,6 @@ package final class TransferEngine {
     var sockets = SocketTable()
     let journal = SocketActions()
     var timer = CurlTimer()
-    private var origins = OriginCache()
-    private var proxies = OriginCache()
     var blockedSinks = BlockedSinks()
     /// Slots whose bytes moved too soon after the last time that was told.
     var untold: [Int] = []
@@ -44,16 +42,12 @@ package final class TransferEngine {
     /// - Throws: where libcurl refuses the request (a bad URL, a TLS option it was not built with) or the attempt is
     ///   running already; nothing was started then and nothing will be reported.
     package func start(_ request: AttemptRequest) throws(CurlError) {
-        guard let origin = self.origins.origin(of: request.url) else {
-            throw CurlError(
-                operation: "CURLOPT_URL", code: Int32(CURLE_URL_MALFORMAT.rawValue), text: "not an http or https URL")
-        }
         let epoch = try self.currentEpoch()
         let slot = try self.slots.take(for: request.id, outbox: self.outbox, time: self.time)
         do throws(CurlError) {
             slot.begin(request, in: epoch)
             // The addresses are those of whom we connect to: of the proxy, where there is one.
-            let peer = request.proxy.flatMap { self.proxies.origin(ofProxy: $0) } ?? origin
+            let peer = (request.proxy ?? request.url).origin
             try slot.configure(request, epoch, peer, at: self.now)
             if !slot.resolveList.isEmpty { slot.pinTicket = epoch.ticket(for: peer) }
             if slot.openBody(request.body) { try epoch.add(slot) }

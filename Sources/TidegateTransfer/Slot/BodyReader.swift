@@ -5,6 +5,7 @@ internal import TidegateCore
 struct BodyReader {
     private var position: Int64 = 0
     private var descriptor: Int32 = -1
+    private var hasEnded = false
 
     /// Opens the file of a file body.
     mutating func open(_ body: AttemptBody) throws(FileError) {
@@ -18,6 +19,16 @@ struct BodyReader {
         if case .stream? = body { return position == self.position }
         self.position = position
         return true
+    }
+
+    /// True once everything was handed to libcurl; a stream without a length is taken for unfinished until its end.
+    func isAtEnd(of body: AttemptBody?) -> Bool {
+        switch body {
+        case nil, AttemptBody.none?: true
+        case .bytes(let bytes)?: self.position >= bytes.count
+        case .file(_, let length)?: self.position >= length
+        case .stream(_, let length)?: length.map { self.position >= $0 } ?? self.hasEnded
+        }
     }
 
     /// What a read gave.
@@ -57,7 +68,10 @@ struct BodyReader {
             return .bytes(count)
         case .wait: return .wait
         case .end:
-            guard let length else { return .bytes(0) }
+            guard let length else {
+                self.hasEnded = true
+                return .bytes(0)
+            }
             return .failed(.bodyChanged, "the body's stream ended after \(self.position) of \(length) bytes")
         case .failed(let words): return .failed(.bodyChanged, words)
         }

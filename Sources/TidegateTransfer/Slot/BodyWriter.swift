@@ -39,7 +39,7 @@ struct BodyWriter {
         case .descriptor(let descriptor): return self.write(bytes, toPipe: descriptor, listener)
         case .chunks(let chunks): return self.hand(bytes, to: chunks, listener)
         case .discard:
-            listener?.take(Array(bytes))
+            listener?.write(Array(bytes))
             self.received += Int64(bytes.count)
             return .taken
         }
@@ -84,7 +84,7 @@ struct BodyWriter {
         guard self.body.count + bytes.count <= limit else {
             return .failed(.tooLarge, "the body is larger than the \(limit) bytes allowed")
         }
-        listener?.take(Array(bytes))
+        listener?.write(Array(bytes))
         self.body.append(contentsOf: bytes)
         self.received += Int64(bytes.count)
         return .taken
@@ -117,7 +117,7 @@ struct BodyWriter {
                     return .failed(error.failure, error.description)
                 }
             } else {
-                listener?.take(Array(bytes[done..<done + count]))
+                listener?.write(Array(bytes[done..<done + count]))
                 done += count
                 self.received += Int64(count)
             }
@@ -132,8 +132,8 @@ struct BodyWriter {
         guard !bytes.isEmpty else { return .taken }
         guard sink.hasRoom() else { return .blocked }
         let chunk = Array(bytes)
-        listener?.take(chunk)
-        sink.take(chunk)
+        listener?.write(chunk)
+        sink.write(chunk)
         self.received += Int64(bytes.count)
         return .taken
     }

@@ -25,8 +25,8 @@ final class CurlTransfer {
     var isAdded = false
     /// What libcurl was told for good; nil where the next attempt has to tell it everything.
     var profile: ReusedOptions?
-    /// The URL that libcurl was told last; empty after a reset.
-    var url = ""
+    /// The URL that libcurl has; nil after a reset.
+    var url: HTTPURL?
     let parsedURL: ParsedURL
     var fieldList = FieldList()
     var resolveList = FieldList()

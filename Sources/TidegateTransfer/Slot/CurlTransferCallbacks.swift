@@ -100,7 +100,7 @@ extension CurlTransfer {
         case .append, .restartFromZero: break
         case .alreadyComplete, .reject: return true
         }
-        if request.asksBeforeBody {
+        if request.awaitsDisposition {
             self.pause.insert(.decision)
             // Where it goes, and so how long it may be, is not known yet.
             if case .memory = request.sink { return true }

@@ -34,10 +34,10 @@ extension CurlTransfer {
         outcome.head = self.head.value()
         outcome.wireTries = self.wire.tries
         outcome.reachedWire = self.wire.tries > 0
-        outcome.stage = self.head.isComplete ? .receiving : outcome.reachedWire ? .waiting : .connecting
+        outcome.isConnected = self.dials.isConnected || outcome.reachedWire
+        outcome.stage = self.stage(isConnected: outcome.isConnected)
         outcome.connectionsOpened = self.easy.long(CURLINFO_NUM_CONNECTS)
         outcome.contact = self.wire.contact()
-        outcome.isConnected = self.dials.isConnected || outcome.reachedWire
         outcome.connectedTo = self.dials.connected
         outcome.phases = self.phases(until: outcome.ended)
         outcome.failure = self.failure(code, outcome)
@@ -48,13 +48,19 @@ extension CurlTransfer {
         return outcome
     }
 
+    private func stage(isConnected: Bool) -> Stage {
+        if self.head.isComplete { return .body }
+        if self.wire.tries > 0 { return self.upload.isAtEnd(of: self.request?.body) ? .response : .request }
+        return isConnected ? .tls : .connect
+    }
+
     private func explain(_ code: CURLcode, _ outcome: inout AttemptOutcome) {
         if !outcome.isConnected {
             self.epoch?.log.dials.settle(self)
-            outcome.dial = self.dials.best
+            outcome.failedConnect = self.dials.best
         }
         // libcurl's number is that of the last try, and not of the one that counts.
-        outcome.osError = outcome.dial?.errorNumber ?? Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO))
+        outcome.osError = outcome.failedConnect?.errorNumber ?? Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO))
         outcome.socketError = FailureEvidence.SocketError(errorNumber: outcome.osError)
         outcome.text = self.text(code, outcome)
         guard code == CURLE_PEER_FAILED_VERIFICATION else { return }
@@ -82,9 +88,8 @@ extension CurlTransfer {
             case .append, .restartFromZero: break
             }
         }
-        guard code == CURLE_OK else { return TaskFailure(curl: code, isOnWire: outcome.reachedWire) }
-        if case .tcp? = self.request?.depth { return nil }
-        if case .tls? = self.request?.depth { return nil }
+        guard code == CURLE_OK else { return code.meaning(errorNumber: outcome.osError, isOnWire: outcome.reachedWire).failure }
+        if let last = self.request?.lastStage, last <= .tls { return nil }
         guard outcome.head != nil else { return .protocolError }
         return self.isShort(outcome) ? .truncated : nil
     }
@@ -137,35 +142,6 @@ extension CurlTransfer {
         } else if let connected = self.stamps.connected {
             phases.connect = connected - opened
         }
-    }
-}
-
-extension TaskFailure {
-    /// What a code of libcurl's means to a task (libcurl-errors(3)).
-    init(curl code: CURLcode, isOnWire: Bool) {
-        self =
-            switch code {
-            case CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT, CURLE_UNKNOWN_OPTION: .invalidRequest
-            // On the wire this is an answer in HTTP/0.9.
-            case CURLE_UNSUPPORTED_PROTOCOL: isOnWire ? .protocolError : .invalidRequest
-            case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .resolveFailed
-            case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY: .connectFailed
-            case CURLE_OPERATION_TIMEDOUT: .timedOut
-            case CURLE_SSL_PINNEDPUBKEYNOTMATCH: .tlsPinMismatch
-            case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND,
-                CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED,
-                CURLE_SSL_CACERT_BADFILE, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
-                CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
-                .tlsFailed
-            case CURLE_PARTIAL_FILE: .truncated
-            case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND: .reset
-            case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,
-                CURLE_TOO_MANY_REDIRECTS, CURLE_HTTP_RETURNED_ERROR:
-                .protocolError
-            case CURLE_FILESIZE_EXCEEDED: .tooLarge
-            case CURLE_WRITE_ERROR, CURLE_READ_ERROR: .fileError
-            default: .internal
-            }
     }
 }
 

@@ -10,7 +10,7 @@ extension CurlTransfer {
     ) throws(CurlError) {
         if self.profile?.fits(request, epoch) != true {
             self.profile = nil
-            self.url = ""
+            self.url = nil
             self.easy.reset()
             try self.setCallbacks(epoch)
             try self.setConnection(request)
@@ -18,8 +18,8 @@ extension CurlTransfer {
             try self.setRequest(request)
             self.profile = ReusedOptions(request, epoch)
         }
-        if request.url != self.url {
-            try self.setURL(CurlTransfer.url(request, origin))
+        if request.url !== self.url {
+            try self.setURL(CurlTransfer.urlText(request))
             self.url = request.url
         }
         try self.setFields(request)
@@ -37,11 +37,11 @@ extension CurlTransfer {
     }
 
     // Whether libcurl goes on from the connection to the handshake is the scheme's business.
-    private static func url(_ request: AttemptRequest, _ origin: Origin) -> String {
-        switch request.depth {
-        case .tcp: origin.url(isSecure: false)
-        case .tls: origin.url(isSecure: true)
-        case .http: request.url
+    private static func urlText(_ request: AttemptRequest) -> String {
+        switch request.lastStage {
+        case .resolve, .connect: HTTPURL(scheme: .http, target: request.url.target).text
+        case .tls: HTTPURL(scheme: .https, target: request.url.target).text
+        case .request, .response, .body: request.url.text
         }
     }
 
@@ -72,7 +72,7 @@ extension CurlTransfer {
         let version = request.allowsHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1)
         try self.easy.set(CURLOPT_HTTP_VERSION, version)
         // Unset, both would be read from the environment.
-        try self.easy.set(CURLOPT_PROXY, request.proxy ?? "")
+        try self.easy.set(CURLOPT_PROXY, request.proxy?.proxyText ?? "")
         try self.easy.set(CURLOPT_NOPROXY, "")
         if request.proxy != nil { try self.easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) }
         let milliseconds = request.connectTimeout.wholeNanoseconds / 1_000_000
@@ -83,8 +83,8 @@ extension CurlTransfer {
         try self.easy.set(CURLOPT_MAXAGE_CONN, CurlLimits.connectionAge)
         let buffer = request.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer
         try self.easy.set(CURLOPT_BUFFERSIZE, buffer)
-        if request.depth != .http { try self.easy.set(CURLOPT_CONNECT_ONLY, 1) }
-        if request.isAlone {
+        if request.lastStage <= .tls { try self.easy.set(CURLOPT_CONNECT_ONLY, 1) }
+        if request.usesFreshConnection {
             try self.easy.set(CURLOPT_FRESH_CONNECT, 1)
             try self.easy.set(CURLOPT_FORBID_REUSE, 1)
         }
@@ -150,7 +150,7 @@ extension CurlTransfer {
         if let resume = request.resume {
             // Ranges count bytes of the encoded body, so that only the plain one can be continued.
             try self.fieldList.append("Accept-Encoding: identity")
-            if let validator = resume.validator.fieldValue { try self.fieldList.append("If-Range: \(validator)") }
+            if let validator = resume.validator?.fieldValue { try self.fieldList.append("If-Range: \(validator)") }
         }
         // libcurl would wait for a go-ahead before every upload; that pays only where a refusal saves much.
         if request.isUpload, request.body.length <= CurlLimits.expectContinue,
@@ -158,6 +158,14 @@ extension CurlTransfer {
         {
             try self.fieldList.append("Expect:")
         }
+    }
+}
+
+extension HTTPURL {
+    // User information included: libcurl authenticates to the proxy with it.
+    fileprivate var proxyText: String {
+        guard let userInfo = self.userInfo else { return self.origin.description }
+        return "\(self.scheme.rawValue)://\(userInfo)@\(self.target)"
     }
 }
 
@@ -219,6 +227,6 @@ struct ReusedOptions {
     private static func isPlain(_ request: AttemptRequest) -> Bool {
         request.method == "GET" && request.body.isNone && request.resume == nil && request.proxy == nil
             && request.credentials == nil && request.bytesPerSecondLimit == nil
-            && request.depth == .http && !request.isAlone && !request.wantsCertificate
+            && request.lastStage > .tls && !request.usesFreshConnection && !request.wantsCertificate
     }
 }

@@ -100,13 +100,13 @@ import TidegateTestKit
             #"{"size":5,"inode":7,"modifiedSeconds":11,"modifiedNanoseconds":13}"#, Self.lifetime,
         ]
         let task = try #require(try await Self.tasks([row]).first)
-        let body = JournaledFile(
+        let body = FileIdentity(
             size: 3, inode: 16_302_614, modifiedSeconds: 1_795_307_214, modifiedNanoseconds: 409_658_289)
         #expect(task.description.body == .file("/tmp/body", body))
         #expect(task.description.key == nil)
         #expect(task.isInDoubt)
-        #expect(task.hold == JournaledHold(offset: 100_000, total: 240_000, etag: "\"tide\""))
-        #expect(task.placing == JournaledFile(size: 5, inode: 7, modifiedSeconds: 11, modifiedNanoseconds: 13))
+        #expect(task.hold == ResumePoint(offset: 100_000, validator: .etag("\"tide\""), total: 240_000))
+        #expect(task.placing == FileIdentity(size: 5, inode: 7, modifiedSeconds: 11, modifiedNanoseconds: 13))
         let request = try #require(try? task.description.request(), "the request cannot be made again")
         #expect(request.isMarkedIdempotent)
         #expect(request.resuming?.offset == 10)

@@ -181,6 +181,6 @@ private struct KillRun {
                 database, sql: "SELECT hold FROM task WHERE key = 'file' AND outcome IS NULL AND placing IS NULL")
         }
         guard let text else { return nil }
-        return try JSONDecoder().decode(JournaledHold.self, from: Data(text.utf8)).offset
+        return try JSONDecoder().decode(ResumePoint.self, from: Data(text.utf8)).offset
     }
 }

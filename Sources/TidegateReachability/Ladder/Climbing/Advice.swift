@@ -30,7 +30,7 @@ enum Advice {
 
     /// The sentence where nothing failed.
     static func nothingWrong(_ target: ExplainTarget, isReached: Bool) -> String {
-        switch (isReached, target.depth) {
+        switch (isReached, target.lastStage) {
         case (true, nil): "Nothing is wrong on the way to \(target); name a port or a URL to try a connection."
         case (true, _?): "Nothing to do: \(target) answers."
         case (false, _): "Nothing that failed was seen; ask again, or with more time."

@@ -7,9 +7,9 @@ public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     /// As it was asked for, user information left out.
     public let description: String
     /// Scheme and path; nil where no URL was given.
-    let location: WebLocation?
+    let location: HTTPURL?
 
-    private init(target: Target, description: String, location: WebLocation?) {
+    private init(target: Target, description: String, location: HTTPURL?) {
         self.target = target
         self.description = description
         self.location = location
@@ -25,21 +25,23 @@ public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
     /// - Throws: ``TargetError``, which quotes the part that is wrong.
     public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
-        if let location = try WebLocation(text, zone: zone) {
-            self.init(target: location.target, description: location.url, location: location)
-        } else {
+        do throws(HTTPURLError) {
+            let url = try HTTPURL(text, zone: zone)
+            self.init(target: url.target, description: url.description, location: url)
+        } catch {
+            if case .target(let problem, _) = error { throw problem }
             self.init(try Target(text, zone: zone))
         }
     }
 
     /// How far a look at the target can go; nil without a port.
-    var depth: HTTPCheckRequest.Depth? {
-        if self.location != nil { return .http }
+    var lastStage: Stage? {
+        if self.location != nil { return .body }
         switch self.target.port {
         case nil: return nil
         // Who names the port of https wants to know about its certificate, too.
         case 443: return .tls
-        default: return .tcp
+        default: return .connect
         }
     }
 
@@ -47,8 +49,7 @@ public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     var usesTLS: Bool { self.location?.scheme == .https || self.location == nil && self.target.port == 443 }
 
     /// What a web checker is asked.
-    var url: String {
-        if let location = self.location { return location.url }
-        return WebLocation(scheme: self.usesTLS ? .https : .http, target: self.target).url
+    var url: HTTPURL {
+        self.location ?? HTTPURL(scheme: self.usesTLS ? .https : .http, target: self.target)
     }
 }

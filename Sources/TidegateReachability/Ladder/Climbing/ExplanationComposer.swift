@@ -34,16 +34,16 @@ enum ExplanationComposer {
     }
 
     private static func isReached(_ ladder: Explanation.Ladder, _ target: ExplainTarget) -> Bool {
-        guard let depth = target.depth else {
+        guard let stage = target.lastStage else {
             let isNamed = ladder.rungs.contains { $0.rung == .dns && [.ok, .notApplicable].contains($0.status) }
             return ladder.firstFailure == nil && isNamed
                 && ladder.rungs.contains { $0.rung == .route && $0.status == .ok }
         }
         let rung: Rung =
-            switch depth {
-            case .tcp: .tcp
+            switch stage {
+            case .resolve, .connect: .tcp
             case .tls: .tls
-            case .http: .http
+            case .request, .response, .body: .http
             }
         return ladder.rungs.first { $0.rung == rung }?.status == .ok
     }
@@ -134,9 +134,9 @@ enum ExplanationComposer {
         }
         var rungs = WebRungs.judge(findings.target, way.web[address], at: address, path: way.verdict.path)
         let others = way.web.filter { $0.key != address }.sorted { $0.key.description < $1.key.description }
-        if let depth = findings.target.depth, !rungs.isEmpty {
+        if let stage = findings.target.lastStage, !rungs.isEmpty {
             rungs[0].evidence += others.map { other, answer in
-                let words = WebRungs.failure(answer, depth).map { VerdictDescriptions.phrase($0) } ?? "answers"
+                let words = WebRungs.failure(answer, stage).map { VerdictDescriptions.phrase($0) } ?? "answers"
                 return "its other address \(other): \(words)"
             }
         }

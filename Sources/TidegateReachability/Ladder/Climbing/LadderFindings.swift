@@ -85,7 +85,7 @@ struct WayFindings: Sendable {
     /// Nil where nobody asked for internet checks.
     var internet: [InternetObservation]?
     /// What was found at each address that was tried, the subject's among them.
-    var web: [IPAddress: HTTPCheckResult] = [:]
+    var web: [IPAddress: HTTPCheck.Result] = [:]
     /// What requests over this way showed lately, and how long ago.
     var passive: PassiveFindings?
 }

@@ -24,13 +24,13 @@ enum PartyClassifier {
         }
     }
 
-    private static func answer(_ way: WayFindings?) -> HTTPCheckResult? { way.flatMap { $0.web[$0.subject.address] } }
+    private static func answer(_ way: WayFindings?) -> HTTPCheck.Result? { way.flatMap { $0.web[$0.subject.address] } }
 
     // Whoever sent an ICMP error is judged as for a failed transfer: there is one table of them.
     private static func speaker(_ way: WayFindings?) -> FaultParty? {
         guard let way, let answer = self.answer(way), let refusal = answer.refusal else { return nil }
         let evidence = FailureEvidence(
-            failure: .connectFailed, phase: .connect, socketError: answer.socketError, refusal: refusal,
+            failure: .connectFailed, stage: .connect, socketError: answer.socketError, refusal: refusal,
             peer: way.subject.address, local: answer.local, before: way.verdict, after: way.verdict,
             peers: PeerHistory.Evidence(reached: self.isInternetGood(way) ? 1 : 0))
         return Attribution.judge(evidence)?.party

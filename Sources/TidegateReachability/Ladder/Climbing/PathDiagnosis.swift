@@ -101,7 +101,7 @@ struct PathDiagnosis: Sendable {
         way.gateway = await gateway
         way.internet = await internet
         way.web = await web
-        guard let depth = target.depth, let best = WebRungs.furthest(usable, way.web, depth) else { return way }
+        guard let stage = target.lastStage, let best = WebRungs.furthest(usable, way.web, stage) else { return way }
         return best == way.subject.address ? way : self.moved(way, to: best, survey)
     }
 
@@ -154,15 +154,15 @@ struct PathDiagnosis: Sendable {
 
     // MARK: The target itself
 
-    private func look(_ target: ExplainTarget, at addresses: [IPAddress]) async -> [IPAddress: HTTPCheckResult] {
-        guard let depth = target.depth else { return [:] }
+    private func look(_ target: ExplainTarget, at addresses: [IPAddress]) async -> [IPAddress: HTTPCheck.Result] {
+        guard let stage = target.lastStage else { return [:] }
         let limit = self.rest
-        return await withTaskGroup(of: (IPAddress, HTTPCheckResult).self) { group in
+        return await withTaskGroup(of: (IPAddress, HTTPCheck.Result).self) { group in
             for address in addresses {
-                let question = HTTPCheckRequest(url: target.url, address: address, depth: depth, limit: limit)
-                group.addTask { (address, await self.climber.web.ask(question)) }
+                let question = HTTPCheck.Request(url: target.url, address: address, lastStage: stage, limit: limit)
+                group.addTask { (address, await self.climber.web.check(question)) }
             }
-            var answers: [IPAddress: HTTPCheckResult] = [:]
+            var answers: [IPAddress: HTTPCheck.Result] = [:]
             for await (address, answer) in group { answers[address] = answer }
             return answers
         }
@@ -172,13 +172,13 @@ struct PathDiagnosis: Sendable {
     func check(
         _ addresses: [IPAddress], of target: Target, _ check: WaitCondition.HostCheck
     ) async -> HostCheckResult {
-        let depth = HTTPCheckRequest.Depth(check)
-        let location = WebLocation(scheme: check == .tls || target.port == 443 ? .https : .http, target: target)
+        let stage = Stage(check)
+        let url = HTTPURL(scheme: check == .tls || target.port == 443 ? .https : .http, target: target)
         let limit = self.rest
         return await withTaskGroup(of: (Int, UnreachableReason?).self) { group in
             for (position, address) in addresses.prefix(8).enumerated() {
-                let question = HTTPCheckRequest(url: location.url, address: address, depth: depth, limit: limit)
-                group.addTask { (position, WebRungs.failure(await self.climber.web.ask(question), depth)) }
+                let question = HTTPCheck.Request(url: url, address: address, lastStage: stage, limit: limit)
+                group.addTask { (position, WebRungs.failure(await self.climber.web.check(question), stage)) }
             }
             var first: (position: Int, reason: UnreachableReason)?
             for await (position, reason) in group {
@@ -208,13 +208,13 @@ extension [IPAddress] {
     fileprivate var uniqued: [IPAddress] { self.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
 }
 
-extension HTTPCheckRequest.Depth {
+extension Stage {
     fileprivate init(_ check: WaitCondition.HostCheck) {
         self =
             switch check {
-            case .tcp: .tcp
+            case .tcp: .connect
             case .tls: .tls
-            case .http: .http
+            case .http: .body
             }
     }
 }

@@ -19,7 +19,7 @@ public final class PathDiagnostics: Sendable {
     /// A climber by a monitor's view.
     ///
     /// - Parameter internetCheck: The internet rung is climbed where this has URLs, enabled or not.
-    public convenience init(
+    package convenience init(
         monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,
         internetCheck: InternetCheckPolicy = .off, time: any TimeSource
     ) {

@@ -24,7 +24,7 @@ struct InternetObservation: Sendable, Hashable {
 /// Judges answers to internet checks.
 enum ConnectivityEvaluator {
     /// What one answer says.
-    static func judge(_ url: InternetCheckURL, _ answer: HTTPCheckResult) -> InternetObservation {
+    static func judge(_ url: InternetCheckURL, _ answer: HTTPCheck.Result) -> InternetObservation {
         guard let status = answer.status else {
             let words = answer.text.isEmpty ? "no answer" : answer.text
             return InternetObservation(url: url, finding: .silent, evidence: "\(url.text): \(words)")
@@ -47,7 +47,7 @@ enum ConnectivityEvaluator {
     }
 
     private static func finding(
-        _ url: InternetCheckURL, _ answer: HTTPCheckResult, _ status: Int
+        _ url: InternetCheckURL, _ answer: HTTPCheck.Result, _ status: Int
     ) -> InternetObservation.Finding {
         // RFC 6585: a network that wants a login says so itself.
         if status == 511 { return .portal(location: answer.location) }
@@ -61,7 +61,7 @@ enum ConnectivityEvaluator {
     }
 
     private static func isExpected(
-        _ url: InternetCheckURL, _ answer: HTTPCheckResult, _ status: Int, takesAnyBody: Bool
+        _ url: InternetCheckURL, _ answer: HTTPCheck.Result, _ status: Int, takesAnyBody: Bool
     ) -> Bool {
         guard (200..<300).contains(status) else { return false }
         if let expected = url.expectedBody { return answer.body.starts(with: expected.utf8) }
@@ -72,7 +72,7 @@ enum ConnectivityEvaluator {
     private static func redirect(_ url: InternetCheckURL, _ location: String?) -> InternetObservation.Finding {
         guard let location else { return .portal(location: nil) }
         if location.hasPrefix("/") && !location.hasPrefix("//") { return .unexpected }
-        let host = (try? WebLocation(location))?.target.host
+        let host = (try? HTTPURL(location))?.target.host
         return host == url.location.target.host ? .unexpected : .portal(location: location)
     }
 

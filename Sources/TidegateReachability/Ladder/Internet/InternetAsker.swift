@@ -36,8 +36,8 @@ struct InternetAsker: Sendable {
                 return ConnectivityEvaluator.absent(url, from: family)
             }
             let wanted = max(InternetAsker.bodyLimit, url.expectedBody?.utf8.count ?? 0)
-            let question = HTTPCheckRequest(url: url.text, address: address, limit: self.limit, bodyLimit: wanted)
-            return ConnectivityEvaluator.judge(url, await self.web.ask(question))
+            let question = HTTPCheck.Request(url: url.location, address: address, limit: self.limit, bodyLimit: wanted)
+            return ConnectivityEvaluator.judge(url, await self.web.check(question))
         case .failure(let failure)?:
             return ConnectivityEvaluator.unresolved(url, VerdictDescriptions.phrase(failure.reason))
         case nil: return ConnectivityEvaluator.unresolved(url, "not resolved in time")

@@ -37,18 +37,18 @@ public struct InternetCheckPolicy: Sendable, Hashable {
 /// Over http the answer has to be 204, an empty 200, or begin with the expected body: anything else is a portal's. Over
 /// https any good status will do, because the certificate says whose answer it is.
 public struct InternetCheckURL: Sendable, Hashable {
-    let location: WebLocation
+    let location: HTTPURL
     /// How the answer's body begins; nil where it is empty.
     public let expectedBody: String?
 
     /// The URL as it is requested.
-    public var text: String { self.location.url }
+    public var text: String { self.location.description }
 
     /// Parses an absolute http or https URL.
     ///
     /// - Throws: ``ReachabilityConfigurationError``, which quotes what is no such URL.
     public init(_ text: String, expectedBody: String? = nil) throws(ReachabilityConfigurationError) {
-        guard let location = try? WebLocation(text) else { throw .invalidCheckURL(text) }
+        guard let location = try? HTTPURL(text) else { throw .invalidCheckURL(text) }
         self.location = location
         self.expectedBody = expectedBody
     }

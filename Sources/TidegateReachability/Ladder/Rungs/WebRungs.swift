@@ -3,39 +3,39 @@ internal import TidegateCore
 /// The rungs that a web server makes: tcp, tls, http.
 enum WebRungs {
     /// The three rungs by what a look at the server came to; nil where nobody looked.
-    static func judge(_ target: ExplainTarget, _ answer: HTTPCheckResult?, at address: IPAddress?, path: NetworkPath?)
+    static func judge(_ target: ExplainTarget, _ answer: HTTPCheck.Result?, at address: IPAddress?, path: NetworkPath?)
         -> [RungReport]
     {
-        guard let depth = target.depth else {
+        guard let stage = target.lastStage else {
             return [Rung.tcp, .tls, .http].map {
                 RungReport(rung: $0, status: .notApplicable, evidence: ["no port was given"])
             }
         }
-        guard let answer, let address else { return self.unlooked(target, depth) }
+        guard let answer, let address else { return self.unlooked(target, stage) }
         let look = Look(answer: answer, address: address, target: target, path: path)
         return [
             look.tcp, target.usesTLS ? look.tls : self.noTLS,
-            depth == .http ? look.http : self.noURL,
+            stage > .tls ? look.http : self.noURL,
         ]
     }
 
     private static let noTLS = RungReport(rung: .tls, status: .notApplicable, evidence: ["the target speaks no TLS"])
     private static let noURL = RungReport(rung: .http, status: .notApplicable, evidence: ["no URL was given"])
 
-    private static func unlooked(_ target: ExplainTarget, _ depth: HTTPCheckRequest.Depth) -> [RungReport] {
+    private static func unlooked(_ target: ExplainTarget, _ stage: Stage) -> [RungReport] {
         [
             LadderDescriptions.notClimbed(.tcp), target.usesTLS ? LadderDescriptions.notClimbed(.tls) : self.noTLS,
-            depth == .http ? LadderDescriptions.notClimbed(.http) : self.noURL,
+            stage > .tls ? LadderDescriptions.notClimbed(.http) : self.noURL,
         ]
     }
 
-    /// The reason of an answer that did not come as far as `depth`; nil where it did.
-    static func failure(_ answer: HTTPCheckResult, _ depth: HTTPCheckRequest.Depth) -> UnreachableReason? {
-        if answer.reached < .tcp { return self.connectFailure(answer) }
-        switch depth {
-        case .tcp: return nil
-        case .tls: return answer.reached < .tls ? self.later(answer, otherwise: .tlsFailed) : nil
-        case .http:
+    /// The reason of an answer that did not come as far as `stage`; nil where it did.
+    static func failure(_ answer: HTTPCheck.Result, _ stage: Stage) -> UnreachableReason? {
+        if !answer.hasReached(.connect) { return self.connectFailure(answer) }
+        switch stage {
+        case .resolve, .connect: return nil
+        case .tls: return answer.hasReached(.tls) ? nil : self.later(answer, otherwise: .tlsFailed)
+        case .request, .response, .body:
             guard let status = answer.status else { return self.later(answer, otherwise: .httpError) }
             return status >= 400 ? .httpError : nil
         }
@@ -43,30 +43,30 @@ enum WebRungs {
 
     /// The address whose look came furthest, and the first of several: the family has come as far as any of them.
     static func furthest(
-        _ addresses: [IPAddress], _ answers: [IPAddress: HTTPCheckResult], _ depth: HTTPCheckRequest.Depth
+        _ addresses: [IPAddress], _ answers: [IPAddress: HTTPCheck.Result], _ stage: Stage
     ) -> IPAddress? {
         var best: (address: IPAddress, rank: Int)?
         for address in addresses {
             guard let answer = answers[address] else { continue }
-            let isThere = self.failure(answer, depth) == nil
-            let rank = isThere ? HTTPCheckResult.Reached.http.rawValue + 1 : answer.reached.rawValue
-            if rank > best?.rank ?? -1 { best = (address, rank) }
+            let isThere = self.failure(answer, stage) == nil
+            let rank = isThere ? Stage.allCases.count : answer.reached.map { Stage.allCases.firstIndex(of: $0) ?? 0 } ?? -1
+            if rank > best?.rank ?? -2 { best = (address, rank) }
         }
         return best?.address
     }
 
-    private static func later(_ answer: HTTPCheckResult, otherwise reason: UnreachableReason) -> UnreachableReason {
+    private static func later(_ answer: HTTPCheck.Result, otherwise reason: UnreachableReason) -> UnreachableReason {
         if answer.failure == .tlsFailed || answer.failure == .tlsPinMismatch { return .tlsFailed }
         return self.isLate(answer) ? .timeout : reason
     }
 
     /// True where nothing but the time ran out.
-    static func isLate(_ answer: HTTPCheckResult) -> Bool {
+    static func isLate(_ answer: HTTPCheck.Result) -> Bool {
         guard let failure = answer.failure else { return false }
         return [.timedOut, .stalled, .deadlineExceeded].contains(failure)
     }
 
-    static func connectFailure(_ answer: HTTPCheckResult) -> UnreachableReason {
+    static func connectFailure(_ answer: HTTPCheck.Result) -> UnreachableReason {
         switch answer.socketError {
         case .refused, .reset: return .refused
         case .networkUnreachable, .hostUnreachable: return .hostUnreachable
@@ -82,14 +82,14 @@ enum WebRungs {
 
 /// One look at a server, rung by rung.
 private struct Look {
-    let answer: HTTPCheckResult
+    let answer: HTTPCheck.Result
     let address: IPAddress
     let target: ExplainTarget
     let path: NetworkPath?
 
     var tcp: RungReport {
         let place = self.target.target.port.map { "\(self.host):\($0)" } ?? self.host
-        guard self.answer.reached < .tcp else {
+        guard !self.answer.hasReached(.connect) else {
             let time = self.answer.phases.connect.map { " in \(LadderDescriptions.time($0))" } ?? ""
             let local = self.answer.local.map { " from \($0)" } ?? ""
             return RungReport(rung: .tcp, status: .ok, evidence: ["connected to \(place)\(time)\(local)"])
@@ -112,9 +112,9 @@ private struct Look {
     }
 
     var tls: RungReport {
-        guard self.answer.reached >= .tcp else { return LadderDescriptions.notClimbed(.tls) }
+        guard self.answer.hasReached(.connect) else { return LadderDescriptions.notClimbed(.tls) }
         let certificate = self.certificate
-        guard self.answer.reached < .tls else {
+        guard !self.answer.hasReached(.tls) else {
             let time = self.answer.phases.tls.map { ["handshake in \(LadderDescriptions.time($0))"] } ?? []
             return RungReport(rung: .tls, status: .ok, evidence: time + certificate)
         }
@@ -125,7 +125,7 @@ private struct Look {
     }
 
     var http: RungReport {
-        guard self.answer.reached >= (self.target.usesTLS ? .tls : .tcp) else {
+        guard self.answer.hasReached(self.target.usesTLS ? .tls : .connect) else {
             return LadderDescriptions.notClimbed(.http)
         }
         guard let status = self.answer.status else {

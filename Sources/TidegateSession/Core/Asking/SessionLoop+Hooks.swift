@@ -94,7 +94,7 @@ extension SessionLoop {
     // MARK: - What becomes of an answer
 
     /// True where an attempt's body has to wait for a hook.
-    func asksBeforeBody(_ record: TaskRecord) -> Bool {
+    func awaitsDisposition(_ record: TaskRecord) -> Bool {
         guard record.task.traits != nil || self.surroundings.hooks != nil, record.hold.resumePoint == nil,
             record.extras?.isDisposed != true
         else { return false }

@@ -56,11 +56,10 @@ extension SessionLoop {
     func identity(_ record: TaskRecord) -> [HTTPField] {
         guard let extras = record.extras, !extras.authorizations.isEmpty else { return [] }
         let url = record.hop.url
-        let path = url.path + (url.query.map { "?\($0)" } ?? "")
         return extras.authorizations.indices.compactMap { place in
             let authorization = extras.authorizations[place]
             guard authorization.isProxy ? url.scheme == .http : authorization.origin == url.origin else { return nil }
-            let whole = authorization.isProxy ? url.text : path
+            let whole = authorization.isProxy ? url.text : url.requestTarget
             return HTTPField(
                 name: authorization.fieldName,
                 value: extras.authorizations[place].value(method: record.hop.method, path: whole))
@@ -70,7 +69,7 @@ extension SessionLoop {
     private func nonce() -> String { self.surroundings.dice.roll { String($0.next(), radix: 16) } }
 
     private func name(of origin: Origin, isProxy: Bool) -> String {
-        if isProxy, let proxy = self.proxy { return "http://\(proxy)" }
-        return "\(origin.scheme.rawValue)://\(origin.target)"
+        if isProxy, let proxy = self.proxy { return proxy.origin.description }
+        return origin.description
     }
 }

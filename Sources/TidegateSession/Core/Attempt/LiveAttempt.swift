@@ -25,7 +25,7 @@ final class LiveAttempt {
     /// True once the engine has it.
     var isLaunched = false
     /// True where its body waits for a hook.
-    var asksBeforeBody = false
+    var awaitsDisposition = false
     /// True while a hook is asked about it.
     var isDeciding = false
     var contact: ConnectionFacts?
@@ -79,12 +79,7 @@ struct AttemptEnd {
         self.reachedWire = outcome.reachedWire
         self.outcome = outcome
         self.kind =
-            if outcome.curlCode != 0 {
-                FailureClass(
-                    curlCode: outcome.curlCode, osError: outcome.osError, isConnected: outcome.stage != .connecting)
-            } else {
-                outcome.failure.map(FailureClass.init(of:)) ?? .status
-            }
+            outcome.curlFailureClass ?? outcome.failure.map(FailureClass.init(of:)) ?? .status
         // What we judged ourselves outweighs the code of the abort that carried it out.
         switch outcome.failure {
         case .httpStatus, .tooLarge, .diskFull, .fileError, .bodyChanged, .rangeMismatch, .outcomeUnknown:

@@ -39,15 +39,15 @@ extension SessionLoop {
     }
 
     private func failureEvidence(_ end: AttemptEnd, _ failure: TaskFailure, _ record: TaskRecord) -> FailureEvidence {
-        let (outcome, dial) = (end.outcome, end.outcome.dial)
+        let (outcome, connect) = (end.outcome, end.outcome.failedConnect)
         // Behind a proxy the verdict is the proxy's, and so is the address.
         let after = record.desk?.verdict(for: outcome.peer) ?? .unknown
         var before = end.live.before
         before.path = self.pathBefore(end, after, record)
         return FailureEvidence(
-            failure: failure, phase: end.phase, status: outcome.head?.status, socketError: outcome.socketError,
-            refusal: outcome.refusal, peer: outcome.peer, local: outcome.contact?.local ?? dial?.local,
-            isImmediate: dial?.isImmediate ?? false, unanswered: dial.map { $0.retransmits + 1 } ?? 0,
+            failure: failure, stage: end.stage, status: outcome.head?.status, socketError: outcome.socketError,
+            refusal: outcome.refusal, peer: outcome.peer, local: outcome.contact?.local ?? connect?.local,
+            isImmediate: connect?.isImmediate ?? false, unanswered: connect.map { $0.retransmits + 1 } ?? 0,
             resolveFailure: end.resolveFailure, words: failure == .tlsFailed ? end.text : "", before: before,
             after: after, peers: self.peers(of: record, end))
     }

@@ -31,12 +31,11 @@ extension SessionLoop {
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
         guard record.keepsBytes, let paths = record.paths else { return }
         if let point = self.journaledPoint(record) { return try self.adopt(point, at: paths, record) }
-        if let point = record.request.resuming?.point { return try self.adopt(point, at: paths, record) }
+        if let point = record.request.resuming?.point, point.isUsable { return try self.adopt(point, at: paths, record) }
         guard record.continues else { return }
-        guard let note = try ContinuationRecord.read(paths), note.url == record.request.address.text,
-            let point = note.resumePoint
+        guard let data = try paths.readRecord(), data.url == record.request.address.text, data.point.isUsable
         else { return }
-        try self.adopt(point, at: paths, record)
+        try self.adopt(data.point, at: paths, record)
     }
 
     private func adopt(
@@ -213,19 +212,19 @@ extension SessionLoop {
         let task = record.task
         let hop = record.hop
         let tls = task.request.tls ?? self.configuration.tls
-        let asksBeforeBody = self.asksBeforeBody(record)
-        record.attempt?.asksBeforeBody = asksBeforeBody
+        let awaitsDisposition = self.awaitsDisposition(record)
+        record.attempt?.awaitsDisposition = awaitsDisposition
         return AttemptRequest(
-            id: id, url: hop.url.text, method: hop.method, headers: self.fields(record), body: self.body(record),
+            id: id, url: hop.url, method: hop.method, headers: self.fields(record), body: self.body(record),
             addresses: addresses, sink: sink, resume: record.hold.resumePoint,
             connectTimeout: task.request.connectTimeout, allowsHTTP2: task.request.usesHTTP2,
             tls: TLSOptions(
                 caFile: tls.caFile, isInsecure: tls.isInsecure, pins: tls.pins[hop.url.target.host] ?? []),
-            proxy: self.configuration.proxy, credentials: self.credentials(record),
+            proxy: self.proxy, credentials: self.credentials(record),
             userAgent: task.request.headers.first(named: .userAgent) ?? self.configuration.userAgent,
             acceptsCompression: task.request.acceptsCompression && record.hold.resumePoint == nil,
             bytesPerSecondLimit: task.request.bytesPerSecondLimit.map(Int64.init),
-            isRepeatable: task.request.isIdempotent, asksBeforeBody: asksBeforeBody,
+            isRepeatable: task.request.isIdempotent, awaitsDisposition: awaitsDisposition,
             listener: self.bodyListener(of: record))
     }
 
@@ -257,14 +256,8 @@ extension SessionLoop {
         }
     }
 
-    private func credentials(_ record: TaskRecord) -> TidegateTransfer.Credentials? {
+    private func credentials(_ record: TaskRecord) -> Credentials? {
         guard record.hop.keepsCredentials, record.extras?.authorizations.isEmpty != false else { return nil }
-        if let own = record.request.credentials {
-            return TidegateTransfer.Credentials(user: own.user, password: own.password)
-        }
-        guard let userInfo = record.firstHop.url.userInfo else { return nil }
-        let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        return TidegateTransfer.Credentials(
-            user: RequestURL.decoded(parts[0]), password: parts.count > 1 ? RequestURL.decoded(parts[1]) : "")
+        return record.request.credentials ?? record.firstHop.url.credentials
     }
 }

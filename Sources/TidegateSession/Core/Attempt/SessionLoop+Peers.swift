@@ -29,10 +29,10 @@ extension AttemptEnd {
     var isConnected: Bool { self.outcome.isConnected || self.live.contact != nil }
 
     /// What the attempt was doing when it ended; nil where it had not begun.
-    var phase: FailureEvidence.Phase? {
+    var stage: Stage? {
         if self.resolveFailure != nil { return .resolve }
-        if self.outcome.head != nil { return .receiving }
-        if self.reachedWire { return .waiting }
+        if self.outcome.head != nil { return .body }
+        if self.reachedWire { return .response }
         guard self.live.isLaunched else { return nil }
         return self.isConnected ? .tls : .connect
     }

@@ -36,7 +36,7 @@ extension SessionLoop {
         }
         record.extras?.heardOffset = record.hold.offset
         record.hold.begin(head, canContinue: record.keepsBytes)
-        if let live = record.attempt, live.asksBeforeBody { self.askAboutResponse(head, record, live) }
+        if let live = record.attempt, live.awaitsDisposition { self.askAboutResponse(head, record, live) }
     }
 
     /// Shows the heads of answers that did not come whole in this batch.

@@ -6,7 +6,7 @@ struct PartialBody {
     /// Bytes held, from the body's start.
     var offset: Int64 = 0
     /// How the server recognises that the rest still belongs to them; nil where it cannot.
-    var validator: ResumeValidator?
+    var validator: ResumePoint.Validator?
     /// The whole body; nil while unknown.
     var total: Int64?
     /// Where this task began to receive: behind what an earlier process left.
@@ -69,11 +69,11 @@ struct PartialBody {
     }
 
     // A 206 need not repeat the validator it was asked by.
-    private func keptValidator(_ head: ResponseHead) -> ResumeValidator? {
+    private func keptValidator(_ head: ResponseHead) -> ResumePoint.Validator? {
         head.status == 206 ? self.validator : nil
     }
 
-    private static func validator(of head: ResponseHead) -> ResumeValidator? {
+    private static func validator(of head: ResponseHead) -> ResumePoint.Validator? {
         if let tag = head.strongETag { return .etag(tag) }
         guard let text = head.field("Last-Modified"), let date = head.field("Date"),
             let modified = HTTPDate.parse(text, year: 2000), let answered = HTTPDate.parse(date, year: 2000),

@@ -107,7 +107,7 @@ extension SessionLoop {
     func keepResumeData(_ record: TaskRecord) {
         guard let point = record.hold.resumePoint, let paths = record.paths else { return }
         record.extra.resumeData = ResumeData(
-            url: record.request.address.text, file: paths.destination, point)
+            url: record.request.address.text, file: paths.destination, point: point)
     }
 
     func words(wanted: ContentDigest, found: ContentDigest) -> String {

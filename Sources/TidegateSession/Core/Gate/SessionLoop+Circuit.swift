@@ -100,7 +100,7 @@ extension SessionLoop {
         circuit.waiting = []
         self.circuits[origin] = circuit.isFresh ? nil : circuit
         guard wasOpen else { return }
-        self.surroundings.bus.publish(.session(.circuitClosed(origin: self.text(of: origin))))
+        self.surroundings.bus.publish(.session(.circuitClosed(origin: origin.description)))
         self.letGoFromCircuit(waiting)
     }
 
@@ -128,9 +128,7 @@ extension SessionLoop {
         self.circuits.forget { $0.isFresh }
         self.circuits[origin] = circuit
         guard let pause else { return }
-        self.surroundings.bus.publish(.session(.circuitOpened(origin: self.text(of: origin), pause: pause)))
+        self.surroundings.bus.publish(.session(.circuitOpened(origin: origin.description, pause: pause)))
         self.nextAtCircuit(of: origin)
     }
-
-    private func text(of origin: Origin) -> String { "\(origin.scheme.rawValue)://\(origin.target)" }
 }

@@ -94,7 +94,7 @@ extension SessionLoop {
         return desk
     }
 
-    private func target(of record: TaskRecord) -> Target { self.proxy ?? record.hop.url.target }
+    private func target(of record: TaskRecord) -> Target { self.proxy?.target ?? record.hop.url.target }
 
     // Most tasks sit down where the one before did.
     private func desk(for target: Target) -> TargetState {

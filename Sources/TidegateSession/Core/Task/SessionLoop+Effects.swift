@@ -132,7 +132,7 @@ extension SessionLoop {
         if live.isLaunched {
             live.progress = self.engine.progress(of: live.id) ?? live.progress
             end.outcome.progress = live.progress
-            end.outcome.dial = self.engine.dial(of: live.id)
+            end.outcome.failedConnect = self.engine.failedConnect(of: live.id)
             end.outcome.isConnected = self.engine.isConnected(live.id)
             self.engine.detach(live.id)
         }

@@ -56,14 +56,8 @@ extension SessionLoop {
 
     // MARK: - Continuation
 
-    private func continuation(of record: TaskRecord, offset: Int64) -> ContinuationRecord {
-        var note = ContinuationRecord(url: record.request.address.text, total: record.hold.total, offset: offset)
-        switch record.hold.validator {
-        case .etag(let tag): note.etag = tag
-        case .lastModified(let date): note.lastModified = date
-        case .digest, nil: break
-        }
-        return note
+    private func continuation(of record: TaskRecord, offset: Int64) -> ResumePoint {
+        ResumePoint(offset: offset, validator: record.hold.validator, total: record.hold.total)
     }
 
     /// Writes down, every other second, how far a download is that another process may continue.
@@ -73,12 +67,13 @@ extension SessionLoop {
             self.now >= live.nextRecord
         else { return }
         record.attempt?.nextRecord = self.now + .seconds(2)
-        let note = self.continuation(of: record, offset: live.progress.offset + live.progress.received)
+        let point = self.continuation(of: record, offset: live.progress.offset + live.progress.received)
+        let url = record.request.address.text
         self.surroundings.disk.perform {
             () throws(FileError) -> Bool in
             // Bytes first: the record never promises more than the disk has.
             try file.synchronize()
-            try note.write(file.paths)
+            try file.paths.writeRecord(url: url, point)
             return true
         } completion: { _ in
         }
@@ -103,7 +98,7 @@ extension SessionLoop {
         let isWanted = record.continues || record.extras?.keepsPart == true
         let keep = (isWanted || isLeft) && record.hold.resumePoint != nil
         if keep, isWanted { self.keepResumeData(record) }
-        let note = keep ? self.continuation(of: record, offset: record.hold.offset) : nil
+        let (url, point) = (record.request.address.text, keep ? self.continuation(of: record, offset: record.hold.offset) : nil)
         let (file, placement) = (record.file, record.placement)
         let (line, number, offset) = (self.surroundings.line, record.number, record.hold.offset)
         let promise = isLeft && keep ? self.held(offset, record) : nil
@@ -115,12 +110,12 @@ extension SessionLoop {
             let left = if let file { file } else { try DownloadFile.open(paths, keeping: offset) }
             // Whoever hears of the end may go on with the file at once.
             defer { left.unlock() }
-            guard let note else {
+            guard let point else {
                 try left.discard()
                 return true
             }
             try left.synchronize()
-            if let promise { journal?.record(promise) { _ in } } else { try note.write(paths) }
+            if let promise { journal?.record(promise) { _ in } } else { try paths.writeRecord(url: url, point) }
             return true
         } completion: { _ in
             // What could not be tidied up stays beside the destination; the task's end does not depend on it.

@@ -1,11 +1,11 @@
 import Testing
-import Tidegate
+import TidegateTransfer
 import TidegateCore
 import TidegateTestKit
 
-/// Looks at a far host between namespaces.
+/// Checks of a remote host, between namespaces.
 @Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
-struct WebCheckerScenarioTests {
+struct HTTPCheckerScenarioTests {
     private let hosts: ThreeHosts
     private let checker: TransferHTTPChecker
 
@@ -15,10 +15,10 @@ struct WebCheckerScenarioTests {
         self.checker = TransferHTTPChecker(onThreadStart: { hosts.here.enter() })
     }
 
-    private func ask(_ text: String, limit: Duration = .seconds(6)) async throws -> HTTPCheckResult {
+    private func ask(_ text: String, limit: Duration = .seconds(6)) async throws -> HTTPCheck.Result {
         let address = try #require(IPAddress(text))
-        return await self.checker.ask(
-            HTTPCheckRequest(url: "https://tide.test/", address: address, depth: .tcp, limit: limit))
+        return await self.checker.check(
+            HTTPCheck.Request(url: try HTTPURL("https://tide.test/"), address: address, lastStage: .connect, limit: limit))
     }
 
     @Test("A router that knows no route is quoted, in both versions of IP")
@@ -45,8 +45,8 @@ struct WebCheckerScenarioTests {
         async let six = self.ask(ThreeHosts.farAddress.ipv6)
         #expect(try await four.local == IPAddress("10.0.0.2"))
         #expect(try await six.local == IPAddress("2001:db8::2"))
-        #expect(try await four.reached == .tcp)
-        #expect(try await six.reached == .tcp)
+        #expect(try await four.reached == .connect)
+        #expect(try await six.reached == .connect)
         withExtendedLifetime(listener) {}
     }
 
@@ -55,7 +55,7 @@ struct WebCheckerScenarioTests {
         try ThreeHosts.filter(
             self.hosts.gateway, "table inet t { chain f { type filter hook forward priority 0; policy drop; }; }")
         let answer = try await self.ask(ThreeHosts.farAddress.ipv4, limit: .seconds(2))
-        #expect(answer.reached == .nothing)
+        #expect(answer.reached == nil)
         #expect(answer.failure == .timedOut)
         #expect(answer.refusal == nil)
         #expect(answer.text == "198.51.100.2 did not answer 2 SYNs")

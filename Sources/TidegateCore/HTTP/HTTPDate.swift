@@ -1,9 +1,10 @@
-/// The three ways in which HTTP writes a moment (RFC 9110 5.6.7), as seconds since 1970.
-enum HTTPDate {
+/// Moments as HTTP writes them (RFC 9110 5.6.7).
+package enum HTTPDate {
     /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
     ///
-    /// `year` is the current one: two digits mean a year less than 50 years ahead of it. Nil for anything else.
-    static func parse(_ text: String, year: Int) -> Int64? {
+    /// Returns seconds since 1970, and nil for anything else. `year` is the current one: two digits mean a year less than
+    /// 50 years ahead of it.
+    package static func parse(_ text: String, year: Int) -> Int64? {
         let words = text.split { " ,-".contains($0) }.map(String.init)
         if words.count == 6, words[5] == "GMT" || words[5] == "UTC" {
             return self.seconds(day: words[1], month: words[2], year: words[3], time: words[4], near: year)
@@ -12,10 +13,21 @@ enum HTTPDate {
         return self.seconds(day: words[2], month: words[1], year: words[4], time: words[3], near: year)
     }
 
+    /// The moment as servers have to write it: `Fri, 20 Nov 2026 23:14:22 GMT`.
+    package static func text(_ time: WallTime) -> String {
+        let text = time.description
+        let (year, month) = (text.prefix(4), Int(text.dropFirst(5).prefix(2)) ?? 1)
+        let (day, clock) = (text.dropFirst(8).prefix(2), text.dropFirst(11).prefix(8))
+        let days = (time.microseconds / 86_400_000_000) % 7
+        let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+        return "\(weekdays[Int(max(0, days))]), \(day) \(self.months[max(1, month) - 1]) \(year) \(clock) GMT"
+    }
+
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
     private static func seconds(day: String, month: String, year: String, time: String, near now: Int) -> Int64? {
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         let clock = time.split(separator: ":").compactMap { self.number($0) }
-        guard let day = self.number(day[...]), (1...31).contains(day), let month = months.firstIndex(of: month),
+        guard let day = self.number(day[...]), (1...31).contains(day), let month = self.months.firstIndex(of: month),
             var year = self.number(year[...]), clock.count == 3, clock[0] < 24, clock[1] < 60, clock[2] <= 60
         else { return nil }
         if year < 100 {

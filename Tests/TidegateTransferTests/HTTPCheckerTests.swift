@@ -1,21 +1,20 @@
 import Synchronization
 import Testing
-import Tidegate
+import TidegateTransfer
 import TidegateCore
 import TidegateTestKit
 
-/// Looks at servers on this host.
 @Suite(.timeLimit(.minutes(5))) struct HTTPCheckerTests {
     private let checker = TransferHTTPChecker()
     private static let home = IPAddress(ipv4: 0x7F00_0001)
 
     private func ask(
-        _ url: String, _ depth: HTTPCheckRequest.Depth, method: String = "GET", limit: Duration = .seconds(10),
+        _ url: String, _ lastStage: Stage, method: String = "GET", limit: Duration = .seconds(10),
         bodyLimit: Int = 0
-    ) async -> HTTPCheckResult {
-        await self.checker.ask(
-            HTTPCheckRequest(
-                url: url, address: Self.home, depth: depth, method: method, limit: limit, bodyLimit: bodyLimit))
+    ) async throws -> HTTPCheck.Result {
+        await self.checker.check(
+            HTTPCheck.Request(
+                url: try HTTPURL(url), address: Self.home, lastStage: lastStage, method: method, limit: limit, bodyLimit: bodyLimit))
     }
 
     @Test("An answer's status, Location and first bytes are told, and nothing is followed or repeated")
@@ -29,21 +28,21 @@ import TidegateTestKit
             }
         }
         defer { server.stop() }
-        let good = await self.ask("http://tide.invalid:\(server.port)/", .http, bodyLimit: 4)
-        #expect(good.reached == .http)
+        let good = try await self.ask("http://tide.invalid:\(server.port)/", .body, bodyLimit: 4)
+        #expect(good.reached == .response)
         #expect(good.failure == nil)
         #expect(good.status == 200)
         #expect(good.body == Array("0123".utf8))
         #expect(good.local == Self.home)
         #expect(good.text.isEmpty)
         #expect(good.phases.connect != nil)
-        let portal = await self.ask(server.url("/portal"), .http, bodyLimit: 64)
+        let portal = try await self.ask(server.url("/portal"), .body, bodyLimit: 64)
         #expect(portal.status == 302)
         #expect(portal.failure == nil, "an answer is an answer")
         #expect(portal.location == "http://portal.test/login")
         #expect(portal.body == Array("this way".utf8))
-        #expect(await self.ask(server.url("/204"), .http).status == 204)
-        #expect(await self.ask(server.url("/busy"), .http).status == 503)
+        #expect(try await self.ask(server.url("/204"), .body).status == 204)
+        #expect(try await self.ask(server.url("/busy"), .body).status == 503)
         #expect(server.requests.count == 4)
         #expect(server.accepted == 4, "a connection of its own each time")
         #expect(server.requests[0].field("host") == "tide.invalid:\(server.port)")
@@ -58,18 +57,18 @@ import TidegateTestKit
             ])
         }
         defer { server.stop() }
-        let answer = await self.ask(server.url(), .http, bodyLimit: 1000)
+        let answer = try await self.ask(server.url(), .body, bodyLimit: 1000)
         #expect(answer.failure == nil)
         #expect(answer.body == LiveServerAnswer.bytes(count: 1000))
-        #expect(await self.ask(server.url(), .http).status == 200)
+        #expect(try await self.ask(server.url(), .body).status == 200)
     }
 
     @Test("A look at TCP connects, sends nothing and hangs up, whatever the scheme", arguments: ["http", "https"])
     func connection(_ scheme: String) async throws {
         let server = try LiveServer { _ in .respond() }
         defer { server.stop() }
-        let answer = await self.ask("\(scheme)://127.0.0.1:\(server.port)/", .tcp)
-        #expect(answer.reached == .tcp)
+        let answer = try await self.ask("\(scheme)://127.0.0.1:\(server.port)/", .connect)
+        #expect(answer.reached == .connect)
         #expect(answer.failure == nil)
         #expect(answer.local == Self.home)
         #expect(await eventually { server.accepted == 1 && server.open == 0 })
@@ -82,8 +81,8 @@ import TidegateTestKit
         server.stop()
         withExtendedLifetime(server) {}
         let port = server.port
-        let answer = await self.ask("http://tide.invalid:\(port)/", .http)
-        #expect(answer.reached == .nothing)
+        let answer = try await self.ask("http://tide.invalid:\(port)/", .body)
+        #expect(answer.reached == nil)
         #expect(answer.failure == .connectFailed)
         #expect(answer.socketError == .refused)
     }
@@ -92,11 +91,11 @@ import TidegateTestKit
     func silence() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let http = await self.ask(server.url(), .http, limit: .milliseconds(200))
-        #expect(http.reached == .tcp)
+        let http = try await self.ask(server.url(), .body, limit: .milliseconds(200))
+        #expect(http.reached == .connect)
         #expect(http.failure == .timedOut)
-        let tls = await self.ask("https://127.0.0.1:\(server.port)/", .tls, limit: .milliseconds(200))
-        #expect(tls.reached == .tcp)
+        let tls = try await self.ask("https://127.0.0.1:\(server.port)/", .tls, limit: .milliseconds(200))
+        #expect(tls.reached == .connect)
         #expect(tls.failure == .timedOut || tls.failure == .tlsFailed)
     }
 
@@ -104,31 +103,21 @@ import TidegateTestKit
     func cancelled() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let (checker, url) = (self.checker, server.url())
-        let task = Task { await checker.ask(HTTPCheckRequest(url: url, address: Self.home, limit: .seconds(50))) }
+        let (checker, url) = (self.checker, try HTTPURL(server.url()))
+        let task = Task { await checker.check(HTTPCheck.Request(url: url, address: Self.home, limit: .seconds(50))) }
         #expect(await eventually { server.requests.count == 1 })
         task.cancel()
         #expect(await task.value.failure == .cancelled)
         let early = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return await checker.ask(HTTPCheckRequest(url: url, address: Self.home, limit: .seconds(50)))
+            return await checker.check(HTTPCheck.Request(url: url, address: Self.home, limit: .seconds(50)))
         }
         #expect(await early.value.status == nil)
     }
-
-    @Test("Nonsense for a URL is an answer, too")
-    func nonsense() async {
-        for url in ["", "ftp://tide.test/", "http://", "tide"] {
-            let answer = await self.ask(url, .http)
-            #expect(answer.failure == .invalidRequest, "\(url)")
-            #expect(!answer.text.isEmpty, "\(url)")
-        }
-    }
 }
 
-/// Looks at certificates.
 @Suite(.enabled(if: TestAuthority.isAvailable, "certificates need openssl(1)"), .timeLimit(.minutes(5)))
-struct WebCheckerCertificateTests {
+struct HTTPCheckerCertificateTests {
     private let authority: TestAuthority
     private let checker: TransferHTTPChecker
 
@@ -138,14 +127,14 @@ struct WebCheckerCertificateTests {
     }
 
     private func ask(
-        _ identity: TestAuthority.Identity, _ depth: HTTPCheckRequest.Depth = .tls, checker: TransferHTTPChecker? = nil
-    ) async throws -> HTTPCheckResult {
+        _ identity: TestAuthority.Identity, _ lastStage: Stage = .tls, checker: TransferHTTPChecker? = nil
+    ) async throws -> HTTPCheck.Result {
         let server = try await TestTLSServer(identity)
         defer { withExtendedLifetime(server) {} }
-        let question = HTTPCheckRequest(
-            url: "https://tide.test:\(server.port)/", address: IPAddress(ipv4: 0x7F00_0001), depth: depth, bodyLimit: 64
+        let question = HTTPCheck.Request(
+            url: try HTTPURL("https://tide.test:\(server.port)/"), address: IPAddress(ipv4: 0x7F00_0001), lastStage: lastStage, bodyLimit: 64
         )
-        return await (checker ?? self.checker).ask(question)
+        return await (checker ?? self.checker).check(question)
     }
 
     @Test("A good certificate is shown with its names and dates, and the handshake is timed")
@@ -160,16 +149,16 @@ struct WebCheckerCertificateTests {
         #expect(certificate.issuer.contains("Test Authority"))
         #expect(certificate.names == ["tide.test", "sea.test"])
         #expect(certificate.notAfter == "Jan  1 00:00:00 2045 GMT")
-        let http = try await self.ask(identity, .http)
-        #expect(http.reached == .http)
+        let http = try await self.ask(identity, .body)
+        #expect(http.reached == .response)
         #expect(http.status == 200)
         #expect(http.certificate == certificate)
     }
 
     @Test("An expired certificate is shown with the day it ended")
     func expired() async throws {
-        let answer = try await self.ask(try await self.authority.sign(["tide.test"], .past), .http)
-        #expect(answer.reached == .tcp)
+        let answer = try await self.ask(try await self.authority.sign(["tide.test"], .past), .body)
+        #expect(answer.reached == .connect)
         #expect(answer.failure == .tlsFailed)
         #expect(answer.text == "the certificate expired on Feb  1 00:00:00 2024 GMT")
         #expect(answer.certificate?.subject.contains("tide.test") == true)
@@ -185,7 +174,7 @@ struct WebCheckerCertificateTests {
     func names() async throws {
         let answer = try await self.ask(try await self.authority.sign(["sea.test", "*.bay.test"]))
         #expect(answer.failure == .tlsFailed)
-        #expect(answer.reached == .tcp)
+        #expect(answer.reached == .connect)
         #expect(answer.text == "the certificate is for sea.test, *.bay.test and not for tide.test")
     }
 

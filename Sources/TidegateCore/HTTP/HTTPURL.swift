@@ -1,0 +1,207 @@
+/// An absolute http or https URL in its parts (RFC 3986), parsed once.
+///
+/// A reference, because a request hands it on to each of its attempts and its texts are made once.
+package final class HTTPURL: Sendable {
+    /// The schemes that a request can have.
+    package enum Scheme: String, Sendable, Hashable {
+        case http, https
+
+        /// The port of a URL that names none.
+        package var port: UInt16 {
+            switch self {
+            case .http: 80
+            case .https: 443
+            }
+        }
+    }
+
+    /// Scheme, host and port.
+    package let origin: Origin
+    /// `USER` or `USER:PASSWORD` as written; nil without.
+    package let userInfo: String?
+    /// The path, from its slash.
+    package let path: String
+    /// The query without its question mark; nil without.
+    package let query: String?
+    /// The URL as it is requested: without user information and fragment.
+    package let text: String
+    /// The URL as logs and events show it: without user information, query and fragment.
+    package let textWithoutQuery: String
+
+    package var scheme: Scheme { self.origin.scheme }
+    /// Host and port; the port is always there.
+    package var target: Target { self.origin.target }
+    /// Path and query, as the request line has them.
+    package var requestTarget: String { self.path + (self.query.map { "?\($0)" } ?? "") }
+
+    /// Parses `http://[USER[:PASSWORD]@]HOST[:PORT][/PATH][?QUERY][#FRAGMENT]`.
+    ///
+    /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
+    package convenience init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(HTTPURLError) {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { throw .character(text) }
+        guard let colon = text.firstRange(of: "://"),
+            let scheme = Scheme(rawValue: text[..<colon.lowerBound].lowercased())
+        else { throw .scheme(text) }
+        let rest = text[colon.upperBound...].prefix { $0 != "#" }
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        let authority = rest[..<end]
+        let at = authority.lastIndex(of: "@")
+        let host = at.map { authority[authority.index(after: $0)...] } ?? authority
+        let (path, query) = HTTPURL.split(rest[end...])
+        self.init(
+            origin: Origin(scheme: scheme, target: try HTTPURL.target(host, scheme: scheme, of: text, zone: zone)),
+            userInfo: at.map { String(authority[..<$0]) }, path: path.isEmpty ? "/" : path, query: query)
+    }
+
+    /// The root of a host; a target without a port gets the scheme's.
+    package convenience init(scheme: Scheme, target: Target) {
+        self.init(
+            origin: Origin(scheme: scheme, target: target.withDefaultPort(scheme.port)), userInfo: nil, path: "/",
+            query: nil)
+    }
+
+    private init(origin: Origin, userInfo: String?, path: String, query: String?) {
+        self.origin = origin
+        self.userInfo = userInfo
+        self.path = HTTPURL.percentEncoded(path)
+        self.query = query.map(HTTPURL.percentEncoded)
+        self.textWithoutQuery = "\(origin.scheme.rawValue)://\(origin.authority)\(self.path)"
+        self.text = self.textWithoutQuery + (self.query.map { "?\($0)" } ?? "")
+    }
+
+    /// The user and password in the URL; nil without.
+    package var credentials: Credentials? {
+        guard let userInfo = self.userInfo else { return nil }
+        let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        return Credentials(
+            user: HTTPURL.percentDecoded(parts[0]), password: parts.count > 1 ? HTTPURL.percentDecoded(parts[1]) : "")
+    }
+
+    /// The URL that a `Location` field means, seen from this one (RFC 3986 5.2).
+    package func resolving(_ location: String) throws(HTTPURLError) -> HTTPURL {
+        let firstPart = location.prefix { !"/?#".contains($0) }
+        if firstPart.contains(":") { return try HTTPURL(location) }
+        if location.hasPrefix("//") { return try HTTPURL("\(self.scheme.rawValue):\(location)") }
+        let reference = location.prefix { $0 != "#" }
+        guard reference.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { throw .character(location) }
+        if reference.isEmpty { return self }
+        let (path, query) = HTTPURL.split(reference)
+        let resolved: String
+        if path.isEmpty {
+            resolved = self.path
+        } else if path.hasPrefix("/") {
+            resolved = HTTPURL.removingDotSegments(path)
+        } else {
+            let directory = self.path[...(self.path.lastIndex(of: "/") ?? self.path.startIndex)]
+            resolved = HTTPURL.removingDotSegments(String(directory) + path)
+        }
+        return HTTPURL(origin: self.origin, userInfo: self.userInfo, path: resolved, query: query)
+    }
+
+    private static func split(_ text: Substring) -> (path: String, query: String?) {
+        guard let mark = text.firstIndex(of: "?") else { return (String(text), nil) }
+        return (String(text[..<mark]), String(text[text.index(after: mark)...]))
+    }
+
+    private static func target(
+        _ authority: Substring, scheme: Scheme, of url: String, zone: (String) -> UInt32?
+    ) throws(HTTPURLError) -> Target {
+        do throws(TargetError) {
+            let target = try Target(String(authority.hasSuffix(":") ? authority.dropLast() : authority), zone: zone)
+            return target.withDefaultPort(scheme.port)
+        } catch {
+            throw .target(error, in: url)
+        }
+    }
+
+    // Characters beyond ASCII go as the bytes of their UTF-8; everything else is taken as it was written.
+    private static func percentEncoded(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 >= 0x80 }) else { return text }
+        return text.utf8.reduce(into: "") { result, byte in
+            if byte < 0x80 {
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                result += "%" + String(byte, radix: 16, uppercase: true)
+            }
+        }
+    }
+
+    private static func percentDecoded(_ text: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2,
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func removingDotSegments(_ path: String) -> String {
+        var kept: [Substring] = []
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
+            switch part {
+            case ".": if isLast { kept.append("") }
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            default: kept.append(part)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+}
+
+extension HTTPURL: Hashable, CustomStringConvertible {
+    /// Two URLs are equal if their requests are: user information, which becomes a field of its own, included.
+    package static func == (left: HTTPURL, right: HTTPURL) -> Bool {
+        left === right || (left.text == right.text && left.userInfo == right.userInfo)
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(self.text) }
+
+    /// The URL as it is requested, without the zone of an address, which means something to this host alone (RFC 9844).
+    package var description: String {
+        guard let address = self.target.address, address.zone != 0 else { return self.text }
+        let target = Target(address: address.withoutZone, port: self.target.port)
+        let authority = Origin(scheme: self.scheme, target: target).authority
+        return "\(self.scheme.rawValue)://\(authority)\(self.requestTarget)"
+    }
+}
+
+/// Why a text is not a URL that can be requested.
+package enum HTTPURLError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// It has a space or a control character in it.
+    case character(String)
+    /// Its scheme is neither http nor https, or it has none.
+    case scheme(String)
+    /// Its host or its port is wrong.
+    case target(TargetError, in: String)
+
+    /// One clause without a final full stop.
+    package var description: String {
+        switch self {
+        case .character(let text):
+            let printable = text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : Character($0) }
+            return "\"\(String(printable))\" has a space or a control character in it"
+        case .scheme(let text): return "\"\(text)\" is not an http:// or https:// URL"
+        case .target(let error, let text): return "\"\(text)\" names no host that can be asked: \(error)"
+        }
+    }
+}
+
+extension Target {
+    fileprivate func withDefaultPort(_ port: UInt16) -> Target {
+        guard self.port == nil else { return self }
+        if let address = self.address { return Target(address: address, port: port) }
+        return (try? Target("\(self.host):\(port)")) ?? self
+    }
+}

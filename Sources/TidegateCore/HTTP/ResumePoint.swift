@@ -1,0 +1,98 @@
+/// How much of a body is held, and how the server recognises that the rest still belongs to it.
+public struct ResumePoint: Sendable, Hashable, Codable {
+    /// The bytes held from the body's start; also the position of the next byte wanted.
+    public var offset: Int64
+    /// The length of the whole body; nil while unknown.
+    public var total: Int64?
+    /// What goes into If-Range; nil if the server gave nothing strong enough, and then no If-Range is sent.
+    public var validator: Validator?
+
+    /// A validator strong enough for If-Range (RFC 9110 section 13.1.5).
+    public enum Validator: Sendable, Hashable {
+        /// A strong entity tag, quotes included.
+        case etag(String)
+        /// A Last-Modified date as the server wrote it, at least 60 s older than the response's Date.
+        case lastModified(String)
+
+        /// The value of the If-Range field.
+        public var fieldValue: String {
+            switch self {
+            case .etag(let tag): tag
+            case .lastModified(let date): date
+            }
+        }
+    }
+
+    /// A point from its parts.
+    public init(offset: Int64, validator: Validator?, total: Int64? = nil) {
+        self.offset = offset
+        self.validator = validator
+        self.total = total
+    }
+
+    /// True if a request can continue here: there are bytes, not more than the whole, and a validator.
+    public var isUsable: Bool { self.offset > 0 && self.offset <= self.total ?? .max && self.validator != nil }
+
+    private enum CodingKeys: String, CodingKey { case offset, total, etag, lastModified }
+
+    /// Reads the members `offset`, `total`, `etag` and `lastModified`.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.offset = try members.decode(Int64.self, forKey: .offset)
+        self.total = try members.decodeIfPresent(Int64.self, forKey: .total)
+        let tag = try members.decodeIfPresent(String.self, forKey: .etag)
+        let date = try members.decodeIfPresent(String.self, forKey: .lastModified)
+        self.validator = tag.map { .etag($0) } ?? date.map { .lastModified($0) }
+    }
+
+    /// Writes the members `offset`, `total`, and `etag` or `lastModified`.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(self.offset, forKey: .offset)
+        try members.encodeIfPresent(self.total, forKey: .total)
+        switch self.validator {
+        case .etag(let tag): try members.encode(tag, forKey: .etag)
+        case .lastModified(let date): try members.encode(date, forKey: .lastModified)
+        case nil: break
+        }
+    }
+}
+
+/// What an unfinished download leaves: enough to continue it in this process or another one.
+///
+/// The bytes themselves are beside the destination, in `.NAME.tidegate`. They are continued only if the server still
+/// has the same body; if it has another one, the download starts again.
+public struct ResumeData: Sendable, Hashable, Codable {
+    /// The URL asked for, before redirects.
+    public let url: String
+    /// The destination of the finished file.
+    public let file: String
+    /// How much is there.
+    public let point: ResumePoint
+
+    /// Data from their parts.
+    package init(url: String, file: String, point: ResumePoint) {
+        self.url = url
+        self.file = file
+        self.point = point
+    }
+
+    private enum CodingKeys: String, CodingKey { case url, file }
+
+    /// Reads the members `url` and `file` and those of the point.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.url = try members.decode(String.self, forKey: .url)
+        // The record beside a destination need not name it.
+        self.file = try members.decodeIfPresent(String.self, forKey: .file) ?? ""
+        self.point = try ResumePoint(from: decoder)
+    }
+
+    /// Writes the members `url` and `file` and those of the point.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(self.url, forKey: .url)
+        try members.encode(self.file, forKey: .file)
+        try self.point.encode(to: encoder)
+    }
+}

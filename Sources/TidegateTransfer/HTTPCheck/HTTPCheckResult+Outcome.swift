@@ -1,0 +1,79 @@
+internal import TidegateCore
+
+extension HTTPCheck.Result {
+    /// What a check's outcome amounts to.
+    init(_ outcome: HTTPCheckOutcome, of request: HTTPCheck.Request) {
+        guard let attempt = outcome.attempt else {
+            self.init(reached: nil, failure: .invalidRequest, text: outcome.text)
+            return
+        }
+        let status = attempt.head?.status
+        let isGood = status.map { (200..<300).contains($0) } ?? false
+        let failure = outcome.hasEnough ? nil : attempt.checkFailure
+        self.init(
+            reached: attempt.stageReached(in: request), failure: failure,
+            socketError: failure == nil ? nil : attempt.socketError, refusal: attempt.refusal,
+            text: failure == nil ? "" : attempt.checkText(for: request.address), status: status,
+            location: attempt.head?.field("Location"),
+            body: isGood ? outcome.body : Array(attempt.diagnosticBody.prefix(request.bodyLimit)),
+            phases: attempt.phases, local: attempt.contact?.local ?? attempt.failedConnect?.local,
+            certificate: attempt.certificate)
+    }
+}
+
+extension AttemptOutcome {
+    fileprivate func stageReached(in request: HTTPCheck.Request) -> Stage? {
+        if self.head != nil { return .response }
+        guard self.isConnected else { return nil }
+        let hasTLS = request.lastStage == .tls || request.lastStage > .tls && request.url.scheme == .https
+        return self.reachedWire && hasTLS ? .tls : .connect
+    }
+
+    // Any response is a success here: what it means is decided by the rung.
+    fileprivate var checkFailure: TaskFailure? {
+        switch self.failure {
+        case .httpStatus, .rangeMismatch, .tooLarge: self.head == nil ? self.failure : nil
+        case .resolveFailed, .connectFailed, .tlsFailed, .tlsPinMismatch, .timedOut, .stalled, .reset, .protocolError,
+            .truncated, .digestMismatch, .bodyChanged, .outcomeUnknown, .gateTimeout, .deadlineExceeded,
+            .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull, .internal, nil:
+            self.failure
+        }
+    }
+
+    fileprivate func checkText(for address: IPAddress) -> String {
+        guard !self.isConnected, let connect = self.failedConnect else { return self.text }
+        let peer = connect.address ?? address
+        if let refusal = connect.refusal { return refusal.sentence(about: peer) }
+        switch self.socketError {
+        case .refused: return "\(peer) refuses connections to the port"
+        case nil, .timedOut: return "\(peer) did not answer \(connect.retransmits + 1) SYNs"
+        case .networkUnreachable: return "this host has no route to \(peer)"
+        case .hostUnreachable: return "\(peer) is unreachable"
+        case .prohibited: return "a rule of this host's forbids \(peer)"
+        case .blackholed: return "a blackhole route of this host's swallows \(peer)"
+        case .addressNotAvailable: return "this host has no source address for \(peer)"
+        case .reset, .other: return self.text
+        }
+    }
+}
+
+extension CertificateProblem {
+    /// What is wrong, in a clause that names the fields of the certificate it follows from.
+    func description(of certificate: CertificateSummary?, host: String) -> String {
+        switch self {
+        case .expired: return "the certificate expired" + (certificate.map { " on \($0.notAfter)" } ?? "")
+        case .notYetValid:
+            return "the certificate is not valid yet" + (certificate.map { ", but from \($0.notBefore)" } ?? "")
+        case .selfSigned: return "the certificate is signed by itself" + (certificate.map { " (\($0.subject))" } ?? "")
+        case .unknownIssuer:
+            return "nobody trusted here signed the certificate"
+                + (certificate.map { "; its issuer is \($0.issuer)" } ?? "")
+        case .wrongName:
+            let names = certificate.map { $0.names.isEmpty ? [$0.subject] : $0.names } ?? []
+            let list = names.isEmpty ? "other names" : names.prefix(4).joined(separator: ", ")
+            return "the certificate is for \(list) and not for \(host)"
+        case .revoked: return "the certificate was revoked by its issuer"
+        case .other(let text): return text
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import Synchronization
+internal import TidegateCore
+
+/// The thread that runs checks, started with the first one.
+final class HTTPCheckThread: Sendable {
+    private struct State {
+        var thread: TransferThread<HTTPCheckClient>?
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+    private let caFile: String?
+    private let userAgent: String
+    private let onThreadStart: @Sendable () -> Void
+
+    init(caFile: String?, userAgent: String, onThreadStart: @escaping @Sendable () -> Void) {
+        self.caFile = caFile
+        self.userAgent = userAgent
+        self.onThreadStart = onThreadStart
+    }
+
+    deinit { self.state.withLock { $0.thread.take() }?.stop() }
+
+    /// Runs one check and waits for its end.
+    func run(_ check: HTTPCheck.Request, isInsecure: Bool = false) async -> HTTPCheckOutcome {
+        let onThreadStart = self.onThreadStart
+        // The lock is held while the thread starts, which happens once.
+        let (thread, number) = self.state.withLock { state in
+            if state.thread == nil {
+                state.thread = try? TransferThread(name: "tg-check") { engine in
+                    onThreadStart()
+                    return HTTPCheckClient(engine: engine)
+                }
+            }
+            state.lastNumber += 1
+            return (state.thread, state.lastNumber)
+        }
+        guard let thread else { return HTTPCheckOutcome(text: "no thread can be started for it") }
+        let body = BodyPrefix(limit: max(0, check.bodyLimit))
+        let request = self.attemptRequest(check, number, body, isInsecure: isInsecure)
+        let isCancelled = CancellationFlag()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let work = HTTPCheckClient.Work(
+                    request: request, limit: check.limit, body: body, isCancelled: isCancelled
+                ) { continuation.resume(returning: $0) }
+                if !thread.send(.start(work)) { continuation.resume(returning: .stopped) }
+            }
+        } onCancel: {
+            // Noted first: the work itself may still be on its way to the thread.
+            isCancelled.value.store(true, ordering: .releasing)
+            thread.send(.cancel(request.id))
+        }
+    }
+
+    private func attemptRequest(
+        _ check: HTTPCheck.Request, _ number: UInt64, _ body: BodyPrefix, isInsecure: Bool
+    ) -> AttemptRequest {
+        AttemptRequest(
+            id: AttemptID(rawValue: number), url: check.url, method: check.method, addresses: [check.address],
+            sink: .chunks(body), connectTimeout: check.limit,
+            tls: TLSOptions(caFile: self.caFile, isInsecure: isInsecure), userAgent: self.userAgent,
+            lastStage: check.lastStage, usesFreshConnection: true, wantsCertificate: true)
+    }
+}

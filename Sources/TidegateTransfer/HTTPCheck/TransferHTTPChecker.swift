@@ -1,0 +1,41 @@
+package import TidegateCore
+
+/// Checks web servers with the same engine that makes requests, on a new connection each time.
+///
+/// Its thread, `tg-check`, starts with the first check and ends with the last copy of the checker.
+package struct TransferHTTPChecker: HTTPChecker {
+    private let thread: HTTPCheckThread
+
+    /// A checker; `caFile` is a PEM file of authorities that replaces the system's.
+    ///
+    /// `onThreadStart` runs first on the thread, for tests to enter a namespace.
+    package init(
+        caFile: String? = nil, userAgent: String = "tidegate", onThreadStart: @escaping @Sendable () -> Void = {}
+    ) {
+        self.thread = HTTPCheckThread(caFile: caFile, userAgent: userAgent, onThreadStart: onThreadStart)
+    }
+
+    /// Checks once; returns at once when the Swift task is cancelled.
+    ///
+    /// If a certificate is refused, a second handshake reads it, so that the result can say what is wrong with it;
+    /// nothing is sent after that handshake, whatever server is at its other end.
+    package func check(_ request: HTTPCheck.Request) async -> HTTPCheck.Result {
+        let outcome = await self.thread.run(request)
+        var result = HTTPCheck.Result(outcome, of: request)
+        guard let problem = outcome.attempt?.certificateProblem else { return result }
+        if result.certificate == nil { result.certificate = await self.readCertificate(request, after: outcome) }
+        result.text = problem.description(of: result.certificate, host: request.url.target.host)
+        return result
+    }
+
+    private func readCertificate(
+        _ request: HTTPCheck.Request, after outcome: HTTPCheckOutcome
+    ) async -> CertificateSummary? {
+        let left = request.limit - (outcome.attempt.map { $0.ended - $0.started } ?? .zero)
+        guard left > .zero else { return nil }
+        var second = request
+        second.lastStage = .tls
+        second.limit = left
+        return await self.thread.run(second, isInsecure: true).attempt?.certificate
+    }
+}
