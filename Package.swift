@@ -29,7 +29,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -72,7 +71,7 @@ let package = Package(
         .target(
             name: "TidegateSession",
             dependencies: [
-                "TidegateCore", "TidegateTransfer", httpTypes, .product(name: "Crypto", package: "swift-crypto"),
+                "TidegateCore", "TidegateTransfer", httpTypes,
             ], swiftSettings: safe),
         .target(
             name: "Tidegate",

@@ -44,7 +44,7 @@ struct RungWebTests {
         let busy = HTTPCheck.Result(reached: .response, status: 503)
         let good = HTTPCheck.Result(reached: .response, status: 200)
         func best(_ answers: [IPAddress: HTTPCheck.Result]) -> IPAddress? {
-            WebRungs.furthest([one, two, three], answers, .http)
+            WebRungs.furthest([one, two, three], answers, .body)
         }
         #expect(best([one: silent, two: good, three: good]) == two)
         #expect(best([one: busy, two: silent, three: good]) == three)
@@ -115,7 +115,7 @@ struct RungWebTests {
         let url = try ExplainTarget("https://user:secret@API.test/x?y=1#z")
         #expect(url.description == "https://api.test/x?y=1" && url.target.description == "api.test:443")
         #expect(url.lastStage == .body && url.usesTLS)
-        #expect(try ExplainTarget("http://[2001:db8::1]:8080").url == "http://[2001:db8::1]:8080/")
+        #expect(try ExplainTarget("http://[2001:db8::1]:8080").url.text == "http://[2001:db8::1]:8080/")
         #expect(try ExplainTarget("api.test").lastStage == nil)
         #expect(try ExplainTarget("api.test:443").lastStage == .tls)
         #expect(try ExplainTarget("api.test:22").lastStage == .connect)

@@ -1,3 +1,4 @@
+import TidegateTransfer
 import Testing
 import Tidegate
 import TidegateCore

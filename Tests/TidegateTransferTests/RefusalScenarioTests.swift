@@ -17,7 +17,7 @@ struct RefusalScenarioTests {
         self.recorder = try AttemptRecorder(in: self.hosts.here)
     }
 
-    private func request(_ number: UInt64, _ addresses: String...) -> AttemptRequest {
+    private func request(_ number: UInt64, _ addresses: String...) throws -> AttemptRequest {
         var request = try AttemptRequest(number, "http://tide.invalid/")
         request.addresses = addresses.compactMap { IPAddress($0) }
         return request
@@ -102,14 +102,14 @@ struct RefusalScenarioTests {
     func silence() throws {
         try ThreeHosts.filter(
             self.hosts.gateway, "table inet t { chain f { type filter hook forward priority 0; policy drop; }; }")
-        var request = self.request(1, "198.51.100.2")
+        var request = try self.request(1, "198.51.100.2")
         request.connectTimeout = .milliseconds(1500)
         let outcome = try self.recorder.run(request)
         #expect(outcome.failure == .timedOut)
         #expect(outcome.socketError == nil)
         #expect(outcome.peer == IPAddress("198.51.100.2"))
         #expect(outcome.failedConnect?.retransmits == 1)
-        request = self.request(2, "198.51.100.2")
+        request = try self.request(2, "198.51.100.2")
         self.recorder.start(request)
         let id = request.id
         try eventually("a try") { try self.recorder.ask { $0.failedConnect(of: id)?.retransmits } == 1 }

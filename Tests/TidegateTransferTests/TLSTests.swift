@@ -7,7 +7,7 @@ internal import TidegateTransfer
 struct TLSTests {
     private static func request(
         _ number: UInt64, _ server: TLSServer, _ tls: TLSOptions, host: String = "localhost"
-    ) -> AttemptRequest {
+    ) throws -> AttemptRequest {
         var request = try AttemptRequest(number, server.url(host: host))
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
         request.tls = tls
@@ -31,7 +31,7 @@ struct TLSTests {
         #expect(!unknown.reachedWire)
         #expect(unknown.text.contains("certificate"))
 
-        let wrongName = TLSTests.request(3, server, TLSOptions(caFile: server.certificate), host: "tide.invalid")
+        let wrongName = try TLSTests.request(3, server, TLSOptions(caFile: server.certificate), host: "tide.invalid")
         #expect(try recorder.run(wrongName).curlCode == 60)
 
         let insecure = try recorder.run(TLSTests.request(4, server, TLSOptions(isInsecure: true), host: "tide.invalid"))
@@ -72,7 +72,7 @@ struct TLSTests {
         let server = try await TLSServer()
         let recorder = try AttemptRecorder()
         for number: UInt64 in 1...4 {
-            var request = TLSTests.request(number, server, TLSOptions(caFile: server.certificate))
+            var request = try TLSTests.request(number, server, TLSOptions(caFile: server.certificate))
             request.allowsHTTP2 = true
             recorder.start(request)
         }

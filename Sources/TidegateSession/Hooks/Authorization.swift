@@ -1,4 +1,5 @@
 internal import TidegateCore
+internal import TidegateTransfer
 internal import HTTPTypes
 
 /// How a task tells an origin, or the proxy, who it is.
@@ -70,11 +71,8 @@ struct DigestAnswer: Sendable {
 
         func sum(_ text: String) -> String {
             switch self {
-            case .md5, .md5Session: return MD5.sum(Array(text.utf8)).hexadecimal
-            case .sha256, .sha256Session:
-                var hash = SHA256()
-                hash.add(Array(text.utf8))
-                return hash.sum.hexadecimal
+            case .md5, .md5Session: MessageDigest.md5(Array(text.utf8)).hexadecimal
+            case .sha256, .sha256Session: MessageDigest.sha256(Array(text.utf8)).hexadecimal
             }
         }
     }

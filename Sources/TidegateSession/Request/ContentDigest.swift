@@ -15,25 +15,23 @@ public struct ContentDigest: Sendable, Hashable, LosslessStringConvertible {
         self.description = digits
     }
 
-    init(_ hash: SHA256) { self.description = hash.sum.hexadecimal }
+    init(_ hash: borrowing SHA256Digest) { self.description = hash.value.hexadecimal }
 
     /// The digest of some bytes.
     public init(of bytes: [UInt8]) {
-        var hash = SHA256()
-        hash.add(bytes)
-        self.init(hash)
+        self.description = MessageDigest.sha256(bytes).hexadecimal
     }
 }
 
-/// Sums a body up while it is delivered.
+/// Computes a body's digest while the body is delivered.
 final class BodyDigest: ChunkSink {
-    private let hash = Mutex(SHA256())
+    private let hash = Mutex(SHA256Digest())
 
     func hasRoom() -> Bool { true }
 
-    func write(_ chunk: [UInt8]) { self.hash.withLock { $0.add(chunk) } }
+    func write(_ chunk: [UInt8]) { self.hash.withLock { $0.update(chunk) } }
 
-    func reset() { self.hash.withLock { $0 = SHA256() } }
+    func reset() { self.hash.withLock { $0 = SHA256Digest() } }
 
     var digest: ContentDigest { self.hash.withLock { ContentDigest($0) } }
 }

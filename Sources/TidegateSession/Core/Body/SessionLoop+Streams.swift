@@ -120,12 +120,12 @@ extension DownloadFile {
     ///
     /// Blocks: for the disk thread.
     func digest(while isWanted: () -> Bool) throws(FileError) -> ContentDigest? {
-        var hash = SHA256()
+        var hash = SHA256Digest()
         var offset: Int64 = 0
         while isWanted() {
             let bytes = try self.read(at: offset, upTo: 1 << 20)
             guard !bytes.isEmpty else { return ContentDigest(hash) }
-            hash.add(bytes)
+            hash.update(bytes)
             offset += Int64(bytes.count)
         }
         return nil
