@@ -36,8 +36,10 @@ package struct AttemptRequest: Sendable {
                 id: id, url: url, method: method, headers: headers, body: body, addresses: addresses, sink: sink,
                 resume: resume, connectTimeout: connectTimeout, allowsHTTP2: allowsHTTP2, tls: tls, proxy: proxy,
                 credentials: credentials, userAgent: userAgent, acceptsCompression: acceptsCompression,
-                bytesPerSecondLimit: bytesPerSecondLimit, isRepeatable: isRepeatable, awaitsDisposition: awaitsDisposition,
-                listener: listener, lastStage: lastStage, usesFreshConnection: usesFreshConnection, wantsCertificate: wantsCertificate))
+                bytesPerSecondLimit: bytesPerSecondLimit, isRepeatable: isRepeatable,
+                awaitsDisposition: awaitsDisposition,
+                listener: listener, lastStage: lastStage, usesFreshConnection: usesFreshConnection,
+                wantsCertificate: wantsCertificate))
     }
 
     package subscript<Value>(dynamicMember term: KeyPath<Terms, Value>) -> Value { self.box.terms[keyPath: term] }

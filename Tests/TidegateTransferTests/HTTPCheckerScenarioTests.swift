@@ -18,7 +18,8 @@ struct HTTPCheckerScenarioTests {
     private func ask(_ text: String, limit: Duration = .seconds(6)) async throws -> HTTPCheck.Result {
         let address = try #require(IPAddress(text))
         return await self.checker.check(
-            HTTPCheck.Request(url: try HTTPURL("https://tide.test/"), address: address, lastStage: .connect, limit: limit))
+            HTTPCheck.Request(
+                url: try HTTPURL("https://tide.test/"), address: address, lastStage: .connect, limit: limit))
     }
 
     @Test("A router that knows no route is quoted, in both versions of IP")

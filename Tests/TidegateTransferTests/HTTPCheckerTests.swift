@@ -14,7 +14,8 @@ import TidegateTestKit
     ) async throws -> HTTPCheck.Result {
         await self.checker.check(
             HTTPCheck.Request(
-                url: try HTTPURL(url), address: Self.home, lastStage: lastStage, method: method, limit: limit, bodyLimit: bodyLimit))
+                url: try HTTPURL(url), address: Self.home, lastStage: lastStage, method: method, limit: limit,
+                bodyLimit: bodyLimit))
     }
 
     @Test("An answer's status, Location and first bytes are told, and nothing is followed or repeated")
@@ -132,7 +133,8 @@ struct HTTPCheckerCertificateTests {
         let server = try await TestTLSServer(identity)
         defer { withExtendedLifetime(server) {} }
         let question = HTTPCheck.Request(
-            url: try HTTPURL("https://tide.test:\(server.port)/"), address: IPAddress(ipv4: 0x7F00_0001), lastStage: lastStage, bodyLimit: 64
+            url: try HTTPURL("https://tide.test:\(server.port)/"), address: IPAddress(ipv4: 0x7F00_0001),
+            lastStage: lastStage, bodyLimit: 64
         )
         return await (checker ?? self.checker).check(question)
     }

@@ -31,7 +31,8 @@ struct RangeAnswerTests {
         Row(status: 206, fields: "content-range: BYTES 100-299/300\r\nContent-Length: 200", answer: .append),
         Row(status: 206, fields: "Content-Range: bytes 100-299/*", answer: .append),
         Row(status: 206, fields: "Content-Range: bytes 100-499/500", point: unknownTotal, answer: .append),
-        Row(status: 206, fields: "Content-Range: bytes 100-299/300\r\nETag: \"b\"", point: unvalidated, answer: .append),
+        Row(
+            status: 206, fields: "Content-Range: bytes 100-299/300\r\nETag: \"b\"", point: unvalidated, answer: .append),
         Row(
             status: 206, fields: "Content-Range: bytes 100-299/300\r\nLast-Modified: Mon, 01 Jun 2026 10:00:00 GMT",
             point: dated, answer: .append),

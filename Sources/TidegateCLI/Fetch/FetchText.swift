@@ -72,8 +72,8 @@ enum FetchText {
     // The explanation stands alone elsewhere; here the URL and the number of attempts have been said.
     private static func explanation(_ result: TaskResult) -> String? {
         guard var text = result.explanation else { return nil }
-        for prefix in ["\(result.url): ", "\(URLRedaction().text(of: result.url)): ", "no path: "] where text.hasPrefix(prefix)
-        {
+        for prefix in ["\(result.url): ", "\(URLRedaction().text(of: result.url)): ", "no path: "]
+        where text.hasPrefix(prefix) {
             text.removeFirst(prefix.count)
         }
         let suffix = ", after \(result.attempts) attempts"

@@ -32,7 +32,8 @@ extension Attribution {
     private static func reset(_ evidence: FailureEvidence, _ host: String) -> Attribution {
         switch evidence.stage {
         case .tls: self.answered(.tls, isCertain: false, "\(host) broke the connection during the handshake")
-        case .request, .response: self.answered(.http, isCertain: false, "\(host) broke the connection and did not answer")
+        case .request, .response:
+            self.answered(.http, isCertain: false, "\(host) broke the connection and did not answer")
         case .body: self.answered(.http, isCertain: false, "\(host) broke the connection during its answer")
         case .resolve, .connect, nil: self.answered(.tcp, isCertain: false, "the connection was reset")
         }
@@ -42,7 +43,8 @@ extension Attribution {
     private static func silence(_ evidence: FailureEvidence, _ host: String) -> Attribution {
         switch evidence.stage {
         case .tls: return self.answered(.tls, isCertain: false, "\(host) accepted the connection and shook no hands")
-        case .request, .response: return self.answered(.http, isCertain: false, "\(host) took the request and did not answer")
+        case .request, .response:
+            return self.answered(.http, isCertain: false, "\(host) took the request and did not answer")
         case .body: return self.compared(evidence, "\(host) sent no more of its answer", reached: .theirs, .http)
         case .resolve, .connect, nil:
             let count = evidence.unanswered

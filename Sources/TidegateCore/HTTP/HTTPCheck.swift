@@ -1,82 +1,82 @@
 /// One check of a web server, as a rung needs it: a connection, a handshake or a response, and nothing repeated.
 package enum HTTPCheck {
-/// What is checked.
-package struct Request: Sendable, Hashable {
-    /// The URL; only its host and port matter if the check ends before the request.
-    package var url: HTTPURL
-    /// The address to connect to; the URL's host still names the server (SNI, Host).
-    package var address: IPAddress
-    /// Where the check ends: `connect`, `tls`, or `body` for a whole response; redirects are not followed.
-    package var lastStage: Stage
-    /// The request method.
-    package var method: String
-    /// When to give up, from the start.
-    package var limit: Duration
-    /// How much of the answer's body to keep.
-    package var bodyLimit: Int
+    /// What is checked.
+    package struct Request: Sendable, Hashable {
+        /// The URL; only its host and port matter if the check ends before the request.
+        package var url: HTTPURL
+        /// The address to connect to; the URL's host still names the server (SNI, Host).
+        package var address: IPAddress
+        /// Where the check ends: `connect`, `tls`, or `body` for a whole response; redirects are not followed.
+        package var lastStage: Stage
+        /// The request method.
+        package var method: String
+        /// When to give up, from the start.
+        package var limit: Duration
+        /// How much of the answer's body to keep.
+        package var bodyLimit: Int
 
-    /// A question from its parts; the defaults ask for a whole answer by GET and keep none of its body.
-    package init(
-        url: HTTPURL, address: IPAddress, lastStage: Stage = .body, method: String = "GET",
-        limit: Duration = .seconds(10), bodyLimit: Int = 0
-    ) {
-        self.url = url
-        self.address = address
-        self.lastStage = lastStage
-        self.method = method
-        self.limit = limit
-        self.bodyLimit = bodyLimit
-    }
-}
-
-/// What a check found.
-package struct Result: Sendable, Hashable {
-    /// The last stage that succeeded: `connect`, `tls`, or `response` if a head came; nil without a connection.
-    package var reached: Stage?
-    /// Why it came no further than that; nil where it came as far as it was asked to.
-    package var failure: TaskFailure?
-    /// How the socket failed, where it did.
-    package var socketError: FailureEvidence.SocketError?
-    /// Who refused with an ICMP error, where somebody did.
-    package var refusal: ICMPError?
-    /// What went wrong in words without a final full stop; empty where nothing did.
-    package var text: String
-    /// The status, 100 to 599; nil where none came.
-    package var status: Int?
-    /// The Location field, where one came.
-    package var location: String?
-    /// The first bytes of the body, as many as were asked for.
-    package var body: [UInt8]
-    /// The phases that were run.
-    package var phases: PhaseDurations
-    /// The local address of the connection; nil where there was none.
-    package var local: IPAddress?
-    /// The server's certificate, where one was shown.
-    package var certificate: CertificateSummary?
-
-    /// An answer from its parts.
-    package init(
-        reached: Stage?, failure: TaskFailure? = nil, socketError: FailureEvidence.SocketError? = nil,
-        refusal: ICMPError? = nil, text: String = "", status: Int? = nil, location: String? = nil,
-        body: [UInt8] = [], phases: PhaseDurations = .init(), local: IPAddress? = nil,
-        certificate: CertificateSummary? = nil
-    ) {
-        self.reached = reached
-        self.failure = failure
-        self.socketError = socketError
-        self.refusal = refusal
-        self.text = text
-        self.status = status
-        self.location = location
-        self.body = body
-        self.phases = phases
-        self.local = local
-        self.certificate = certificate
+        /// A question from its parts; the defaults ask for a whole answer by GET and keep none of its body.
+        package init(
+            url: HTTPURL, address: IPAddress, lastStage: Stage = .body, method: String = "GET",
+            limit: Duration = .seconds(10), bodyLimit: Int = 0
+        ) {
+            self.url = url
+            self.address = address
+            self.lastStage = lastStage
+            self.method = method
+            self.limit = limit
+            self.bodyLimit = bodyLimit
+        }
     }
 
-    /// True if the check got through this stage.
-    package func hasReached(_ stage: Stage) -> Bool { self.reached.map { $0 >= stage } ?? false }
-}
+    /// What a check found.
+    package struct Result: Sendable, Hashable {
+        /// The last stage that succeeded: `connect`, `tls`, or `response` if a head came; nil without a connection.
+        package var reached: Stage?
+        /// Why it came no further than that; nil where it came as far as it was asked to.
+        package var failure: TaskFailure?
+        /// How the socket failed, where it did.
+        package var socketError: FailureEvidence.SocketError?
+        /// Who refused with an ICMP error, where somebody did.
+        package var refusal: ICMPError?
+        /// What went wrong in words without a final full stop; empty where nothing did.
+        package var text: String
+        /// The status, 100 to 599; nil where none came.
+        package var status: Int?
+        /// The Location field, where one came.
+        package var location: String?
+        /// The first bytes of the body, as many as were asked for.
+        package var body: [UInt8]
+        /// The phases that were run.
+        package var phases: PhaseDurations
+        /// The local address of the connection; nil where there was none.
+        package var local: IPAddress?
+        /// The server's certificate, where one was shown.
+        package var certificate: CertificateSummary?
+
+        /// An answer from its parts.
+        package init(
+            reached: Stage?, failure: TaskFailure? = nil, socketError: FailureEvidence.SocketError? = nil,
+            refusal: ICMPError? = nil, text: String = "", status: Int? = nil, location: String? = nil,
+            body: [UInt8] = [], phases: PhaseDurations = .init(), local: IPAddress? = nil,
+            certificate: CertificateSummary? = nil
+        ) {
+            self.reached = reached
+            self.failure = failure
+            self.socketError = socketError
+            self.refusal = refusal
+            self.text = text
+            self.status = status
+            self.location = location
+            self.body = body
+            self.phases = phases
+            self.local = local
+            self.certificate = certificate
+        }
+
+        /// True if the check got through this stage.
+        package func hasReached(_ stage: Stage) -> Bool { self.reached.map { $0 >= stage } ?? false }
+    }
 }
 
 /// What people ask of a server's certificate first.

@@ -84,7 +84,8 @@ extension TaskInfo {
         let bytes = task.end?.bytes ?? task.hold?.offset ?? 0
         self.init(
             id: task.id, name: task.description.name, kind: kind, method: task.description.method,
-            url: URLRedaction().text(of: task.description.url), state: task.end.map { .completed($0.outcome) } ?? .suspended,
+            url: URLRedaction().text(of: task.description.url),
+            state: task.end.map { .completed($0.outcome) } ?? .suspended,
             progress: TransferProgress(
                 offset: bytes, expected: task.hold?.total, attempt: task.end?.attempts ?? 0),
             created: task.accepted, file: file)

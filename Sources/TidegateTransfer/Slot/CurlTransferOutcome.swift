@@ -60,7 +60,8 @@ extension CurlTransfer {
             outcome.failedConnect = self.dials.best
         }
         // libcurl's number is that of the last try, and not of the one that counts.
-        outcome.osError = outcome.failedConnect?.errorNumber ?? Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO))
+        outcome.osError =
+            outcome.failedConnect?.errorNumber ?? Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO))
         outcome.socketError = FailureEvidence.SocketError(errorNumber: outcome.osError)
         outcome.text = self.text(code, outcome)
         guard code == CURLE_PEER_FAILED_VERIFICATION else { return }
@@ -88,7 +89,9 @@ extension CurlTransfer {
             case .append, .restartFromZero: break
             }
         }
-        guard code == CURLE_OK else { return code.meaning(errorNumber: outcome.osError, isOnWire: outcome.reachedWire).failure }
+        guard code == CURLE_OK else {
+            return code.meaning(errorNumber: outcome.osError, isOnWire: outcome.reachedWire).failure
+        }
         if let last = self.request?.lastStage, last <= .tls { return nil }
         guard outcome.head != nil else { return .protocolError }
         return self.isShort(outcome) ? .truncated : nil

@@ -49,7 +49,8 @@ enum WebRungs {
         for address in addresses {
             guard let answer = answers[address] else { continue }
             let isThere = self.failure(answer, stage) == nil
-            let rank = isThere ? Stage.allCases.count : answer.reached.map { Stage.allCases.firstIndex(of: $0) ?? 0 } ?? -1
+            let rank =
+                isThere ? Stage.allCases.count : answer.reached.map { Stage.allCases.firstIndex(of: $0) ?? 0 } ?? -1
             if rank > best?.rank ?? -2 { best = (address, rank) }
         }
         return best?.address

@@ -31,7 +31,9 @@ extension SessionLoop {
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
         guard record.keepsBytes, let paths = record.paths else { return }
         if let point = self.journaledPoint(record) { return try self.adopt(point, at: paths, record) }
-        if let point = record.request.resuming?.point, point.isUsable { return try self.adopt(point, at: paths, record) }
+        if let point = record.request.resuming?.point, point.isUsable {
+            return try self.adopt(point, at: paths, record)
+        }
         guard record.continues else { return }
         guard let data = try paths.readRecord(), data.url == record.request.address.text, data.point.isUsable
         else { return }

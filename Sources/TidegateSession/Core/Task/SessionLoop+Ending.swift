@@ -98,7 +98,9 @@ extension SessionLoop {
         let isWanted = record.continues || record.extras?.keepsPart == true
         let keep = (isWanted || isLeft) && record.hold.resumePoint != nil
         if keep, isWanted { self.keepResumeData(record) }
-        let (url, point) = (record.request.address.text, keep ? self.continuation(of: record, offset: record.hold.offset) : nil)
+        let (url, point) = (
+            record.request.address.text, keep ? self.continuation(of: record, offset: record.hold.offset) : nil
+        )
         let (file, placement) = (record.file, record.placement)
         let (line, number, offset) = (self.surroundings.line, record.number, record.hold.offset)
         let promise = isLeft && keep ? self.held(offset, record) : nil
