@@ -109,6 +109,6 @@ import TidegateTestKit
         #expect(task.placing == FileIdentity(size: 5, inode: 7, modifiedSeconds: 11, modifiedNanoseconds: 13))
         let request = try #require(try? task.description.request(), "the request cannot be made again")
         #expect(request.isMarkedIdempotent)
-        #expect(request.resuming?.offset == 10)
+        #expect(request.resuming?.point.offset == 10)
     }
 }
