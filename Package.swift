@@ -24,7 +24,9 @@ let package = Package(
     name: "tidegate",
     products: [
         .library(name: "Tidegate", targets: ["Tidegate"]),
+        .library(name: "TidegateServer", targets: ["TidegateServer"]),
         .library(name: "TidegateStore", targets: ["TidegateStore"]),
+        .library(name: "TidegateTesting", targets: ["TidegateTesting"]),
         .executable(name: "tidegate", targets: ["TidegateCLI"]),
     ],
     dependencies: [
@@ -111,9 +113,13 @@ let package = Package(
             dependencies: ["TidegateCore", "Tidegate", "TidegateDaemon", "TidegateServer", argumentParser, httpTypes],
             swiftSettings: base),
 
+        // Doubles for the tests of apps.
+        .target(name: "TidegateTesting", dependencies: ["TidegateCore"], swiftSettings: safe),
+
         // Tests.
         .target(
-            name: "TidegateTestKit", dependencies: ["TidegateCore", "TidegateLoop", "CLinux", httpTypes],
+            name: "TidegateTestKit",
+            dependencies: ["TidegateCore", "TidegateLoop", "TidegateTesting", "CLinux", httpTypes],
             path: "Tests/TidegateTestKit", swiftSettings: base),
         .testTarget(
             name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes], swiftSettings: base

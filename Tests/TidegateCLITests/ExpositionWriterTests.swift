@@ -5,7 +5,7 @@ import TidegateTestKit
 /// Answers that cannot be written, and readers that go away.
 @Suite(.timeLimit(.minutes(5)))
 struct ExpositionWriterTests {
-    private func shell(_ script: String, _ words: String...) async throws -> Program.ExpositionWriter {
+    private func shell(_ script: String, _ words: String...) async throws -> Program.Output {
         try await Program.run(["bash", "-c", script, BuiltProduct.path(of: "tidegate")] + words)
     }
 

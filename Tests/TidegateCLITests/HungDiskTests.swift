@@ -29,7 +29,7 @@ struct HungDiskTests {
         defer { submit.signal(SIGKILL) }
         // The disk may hang for an entry of the daemon's own before anybody has asked for something.
         #expect(await eventually(within: .seconds(60)) { Self.hasSocket(submit.id) })
-        #expect(await eventually(within: .seconds(60)) { disk.isMet(.hungSync) })
+        #expect(await eventually(within: .seconds(60)) { disk.wasReached(.hungSync) })
         daemon.signal(SIGTERM)
         let end = await daemon.finish(within: .seconds(120))
         #expect(end.status == 1, "\(end)")
@@ -60,7 +60,7 @@ struct HungDiskTests {
             Self.tidegate, "fetch", server.url("/x"), "-o", disk.file("x"), "--progress", "none",
         ])
         defer { fetch.signal(SIGKILL) }
-        #expect(await eventually(within: .seconds(60)) { disk.isMet(.hungSync) })
+        #expect(await eventually(within: .seconds(60)) { disk.wasReached(.hungSync) })
         fetch.signal(SIGINT)
         let end = await fetch.finish(within: .seconds(120))
         #expect(end.status == 130, "\(end)")

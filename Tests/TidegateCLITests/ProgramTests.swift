@@ -3,7 +3,7 @@ import Testing
 import TidegateTestKit
 
 @Suite(.serialized) struct ProgramTests {
-    private func run(_ words: String...) async throws -> Program.ExpositionWriter {
+    private func run(_ words: String...) async throws -> Program.Output {
         try await Program.run([BuiltProduct.path(of: "tidegate")] + words)
     }
 

@@ -24,7 +24,7 @@ struct TasksTests {
             try #require(isUp, "\(program.errorsSoFar)")
         }
 
-        func tasks(_ words: String...) async throws -> Program.ExpositionWriter {
+        func tasks(_ words: String...) async throws -> Program.Output {
             try await Program.run(
                 [BuiltProduct.path(of: "tidegate"), "tasks"] + words + ["--control.socket", self.socket])
         }
@@ -35,7 +35,7 @@ struct TasksTests {
             ])
         }
 
-        func stop(_ signal: Int32 = SIGTERM) async -> Program.ExpositionWriter? {
+        func stop(_ signal: Int32 = SIGTERM) async -> Program.Output? {
             self.program?.signal(signal)
             return await self.program?.finish(within: .seconds(12))
         }
@@ -48,7 +48,7 @@ struct TasksTests {
         }
     }
 
-    private static func id(_ output: Program.ExpositionWriter) throws -> String {
+    private static func id(_ output: Program.Output) throws -> String {
         #expect(output.status == 0, "\(output)")
         return try #require(output.output.split(separator: "\n").first.map(String.init), "\(output)")
     }
@@ -166,7 +166,7 @@ struct TasksTests {
     }
 }
 
-extension Program.ExpositionWriter {
+extension Program.Output {
     /// How a refusal names a task.
     fileprivate func named(_ id: String) -> String { self.errors.contains("\"\(id)\"") ? "\"\(id)\"" : id }
 }

@@ -40,7 +40,7 @@ import TidegateTestKit
         }
     }
 
-    private func serve(_ words: String...) async throws -> Program.ExpositionWriter {
+    private func serve(_ words: String...) async throws -> Program.Output {
         try await Program.run([BuiltProduct.path(of: "tidegate"), "serve"] + words)
     }
 

@@ -79,7 +79,7 @@ import TidegateTestKit
         #expect(try await self.judge(["sum by (code (up)"]).status != 0)
     }
 
-    private func judge(_ expressions: [String]) async throws -> Program.ExpositionWriter {
+    private func judge(_ expressions: [String]) async throws -> Program.Output {
         let rules = expressions.enumerated().map { number, expr in
             let indented = expr.split(separator: "\n").map { "          \($0)" }.joined(separator: "\n")
             return "      - record: panel:number:\(number)\n        expr: |-\n\(indented)\n"

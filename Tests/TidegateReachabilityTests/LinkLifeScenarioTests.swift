@@ -104,7 +104,7 @@ struct LinkLifeScenarioTests {
 
     @Test(
         "A bond without ports is no way out; with a live port it is",
-        .enabled(if: NetworkNamespace.knows("bond"), "this kernel has no bonding"))
+        .enabled(if: NetworkNamespace.supports("bond"), "this kernel has no bonding"))
     func bond() async throws {
         let world = try World(isConfigured: false)
         try world.here.batch(

@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// A real browser without a window, driven over the WebDriver protocol (W3C) by Debian's chromedriver.
+/// A headless browser, driven over the WebDriver protocol (W3C) by Debian's chromedriver.
 public final class Browser: Sendable {
-    /// The driver or the browser did not do what it was told.
+    /// The driver or the browser reported an error.
     public struct Failure: Error, CustomStringConvertible {
-        /// What was asked for, and what came back.
+        /// The request and the error.
         public let description: String
     }
 
-    /// What a page asked for, or said on its console.
+    /// The logs of the browser.
     public enum Log: String, Sendable {
-        /// The console: warnings, errors and violated policies.
+        /// The console: warnings, errors and policy violations.
         case console = "browser"
-        /// The developer tools' own events, each as JSON.
+        /// The events of the developer tools, each as JSON.
         case protocolEvents = "performance"
     }
 
@@ -20,7 +20,7 @@ public final class Browser: Sendable {
     private let session: String
     private let profile: URL
 
-    /// True where Chromium and its driver are installed.
+    /// True if Chromium and its driver are installed.
     public static let isInstalled = ["/usr/bin/chromium", "/usr/bin/chromedriver"].allSatisfy {
         FileManager.default.isExecutableFile(atPath: $0)
     }
@@ -31,7 +31,7 @@ public final class Browser: Sendable {
         self.profile = profile
     }
 
-    /// Starts a driver and a browser; whoever opens one closes it.
+    /// Starts a driver and a browser; the caller has to close it.
     public static func open() async throws -> Browser {
         let driver = try Program(["chromedriver", "--port=0"])
         var port: Substring?
@@ -43,13 +43,13 @@ public final class Browser: Sendable {
         }
         guard let port else { throw Failure(description: "no driver: \(driver.outputSoFar) \(driver.errorsSoFar)") }
         let profile = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
-        let words = [
+        let arguments = [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
             "--window-size=1280,1000", "--user-data-dir=\(profile.path)",
         ]
         let options: [String: Any] = [
-            "goog:chromeOptions": ["binary": "/usr/bin/chromium", "args": words],
+            "goog:chromeOptions": ["binary": "/usr/bin/chromium", "args": arguments],
             "goog:loggingPrefs": ["browser": "ALL", "performance": "ALL"],
         ]
         let base = "http://127.0.0.1:\(port)/session"
@@ -72,13 +72,13 @@ public final class Browser: Sendable {
     /// Loads a page.
     public func go(_ url: String) async throws { _ = try await self.ask("POST", "url", ["url": url]) }
 
-    /// Runs a script's body in the page, and gives what it returns as text.
+    /// Runs a script's body in the page, and returns its value as text.
     public func text(_ script: String) async throws -> String {
         let value = try await self.ask("POST", "execute/sync", ["script": "return String(\(script))", "args": [Any]()])
         return value as? String ?? ""
     }
 
-    /// True where the expression is, within some seconds.
+    /// True if the expression becomes true within the limit.
     public func shows(_ expression: String, within limit: Duration = .seconds(10)) async throws -> Bool {
         try await eventually(within: limit) { try await self.text(expression) == "true" }
     }
@@ -96,13 +96,13 @@ public final class Browser: Sendable {
         _ = try await self.ask("POST", "actions", ["actions": [keyboard]])
     }
 
-    /// What a log has taken down since it was last read.
+    /// The entries of a log since it was last read.
     public func read(_ log: Log) async throws -> [String] {
         let entries = try await self.ask("POST", "se/log", ["type": log.rawValue]) as? [[String: Any]] ?? []
         return entries.compactMap { $0["message"] as? String }
     }
 
-    /// The URLs that were asked for since the log was last read.
+    /// The URLs requested since the log was last read.
     public func requestedURLs() async throws -> [String] {
         try await self.read(.protocolEvents).compactMap { text in
             let entry = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
@@ -113,7 +113,7 @@ public final class Browser: Sendable {
         }
     }
 
-    /// A picture of the page as PNG.
+    /// A screenshot of the page as PNG.
     public func picture() async throws -> [UInt8] {
         let text = try await Browser.ask("GET", "\(self.session)/screenshot", nil) as? String ?? ""
         return Data(base64Encoded: text).map { Array($0) } ?? []
@@ -124,12 +124,12 @@ public final class Browser: Sendable {
     }
 
     private static func ask(_ method: String, _ url: String, _ body: [String: Any]?) async throws -> Any {
-        var words = ["curl", "-sS", "-m", "60", "-X", method, url]
+        var arguments = ["curl", "-sS", "-m", "60", "-X", method, url]
         if let body {
             let text = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
-            words += ["-H", "Content-Type: application/json", "--data-raw", text]
+            arguments += ["-H", "Content-Type: application/json", "--data-raw", text]
         }
-        let output = try await Program.run(words, limit: .seconds(70))
+        let output = try await Program.run(arguments, limit: .seconds(70))
         let answer = try? JSONSerialization.jsonObject(with: Data(output.output.utf8)) as? [String: Any]
         guard let value = answer?["value"] else {
             throw Failure(description: "\(method) \(url): \(output.output) \(output.errors)")

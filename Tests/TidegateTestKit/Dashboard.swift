@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A Grafana dashboard, as far as checks look at it.
+/// The parts of a Grafana dashboard that tests check.
 public struct Dashboard: Decodable, Sendable {
-    /// The dashboards there are, by file name without its ending.
+    /// The dashboards by file name without extension.
     public static let names = ["overview", "requests", "reachability", "probes", "internals"]
 
     /// The folder `dashboards`.
@@ -10,32 +10,32 @@ public struct Dashboard: Decodable, Sendable {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("dashboards")
 
-    /// The address that never changes.
+    /// The id in its URL, which never changes.
     public let uid: String
-    /// What stands above it.
+    /// The title.
     public let title: String
-    /// What it answers, in a sentence.
+    /// The question it answers, in a sentence.
     public let description: String?
-    /// The words it is found by.
+    /// The tags.
     public let tags: [String]
     /// The version of Grafana's model.
     public let schemaVersion: Int
-    /// False: people copy it before they change it.
+    /// False, so that users copy it before they change it.
     public let editable: Bool
-    /// How often it asks again.
+    /// The refresh interval.
     public let refresh: String
-    /// The time shown at first.
+    /// The initial time range.
     public let time: Span
-    /// Ways to other dashboards.
+    /// Links to other dashboards.
     public let links: [Link]
-    /// Marks across all charts.
+    /// Annotations on all charts.
     public let annotations: Annotations
     /// The variables.
     public let templating: Templating
     /// Panels and rows from top to bottom.
     public let panels: [Panel]
 
-    /// Reads a file of the folder `dashboards`, named without its ending.
+    /// Reads a file of the folder `dashboards`, named without its extension.
     public init(named name: String) throws {
         try self.init(json: Data(contentsOf: Dashboard.folder.appendingPathComponent("\(name).json")))
     }
@@ -45,42 +45,42 @@ public struct Dashboard: Decodable, Sendable {
         self = try JSONDecoder().decode(Dashboard.self, from: json)
     }
 
-    /// The panels without the headings.
+    /// The panels without rows.
     public var charts: [Panel] { self.panels.filter { $0.type != "row" } }
 
-    /// Every query of every panel and every mark, with the panel's title.
+    /// Every query of every panel and annotation, with its title.
     public var queries: [(title: String, expr: String)] {
         self.charts.flatMap { panel in (panel.targets ?? []).map { (panel.title, $0.expr) } }
             + self.annotations.list.map { ($0.name, $0.expr) }
     }
 
-    /// A time in Grafana's words.
+    /// A time range in Grafana's syntax.
     public struct Span: Decodable, Sendable {
-        /// When it begins and ends.
+        /// The bounds.
         public let from, to: String
     }
 
-    /// A way to another page.
+    /// A link to another page.
     public struct Link: Decodable, Sendable {
-        /// Its words.
+        /// The text.
         public let title: String
-        /// Its address.
+        /// The URL.
         public let url: String
     }
 
-    /// The marks.
+    /// The annotations.
     public struct Annotations: Decodable, Sendable {
         /// In order.
         public let list: [Annotation]
     }
 
-    /// A mark across all charts.
+    /// An annotation on all charts.
     public struct Annotation: Decodable, Sendable {
-        /// What it says.
+        /// The name.
         public let name: String
-        /// When it shows, in PromQL with variables.
+        /// The query in PromQL, with variables.
         public let expr: String
-        /// Where its data comes from.
+        /// The data source.
         public let datasource: Source?
     }
 

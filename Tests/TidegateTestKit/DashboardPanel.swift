@@ -5,26 +5,26 @@ extension Dashboard {
     public struct Panel: Decodable, Sendable {
         /// The panel's number on its dashboard.
         public let id: Int
-        /// What stands above it.
+        /// The title.
         public let title: String
-        /// `row` for a heading.
+        /// The type; `row` for a heading.
         public let type: String
-        /// What it shows, in a sentence.
+        /// The description.
         public let description: String?
-        /// Its place.
-        public let gridPos: Place
-        /// Its queries.
+        /// The position.
+        public let gridPos: GridPosition
+        /// The queries.
         public let targets: [Query]?
-        /// Its unit.
+        /// The options of its fields.
         public let fieldConfig: Fields?
-        /// Where its data comes from.
+        /// The data source.
         public let datasource: Source?
-        /// Ways to other dashboards.
+        /// Links to other dashboards.
         public let links: [Link]?
     }
 
-    /// A place in the grid of 24 columns.
-    public struct Place: Decodable, Sendable {
+    /// A position in the grid of 24 columns.
+    public struct GridPosition: Decodable, Sendable {
         /// Columns from the left, rows from the top, width and height.
         public let x, y, w, h: Int
     }
@@ -35,9 +35,9 @@ extension Dashboard {
         public let expr: String
         /// The query's letter.
         public let refId: String
-        /// How a series is called, with its labels in double braces.
+        /// The name of a series, with its labels in double braces.
         public let legendFormat: String?
-        /// Where its data comes from.
+        /// The data source.
         public let datasource: Source?
 
         /// The expression with every variable filled in.
@@ -50,46 +50,46 @@ extension Dashboard {
         }
     }
 
-    /// What all fields of a panel have in common.
+    /// The options of a panel's fields.
     public struct Fields: Decodable, Sendable {
-        /// The values for fields that say nothing else.
+        /// The defaults.
         public let defaults: Defaults
     }
 
-    /// The values for fields that say nothing else.
+    /// The options of fields without their own.
     public struct Defaults: Decodable, Sendable {
         /// A unit's id.
         public let unit: String?
     }
 
-    /// A variable to choose by.
+    /// A variable of a dashboard.
     public struct Variable: Decodable, Sendable {
         /// The name behind `$`.
         public let name: String
-        /// What stands beside it.
+        /// The label.
         public let label: String?
-        /// Where its values come from: `datasource` or `query`.
+        /// The type: `datasource` or `query`.
         public let type: String
         /// The kind of data source, or the query for the values.
-        public let query: Words
-        /// Where the values come from.
+        public let query: QueryText
+        /// The data source.
         public let datasource: Source?
-        /// 2 where the values are asked for again when the shown time changes.
+        /// 2 if the values are queried again when the time range changes.
         public let refresh: Int?
-        /// True where several values can be chosen.
+        /// True if several values can be selected.
         public let multi: Bool?
-        /// What stands for all values.
+        /// The value for all.
         public let allValue: String?
     }
 
-    /// A text that Grafana writes plainly, or as the field `query` of an object.
-    public struct Words: Decodable, Sendable {
+    /// A text that Grafana writes as a string, or as the field `query` of an object.
+    public struct QueryText: Decodable, Sendable {
         /// The text.
         public let text: String
 
         private struct Wrapped: Decodable { let query: String }
 
-        /// Reads both forms.
+        /// Decodes both forms.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             if let text = try? container.decode(String.self) {

@@ -1,23 +1,23 @@
 public import TidegateCore
 
-/// One monitor's history in which everything happens that can happen, for exporters of it to be tested.
+/// Every kind of event, as one monitor might publish them; for tests of exporters.
 public enum EveryEvent {
-    /// The global and family verdicts of the history's end.
+    /// The global and family verdicts at the end.
     public static let routed = Verdict(
         level: .routed,
         path: NetworkPath(
             interface: "eth0", index: 2, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"), table: 254))
 
-    /// What cannot be reached, and why.
+    /// A verdict without a path.
     public static let unplugged = Verdict(level: .none, reason: .noCarrier)
 
-    /// What happened, in order.
+    /// The events in order.
     public static var payloads: [Event.Payload] {
         self.paths + self.links + self.netlink + self.sessions + self.daemon
             + TaskKind.allCases.flatMap(self.tasks(of:))
     }
 
-    /// What the monitor knows at the end.
+    /// The monitor's status at the end.
     public static var status: ReachabilityStatus {
         ReachabilityStatus(
             global: self.routed, since: WallTime(microseconds: 1_790_000_000_000_000), mode: .event,
@@ -30,10 +30,10 @@ public enum EveryEvent {
             health: .init(overruns: 1, resyncs: 4, isConsistent: true, receiveBufferBytes: 425_984))
     }
 
-    /// The one target, if its text is good.
+    /// The only target.
     public static let target = try? Target("api.example.com:443")
 
-    /// What the session counts at the end.
+    /// The session's statistics at the end.
     public static var statistics: SessionStatistics {
         SessionStatistics(
             tasks: [.running: 2, .waiting: 1], held: [.path: 1], gateWaiting: 1, stalled: 1,

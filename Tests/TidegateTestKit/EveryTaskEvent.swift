@@ -1,12 +1,12 @@
 public import TidegateCore
 
 extension EveryEvent {
-    /// What can happen to tasks of one kind: one that succeeds at its second try, one that fails, one that is cancelled.
+    /// The events of tasks of one kind: one that succeeds at its second attempt, one that fails, one that is cancelled.
     public static func tasks(of kind: TaskKind) -> [Event.Payload] {
         self.success(kind) + self.failure(kind) + self.cancellation(kind)
     }
 
-    /// A try over a new connection; 200 where it succeeded.
+    /// An attempt on a new connection; 200 if it succeeded.
     public static func attempt(_ number: Int, status: Int? = 200, isReused: Bool = false) -> AttemptSummary {
         AttemptSummary(
             number: number, method: "GET", host: "10.0.0.1", status: status, duration: .milliseconds(30),

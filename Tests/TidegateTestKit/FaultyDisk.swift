@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// A folder, and a disk that fails programs when a test says so: their system calls go through a library of ours.
+/// A directory on which system calls of programs fail when a test says so, by a preloaded library.
 public final class FaultyDisk: Sendable {
-    /// What can be wrong.
+    /// A system call that fails.
     public enum Fault: String, Sendable, CaseIterable {
         /// fsync(2) and fdatasync(2) do not return.
         case hungSync = "hung-sync"
-        /// rename(2) finds no room (ENOSPC).
+        /// rename(2) fails with ENOSPC.
         case fullRename = "full-rename"
-        /// fsync(2) finds no room (ENOSPC).
+        /// fsync(2) fails with ENOSPC.
         case fullSync = "full-sync"
     }
 
-    /// True where programs can be given such a disk.
+    /// True if the library can be built.
     public static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/cc") }
 
     private static let source = """
@@ -48,10 +48,10 @@ public final class FaultyDisk: Sendable {
         }
         """
 
-    /// The folder's path.
+    /// The directory's path.
     public let path: String
 
-    /// Makes the folder, and the library with cc(1).
+    /// Creates the directory, and the library with cc(1).
     public init() async throws {
         self.path = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-faulty-\(UUID())").path
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
@@ -63,23 +63,23 @@ public final class FaultyDisk: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: self.path) }
 
-    /// A path in the folder.
+    /// A path in the directory.
     public func file(_ name: String) -> String { "\(self.path)/\(name)" }
 
-    /// From now on, until ``heal(_:)``.
+    /// Makes the call fail until ``repair(_:)``.
     public func fail(_ fault: Fault) throws { try Data().write(to: URL(fileURLWithPath: self.file(fault.rawValue))) }
 
-    /// No longer.
-    public func heal(_ fault: Fault) throws { try FileManager.default.removeItem(atPath: self.file(fault.rawValue)) }
+    /// Makes the call work again.
+    public func repair(_ fault: Fault) throws { try FileManager.default.removeItem(atPath: self.file(fault.rawValue)) }
 
-    /// True once a program has met the fault.
-    public func isMet(_ fault: Fault) -> Bool {
+    /// True once a program made the failing call.
+    public func wasReached(_ fault: Fault) -> Bool {
         FileManager.default.fileExists(atPath: self.file("\(fault.rawValue).met"))
     }
 
-    /// Starts a program that has its files on this disk.
-    public func start(_ words: [String], environment: [String: String] = [:]) throws -> Program {
+    /// Starts a program with the library.
+    public func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Program {
         let own = ["LD_PRELOAD": self.file("faults.so"), "TIDEGATE_FAULTS": self.path]
-        return try Program(words, environment: environment.merging(own) { $1 })
+        return try Program(arguments, environment: environment.merging(own) { $1 })
     }
 }

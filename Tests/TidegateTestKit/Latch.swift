@@ -1,24 +1,24 @@
 internal import Glibc
 internal import Synchronization
 
-/// Holds threads back until a test opens it.
+/// Blocks threads until a test opens it.
 public final class Latch: Sendable {
     private let flag = Atomic<Bool>(false)
 
     /// A closed latch.
     public init() {}
 
-    /// Lets everybody through, now and later.
+    /// Releases every thread, now and later.
     public func open() { self.flag.store(true, ordering: .releasing) }
 
-    /// Whether it lets everybody through.
+    /// Whether it was opened.
     public var isOpen: Bool { self.flag.load(ordering: .acquiring) }
 
-    /// Waits on the calling thread.
+    /// Blocks the calling thread until it is opened.
     public func wait() {
         while !self.isOpen { Latch.yieldThread() }
     }
 
-    /// Gives another thread the processor for a moment.
+    /// Sleeps for 100 µs, so that other threads can run.
     public static func yieldThread() { usleep(100) }
 }

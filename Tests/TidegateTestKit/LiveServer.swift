@@ -41,10 +41,10 @@ public final class LiveServer: Sendable {
     /// How many connections were accepted.
     public var accepted: Int { self.state.withLock { $0.accepted } }
 
-    /// How many connections neither side has closed.
+    /// How many connections are open on both sides.
     public var open: Int { self.state.withLock { $0.open.count } }
 
-    /// Breaks every connection and ends every thread.
+    /// Closes every connection and ends every thread.
     public func stop() {
         let threads = self.state.withLock { state in
             state.isStopping = true
@@ -82,7 +82,7 @@ public final class LiveServer: Sendable {
             request.number = self.record(request)
             guard self.play(self.answer(request).steps, on: descriptor) else { break }
         }
-        // Out of the table first: a closed number may at once belong to somebody else.
+        // Removed first: the number of a closed descriptor may be reused at once.
         self.state.withLock { _ = $0.open.remove(descriptor) }
         _ = Glibc.close(descriptor)
     }
@@ -95,7 +95,7 @@ public final class LiveServer: Sendable {
         }
     }
 
-    /// False where the connection is over.
+    /// False if the connection is closed.
     private func play(_ steps: [LiveServerAnswer.Step], on descriptor: Int32) -> Bool {
         for step in steps {
             switch step {

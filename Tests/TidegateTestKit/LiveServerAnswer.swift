@@ -1,6 +1,6 @@
-/// What a ``LiveServer`` does with a request: steps, one after the other.
+/// What a ``LiveServer`` does with a request: steps in order.
 public struct LiveServerAnswer: Sendable {
-    /// One thing a server can do to its client.
+    /// One step.
     public enum Step: Sendable {
         /// Sends bytes as they are.
         case send([UInt8])
@@ -10,11 +10,11 @@ public struct LiveServerAnswer: Sendable {
         case wait(milliseconds: Int)
         /// Waits until a test opens the latch, unless the server stops.
         case waitFor(Latch)
-        /// Closes the connection in an orderly way (FIN).
+        /// Closes the connection (FIN).
         case close
-        /// Breaks the connection (RST).
+        /// Resets the connection (RST).
         case reset
-        /// Says nothing more until the client closes or the server stops.
+        /// Sends nothing more until the client closes or the server stops.
         case hang
     }
 
@@ -23,36 +23,36 @@ public struct LiveServerAnswer: Sendable {
     /// After the last one the next request of the connection is read.
     public var steps: [Step]
 
-    /// An answer from its steps.
+    /// An answer with these steps.
     public init(_ steps: [Step]) { self.steps = steps }
 
-    /// A whole answer with a length.
+    /// A complete answer with a length.
     public static func respond(
         _ status: Int = 200, _ fields: [String] = [], body: [UInt8] = []
     ) -> LiveServerAnswer {
         LiveServerAnswer([.send(self.head(status, fields + ["Content-Length: \(body.count)"]) + body)])
     }
 
-    /// A whole answer with a text for its body.
+    /// A complete answer with a text body.
     public static func respond(_ status: Int = 200, _ fields: [String] = [], text: String) -> LiveServerAnswer {
         self.respond(status, fields, body: Array(text.utf8))
     }
 
-    /// An answer in chunks (RFC 9112 section 7.1); `isWhole` sends the last chunk, too.
+    /// An answer in chunks (RFC 9112 section 7.1); the last chunk is sent if `isWhole`.
     public static func chunked(_ chunks: [String], isWhole: Bool = true) -> LiveServerAnswer {
         let body = chunks.flatMap { Array("\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n".utf8) }
         let end = isWhole ? Array("0\r\n\r\n".utf8) : []
         return LiveServerAnswer([.send(self.head(200, ["Transfer-Encoding: chunked"]) + body + end)])
     }
 
-    /// A body of the test pattern, or the part of it that the request's Range asks for, with a strong entity tag.
+    /// A body of the test pattern, or the requested range of it, with a strong entity tag.
     public static func pattern(
         _ total: Int64, for request: LiveServerRequest, etag: String = "\"tide\"", slice: Int64? = nil,
         pauseMilliseconds: Int = 0
     ) -> LiveServerAnswer {
-        let asked = request.rangeStart
+        let requested = request.rangeStart
         let isSame = request.field("if-range").map { $0 == etag } ?? true
-        let start = isSame ? asked ?? 0 : 0
+        let start = isSame ? requested ?? 0 : 0
         let fields = ["ETag: \(etag)", "Accept-Ranges: bytes"]
         guard start < total else { return .respond(416, fields + ["Content-Range: bytes */\(total)"]) }
         let range = start > 0 ? ["Content-Range: bytes \(start)-\(total - 1)/\(total)"] : []
@@ -68,7 +68,7 @@ public struct LiveServerAnswer: Sendable {
         return LiveServerAnswer(steps)
     }
 
-    /// These steps after the answer's own.
+    /// Adds steps at the end.
     public func then(_ steps: Step...) -> LiveServerAnswer { LiveServerAnswer(self.steps + steps) }
 
     /// A status line and field lines with the empty line that ends them.
@@ -76,7 +76,7 @@ public struct LiveServerAnswer: Sendable {
         Array((["HTTP/1.1 \(status) Test"] + fields + ["", ""]).joined(separator: "\r\n").utf8)
     }
 
-    /// The test pattern's byte at an offset: no part of a body looks like another within 251 · 256 bytes.
+    /// The test pattern's byte at an offset; the pattern repeats only after 251 · 256 bytes.
     public static func byte(at offset: Int64) -> UInt8 {
         UInt8(truncatingIfNeeded: offset % 251 ^ offset >> 8)
     }

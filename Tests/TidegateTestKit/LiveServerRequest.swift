@@ -11,12 +11,12 @@ public struct LiveServerRequest: Sendable {
     public var fields: [HTTPField]
     /// The body.
     public var body: [UInt8] = []
-    /// The connection, counted from 1.
+    /// The connection's number, from 1.
     public var connection: Int
-    /// The request's place among all that came, counted from 1.
+    /// The request's number on this server, from 1.
     public var number = 0
 
-    /// The first field of that name, case ignored.
+    /// The first field with the name, ignoring case.
     public func field(_ name: String) -> String? {
         HTTPField.Name(name).flatMap { name in self.fields.first { $0.name == name }?.value }
     }
@@ -27,13 +27,13 @@ public struct LiveServerRequest: Sendable {
         return Int64(range.dropFirst(6).dropLast())
     }
 
-    /// Parses a head that ends before its empty line; nil where it makes no sense.
+    /// Parses a head without its final empty line; nil if it is malformed.
     init?(head: [UInt8], connection: Int) {
         let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
-        let words = lines.first?.split(separator: " ") ?? []
-        guard words.count == 3 else { return nil }
-        self.method = String(words[0])
-        self.path = String(words[1])
+        let parts = lines.first?.split(separator: " ") ?? []
+        guard parts.count == 3 else { return nil }
+        self.method = String(parts[0])
+        self.path = String(parts[1])
         self.connection = connection
         self.fields = lines.dropFirst().compactMap { try? HTTPField(parsing: String($0)) }
     }

@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// A system call of the server's failed.
+/// A system call of the server failed.
 public struct LiveServerError: Error, CustomStringConvertible {
     /// The call.
     public let operation: String
     /// The error number (errno(3)).
     public let code: Int32
 
-    /// The call and its number.
+    /// The call and the error number.
     public var description: String { "\(self.operation): error \(self.code)" }
 }
 
-/// A connection of a ``LiveServer``: reads requests that come in any pieces.
+/// A connection of a ``LiveServer``: reads requests that arrive in any pieces.
 struct LiveServerSocket {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
@@ -64,13 +64,13 @@ struct LiveServerSocket {
         return true
     }
 
-    /// Makes the coming close a reset (SO_LINGER with 0, socket(7)).
+    /// Makes the following close a reset (SO_LINGER with 0, socket(7)).
     static func breakOnClose(_ descriptor: Int32) {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// The next request with its body; nil where the client closed or makes no sense.
+    /// The next request with its body; nil if the client closed or sent a malformed one.
     mutating func readRequest(connection: Int) -> LiveServerRequest? {
         while true {
             if let end = self.endOfHead {

@@ -2,17 +2,17 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// A fresh network namespace for one test; deleted when it goes out of scope.
+/// A new network namespace for one test; deleted when it goes out of scope.
 public final class NetworkNamespace: Sendable {
-    /// The name that `ip netns` knows it by.
+    /// The name for `ip netns`.
     public let name: String
     private static let count = Atomic<Int>(0)
 
-    /// True where namespaces can be made: as root, with `ip`.
+    /// True if namespaces can be created: as root, with `ip`.
     public static var isAvailable: Bool { geteuid() == 0 && NamespaceCommand.run(["ip", "netns", "list"]).status == 0 }
 
-    /// True where the kernel can make links of a kind, `bond` for one.
-    public static func knows(_ kind: String) -> Bool {
+    /// True if the kernel supports a kind of link, such as `bond`.
+    public static func supports(_ kind: String) -> Bool {
         guard self.isAvailable, let namespace = try? NetworkNamespace("k") else { return false }
         return (try? namespace.ip("link add k0 type \(kind)")) != nil
     }
@@ -27,30 +27,30 @@ public final class NetworkNamespace: Sendable {
 
     deinit { _ = NamespaceCommand.run(["ip", "netns", "delete", self.name]) }
 
-    /// Runs `ip` inside, words separated by blanks.
-    public func ip(_ words: String) throws {
-        try NamespaceCommand.check(["ip", "-n", self.name] + words.split(separator: " ").map(String.init))
+    /// Runs `ip` inside, with arguments separated by blanks.
+    public func ip(_ arguments: String) throws {
+        try NamespaceCommand.check(["ip", "-n", self.name] + arguments.split(separator: " ").map(String.init))
     }
 
-    /// Runs several `ip` commands inside, one a line, in one process.
+    /// Runs several `ip` commands inside, one per line, in one process.
     public func batch(_ lines: String) throws {
         try NamespaceCommand.check(["ip", "-n", self.name, "-batch", "-"], input: lines + "\n")
     }
 
     /// Runs any command inside.
-    public func run(_ words: [String]) throws {
-        try NamespaceCommand.check(["ip", "netns", "exec", self.name] + words)
+    public func run(_ command: [String]) throws {
+        try NamespaceCommand.check(["ip", "netns", "exec", self.name] + command)
     }
 
     /// Sets a kernel parameter inside.
     public func sysctl(_ setting: String) throws { try self.run(["sysctl", "-q", "-w", setting]) }
 
-    /// Starts a command inside; it ends with the returned value.
-    public func start(_ words: [String]) throws -> RunningCommand {
-        try RunningCommand(["ip", "netns", "exec", self.name] + words)
+    /// Starts a command inside; it is killed when the returned value is released.
+    public func start(_ command: [String]) throws -> RunningCommand {
+        try RunningCommand(["ip", "netns", "exec", self.name] + command)
     }
 
-    /// Moves the calling thread in; only for threads that belong to the test alone.
+    /// Moves the calling thread inside; only for threads that the test owns.
     public func enter() {
         let descriptor = open("/run/netns/\(self.name)", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

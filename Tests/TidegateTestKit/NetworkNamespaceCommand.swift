@@ -1,39 +1,39 @@
 internal import Glibc
 internal import Synchronization
 
-/// A command that a test ran and that failed.
+/// A command of a test failed.
 public struct CommandFailure: Error, CustomStringConvertible {
     /// The command, its exit status and its output.
     public let description: String
 }
 
-/// Runs commands to their end, for setting up what a test needs.
+/// Runs commands to their end, to set up tests.
 public enum NamespaceCommand {
     /// Runs a command; its exit status and what it printed on both outputs.
     ///
-    /// 127 where it cannot be started.
+    /// 127 if it cannot be started.
     @discardableResult
-    public static func run(_ words: [String], input: String = "") -> (status: Int32, output: String) {
-        guard let started = try? RunningCommand(words, input: input) else { return (127, "cannot start \(words)") }
+    public static func run(_ command: [String], input: String = "") -> (status: Int32, output: String) {
+        guard let started = try? RunningCommand(command, input: input) else { return (127, "cannot start \(command)") }
         return started.wait()
     }
 
     /// Runs a command that has to succeed.
-    public static func check(_ words: [String], input: String = "") throws {
-        let result = self.run(words, input: input)
+    public static func check(_ command: [String], input: String = "") throws {
+        let result = self.run(command, input: input)
         guard result.status == 0 else {
-            throw CommandFailure(description: "\(words.joined(separator: " ")): \(result.status): \(result.output)")
+            throw CommandFailure(description: "\(command.joined(separator: " ")): \(result.status): \(result.output)")
         }
     }
 }
 
-/// A command that runs until it ends or is let go.
+/// A running command; killed when it is released.
 public final class RunningCommand: Sendable {
     private let process: pid_t
     private let output: Int32
     private let isWaitedFor = Atomic<Bool>(false)
 
-    init(_ words: [String], input: String = "") throws {
+    init(_ command: [String], input: String = "") throws {
         var (toCommand, fromCommand): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         guard pipe(&toCommand) == 0, pipe(&fromCommand) == 0 else { throw CommandFailure(description: "pipe failed") }
         let pipes = toCommand + fromCommand
@@ -44,10 +44,10 @@ public final class RunningCommand: Sendable {
         posix_spawn_file_actions_adddup2(&actions, pipes[0], 0)
         posix_spawn_file_actions_adddup2(&actions, pipes[3], 1)
         posix_spawn_file_actions_adddup2(&actions, pipes[3], 2)
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var process = pid_t()
-        let code = posix_spawnp(&process, words[0], &actions, nil, &arguments, environ)
+        let code = posix_spawnp(&process, command[0], &actions, nil, &arguments, environ)
         close(pipes[0])
         close(pipes[3])
         let bytes = Array(input.utf8)
@@ -55,7 +55,7 @@ public final class RunningCommand: Sendable {
         close(pipes[1])
         guard code == 0 else {
             close(pipes[2])
-            throw CommandFailure(description: "\(words[0]): \(code)")
+            throw CommandFailure(description: "\(command[0]): \(code)")
         }
         self.process = process
         self.output = pipes[2]

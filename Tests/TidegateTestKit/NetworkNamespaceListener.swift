@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// A TCP port inside a namespace that accepts connections in both families and says nothing, until it is released.
+/// A listening TCP port inside a namespace, in both families, that never answers; closed when it is released.
 public final class NetworkNamespaceListener: Sendable {
     private let descriptor: Int32
 
@@ -16,7 +16,7 @@ public final class NetworkNamespaceListener: Sendable {
     deinit { close(self.descriptor) }
 
     private static func open(_ port: UInt16) -> Int32 {
-        // Bound to ::, an IPv6 socket takes IPv4 connections as well.
+        // Bound to ::, an IPv6 socket accepts IPv4 connections as well.
         let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in6()
         address.sin6_family = sa_family_t(AF_INET6)

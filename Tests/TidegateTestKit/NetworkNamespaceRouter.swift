@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// An IPv6 router inside a namespace: it sends router advertisements (RFC 4861) when a test says so.
+/// An IPv6 router inside a namespace: it sends router advertisements (RFC 4861) on request.
 public final class NetworkNamespaceRouter: Sendable {
     private let descriptor: Int32
     private let interface: UInt32
@@ -17,20 +17,20 @@ public final class NetworkNamespaceRouter: Sendable {
         self.descriptor = opened.load(ordering: .acquiring)
         self.interface = index.load(ordering: .acquiring)
         guard self.descriptor >= 0 else { throw CommandFailure(description: "no raw ICMPv6 socket") }
-        // Only the router that advertised a default can take it back.
+        // Only the router that advertised a default route can withdraw it.
         guard self.with(address, { bind(self.descriptor, $0, $1) }) == 0 else {
             throw CommandFailure(description: "\(address) is not on \(interface): \(errno)")
         }
-        // Hosts believe no advertisement that may have passed a router (IPV6_MULTICAST_HOPS, then IPV6_MULTICAST_IF).
+        // Hosts ignore advertisements that may have passed a router (IPV6_MULTICAST_HOPS, then IPV6_MULTICAST_IF).
         try self.set(18, 255)
         try self.set(17, Int32(self.interface))
     }
 
     deinit { close(self.descriptor) }
 
-    /// Tells every host on the link that this router is a default one for so many seconds; 0 takes it back.
+    /// Advertises this router as a default router for so many seconds; 0 withdraws it.
     public func advertise(lifetime seconds: UInt16) throws {
-        // Type 134, hop limit 64, no flags, the lifetime; times left open. The kernel fills the checksum in.
+        // Type 134, hop limit 64, no flags, the lifetime; other times unspecified. The kernel adds the checksum.
         let message: [UInt8] =
             [134, 0, 0, 0, 64, 0, UInt8(seconds >> 8), UInt8(seconds & 0xFF)] + [UInt8](repeating: 0, count: 8)
         let sent = self.with("ff02::1") { sendto(self.descriptor, message, message.count, 0, $0, $1) }

@@ -2,25 +2,25 @@ internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
 
-/// A tun or tap device with somebody at its other end; it loses its carrier when it is released.
+/// A tun or tap device that a program has open; it loses its carrier when this is released.
 public final class NetworkNamespaceTun: Sendable {
-    /// What goes through the device.
+    /// What the device transports.
     public enum Kind: Sendable, CaseIterable {
-        /// IP packets.
-        case tun
-        /// Ethernet frames.
-        case tap
+        /// IP packets (a tun device).
+        case packets
+        /// Ethernet frames (a tap device).
+        case frames
 
         // IFF_TUN or IFF_TAP of <linux/if_tun.h>.
-        fileprivate var flag: UInt8 { self == .tun ? 0x01 : 0x02 }
+        fileprivate var flag: UInt8 { self == .packets ? 0x01 : 0x02 }
     }
 
     private let descriptor: Int32
 
-    /// Attaches to the device `name` inside `namespace`, making it where it does not exist.
+    /// Attaches to the device `name` inside `namespace`, creating it if it does not exist.
     ///
-    /// A device made here goes when it is released.
-    public init(_ name: String, _ kind: Kind = .tun, in namespace: NetworkNamespace) throws {
+    /// A device created here is removed when this is released.
+    public init(_ name: String, _ kind: Kind = .packets, in namespace: NetworkNamespace) throws {
         let opened = Atomic<Int32>(-1)
         try namespace.inside { opened.store(NetworkNamespaceTun.open(name, kind), ordering: .releasing) }
         self.descriptor = opened.load(ordering: .acquiring)
@@ -31,9 +31,9 @@ public final class NetworkNamespaceTun: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// Takes the carrier away or gives it back, as the program at the other end may (TUNSETCARRIER).
-    public func setCarrier(_ isThere: Bool) throws {
-        var value: Int32 = isThere ? 1 : 0
+    /// Sets the carrier, as the program that has the device open may (TUNSETCARRIER).
+    public func setCarrier(_ isOn: Bool) throws {
+        var value: Int32 = isOn ? 1 : 0
         guard ioctl(self.descriptor, 0x4004_54E2, &value) == 0 else {
             throw CommandFailure(description: "TUNSETCARRIER: \(errno)")
         }
@@ -55,7 +55,7 @@ public final class NetworkNamespaceTun: Sendable {
 }
 
 extension NetworkNamespace {
-    /// Runs `body` on a thread of its own inside, and waits for it.
+    /// Runs `body` on a new thread inside, and waits for it.
     public func inside(_ body: @escaping @Sendable () -> Void) throws {
         let thread = try LoopThread<Idle>(name: "tg-inside") { _ in
             self.enter()

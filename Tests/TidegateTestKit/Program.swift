@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// A program that a test started; its output goes to files, so that no full pipe can stop it.
+/// A program started by a test; its output goes to files, so that a full pipe cannot block it.
 public final class Program: Sendable {
-    /// What a program left behind.
-    public struct ExpositionWriter: Sendable {
-        /// The exit code; 128 + n where a signal ended it.
+    /// The results of a program.
+    public struct Output: Sendable {
+        /// The exit code; 128 + n if signal n ended it.
         public let status: Int32
         /// What it wrote to standard output.
         public let output: String
@@ -12,9 +12,9 @@ public final class Program: Sendable {
         public let errors: String
     }
 
-    /// The words were refused before anything ran.
+    /// The program could not be started, or failed.
     public struct NotStarted: Error, CustomStringConvertible {
-        /// Why, naming the program.
+        /// The program and the reason.
         public let description: String
     }
 
@@ -25,14 +25,14 @@ public final class Program: Sendable {
     private let errorFile: URL
 
     /// Starts a program found on PATH, with nothing on standard input.
-    public init(_ words: [String], environment: [String: String] = [:]) throws {
+    public init(_ command: [String], environment: [String: String] = [:]) throws {
         let folder = FileManager.default.temporaryDirectory
         let name = UUID().uuidString
         self.outputFile = folder.appendingPathComponent("\(name).out")
         self.errorFile = folder.appendingPathComponent("\(name).err")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = words
+        process.arguments = command
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try Program.create(self.outputFile)
@@ -44,7 +44,7 @@ public final class Program: Sendable {
             sayEnded.finish()
         }
         do { try process.run() } catch {
-            throw NotStarted(description: "\(words.first ?? ""): \(error)")
+            throw NotStarted(description: "\(command.first ?? ""): \(error)")
         }
         self.id = process.processIdentifier
         self.exit = Task { await ended.first { _ in true } ?? -1 }
@@ -58,17 +58,17 @@ public final class Program: Sendable {
     /// Runs a program to its end; kills it after `limit`.
     @discardableResult
     public static func run(
-        _ words: [String], environment: [String: String] = [:], limit: Duration = .seconds(60)
-    ) async throws -> ExpositionWriter {
-        try await Program(words, environment: environment).finish(within: limit)
+        _ command: [String], environment: [String: String] = [:], limit: Duration = .seconds(60)
+    ) async throws -> Output {
+        try await Program(command, environment: environment).finish(within: limit)
     }
 
-    /// Runs a program that has to succeed, and gives its standard output.
+    /// Runs a program that has to succeed, and returns its standard output.
     @discardableResult
-    public static func expect(_ words: [String], limit: Duration = .seconds(60)) async throws -> String {
-        let output = try await self.run(words, limit: limit)
+    public static func expect(_ command: [String], limit: Duration = .seconds(60)) async throws -> String {
+        let output = try await self.run(command, limit: limit)
         guard output.status == 0 else {
-            throw NotStarted(description: "\(words.joined(separator: " ")): \(output.status) \(output.errors)")
+            throw NotStarted(description: "\(command.joined(separator: " ")): \(output.status) \(output.errors)")
         }
         return output.output
     }
@@ -83,14 +83,14 @@ public final class Program: Sendable {
     public func signal(_ number: Int32) { kill(self.id, number) }
 
     /// Waits for its end; kills it after `limit`.
-    public func finish(within limit: Duration = .seconds(60)) async -> ExpositionWriter {
+    public func finish(within limit: Duration = .seconds(60)) async -> Output {
         let killer = Task {
             try await Task.sleep(for: limit)
             self.signal(SIGKILL)
         }
         let status = await self.exit.value
         killer.cancel()
-        return ExpositionWriter(status: status, output: self.outputSoFar, errors: self.errorsSoFar)
+        return Output(status: status, output: self.outputSoFar, errors: self.errorsSoFar)
     }
 
     private static func create(_ file: URL) throws -> FileHandle {
@@ -101,7 +101,7 @@ public final class Program: Sendable {
     }
 }
 
-/// Asks again and again until the answer is yes or `limit` has passed; gives the last answer.
+/// Evaluates a condition until it is true or `limit` has passed; returns the last value.
 public func eventually(within limit: Duration = .seconds(10), _ isTrue: () async throws -> Bool) async rethrows -> Bool
 {
     let deadline = ContinuousClock.now + limit

@@ -1,14 +1,14 @@
-/// A reader of protobuf's wire format, written from its description and not from our writer.
+/// A decoder of protobuf's wire format, written from its specification, independently of our encoder.
 public struct ProtobufMessage {
-    /// The bytes are no message.
+    /// The bytes are not a message.
     public enum Fault: Error {
-        /// They end too early.
+        /// The message is truncated.
         case truncated
-        /// A field has a form that is not in use.
+        /// A field has an unknown wire type.
         case badWire
     }
 
-    /// What a field holds, by its form on the wire.
+    /// A field's value by its wire type.
     public enum Value {
         /// A varint.
         case number(UInt64)
@@ -67,7 +67,7 @@ public struct ProtobufMessage {
     /// The field's texts.
     public func strings(_ field: Int) -> [String] { self.bytes(field).map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The field's messages; what is none is left out.
+    /// The field's messages; malformed ones are left out.
     public func messages(_ field: Int) -> [ProtobufMessage] {
         self.bytes(field).compactMap { try? ProtobufMessage($0) }
     }

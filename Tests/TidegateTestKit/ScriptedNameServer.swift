@@ -4,19 +4,19 @@ internal import Synchronization
 internal import TidegateLoop
 internal import TidegateCore
 
-/// A name server on 127.0.0.1 that says what a test wants said, right or wrong, until it is released.
+/// A name server on 127.0.0.1 with scripted answers, valid or not; stopped when it is released.
 public final class ScriptedNameServer: Sendable {
-    /// What it sends back by UDP for a question, one datagram each.
+    /// The datagrams that answer a question by UDP.
     public typealias Datagrams = @Sendable (_ question: [UInt8]) -> [[UInt8]]
-    /// What it writes over TCP before it hangs up, for a question without its length.
+    /// The bytes that answer a question over TCP before the connection is closed; the question is passed without its length.
     public typealias Stream = @Sendable (_ question: [UInt8]) -> [UInt8]
 
-    /// The port it listens on, by UDP and, where it has anything to say there, over TCP.
+    /// The port, by UDP and, with a stream, over TCP.
     public let port: UInt16
-    private let thread: LoopThread<NameServerBody>
+    private let thread: LoopThread<NameServerHandler>
     private let count: NameServerCount
 
-    /// Starts listening on a port of its own; an impostor answers from another.
+    /// Starts listening on a free port; an impostor answers from another port.
     public init(isImpostor: Bool = false, stream: Stream? = nil, datagrams: @escaping Datagrams) throws {
         let (datagram, listener, port) = try NameServerSocket.openBoth(withStream: stream != nil)
         let answering = isImpostor ? try NameServerSocket.open(SOCK_DGRAM, port: 0).descriptor : datagram
@@ -24,17 +24,17 @@ public final class ScriptedNameServer: Sendable {
         self.port = port
         self.count = count
         self.thread = try LoopThread(name: "tg-test-dns") { loop in
-            NameServerBody(
-                loop, .init(asked: datagram, answering: answering, listener: listener), datagrams, stream, count)
+            NameServerHandler(
+                loop, .init(receiving: datagram, answering: answering, listener: listener), datagrams, stream, count)
         }
     }
 
     deinit { self.thread.stop() }
 
-    /// How many questions came by UDP.
+    /// The number of questions by UDP.
     public var datagramCount: Int { self.count.datagrams.load(ordering: .acquiring) }
 
-    /// How many questions came over TCP.
+    /// The number of questions over TCP.
     public var streamCount: Int { self.count.streams.load(ordering: .acquiring) }
 }
 
@@ -44,17 +44,18 @@ private final class NameServerCount: Sendable {
 }
 
 private enum NameServerSocket {
-    // A port that is free for datagrams may be somebody else's for streams: then another one is asked for.
-    static func openBoth(withStream: Bool, tries: Int = 20) throws -> (datagram: Int32, listener: Int32?, port: UInt16)
-    {
+    // A port that is free for datagrams may be in use for streams: then another one is tried.
+    static func openBoth(withStream: Bool, attempts: Int = 20) throws -> (
+        datagram: Int32, listener: Int32?, port: UInt16
+    ) {
         let (datagram, port) = try self.open(SOCK_DGRAM, port: 0)
         guard withStream else { return (datagram, nil, port) }
         do {
             return (datagram, try self.open(SOCK_STREAM, port: port).descriptor, port)
         } catch {
             defer { close(datagram) }
-            guard tries > 1 else { throw error }
-            return try self.openBoth(withStream: true, tries: tries - 1)
+            guard attempts > 1 else { throw error }
+            return try self.openBoth(withStream: true, attempts: attempts - 1)
         }
     }
 
@@ -78,9 +79,9 @@ private enum NameServerSocket {
     }
 }
 
-private final class NameServerBody: LoopHandler {
+private final class NameServerHandler: LoopHandler {
     struct Sockets {
-        let asked: Int32
+        let receiving: Int32
         let answering: Int32
         let listener: Int32?
     }
@@ -98,7 +99,7 @@ private final class NameServerBody: LoopHandler {
         self.datagrams = datagrams
         self.stream = stream
         self.count = count
-        for descriptor in [sockets.asked, sockets.listener].compactMap({ $0 }) {
+        for descriptor in [sockets.receiving, sockets.listener].compactMap({ $0 }) {
             try? loop.watch(descriptor, for: .read)
         }
     }
@@ -106,11 +107,11 @@ private final class NameServerBody: LoopHandler {
     func receive(_ command: Never) {}
 
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
-        if descriptor == self.sockets.asked { self.answerDatagram() } else { self.answerStream(descriptor) }
+        if descriptor == self.sockets.receiving { self.answerDatagram() } else { self.answerStream(descriptor) }
     }
 
     func stopping() {
-        for descriptor in Set([self.sockets.asked, self.sockets.answering, self.sockets.listener ?? -1]) {
+        for descriptor in Set([self.sockets.receiving, self.sockets.answering, self.sockets.listener ?? -1]) {
             close(descriptor)
         }
     }
@@ -121,7 +122,7 @@ private final class NameServerBody: LoopHandler {
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         withUnsafeMutablePointer(to: &peer) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { peer in
-                let length = recvfrom(self.sockets.asked, &question, question.count, 0, peer, &size)
+                let length = recvfrom(self.sockets.receiving, &question, question.count, 0, peer, &size)
                 guard length >= 0 else { return }
                 self.count.datagrams.add(1, ordering: .acquiringAndReleasing)
                 for answer in self.datagrams(Array(question[..<length])) {
@@ -142,7 +143,7 @@ private final class NameServerBody: LoopHandler {
         guard length > 2 else { return }
         self.count.streams.add(1, ordering: .acquiringAndReleasing)
         let answer = stream(Array(question[2..<length]))
-        // In two pieces, as the network may deliver it.
+        // In two pieces, as a network may deliver it.
         let half = answer.count / 2
         _ = send(connection, Array(answer[..<half]), half, Int32(MSG_NOSIGNAL))
         usleep(2000)

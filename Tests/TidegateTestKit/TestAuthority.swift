@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A certificate authority of a test's own, with everything it made in a folder that goes with it (openssl(1)).
+/// A certificate authority for tests; its directory is deleted with it (openssl(1)).
 public final class TestAuthority: Sendable {
     /// A certificate with its key.
     public struct Identity: Sendable {
@@ -10,21 +10,21 @@ public final class TestAuthority: Sendable {
         public let key: String
     }
 
-    /// When a certificate holds.
+    /// The validity of a certificate.
     public enum Validity: String, Sendable, CaseIterable {
-        /// From last year on, for years.
+        /// Valid now, for years.
         case now = "20250101000000Z 20450101000000Z"
-        /// In January 2024.
+        /// Expired: January 2024.
         case past = "20240101000000Z 20240201000000Z"
-        /// From 2044 on.
+        /// Not yet valid: from 2044.
         case future = "20440101000000Z 20450101000000Z"
     }
 
-    /// The PEM file of the authority.
+    /// The PEM file of the authority's certificate.
     public let certificate: String
     private let folder: URL
 
-    /// True where openssl(1) is there.
+    /// True if openssl(1) is installed.
     public static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") }
 
     /// A new authority.
@@ -55,7 +55,7 @@ public final class TestAuthority: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-    /// Signs a certificate for DNS names, or for names of another kind that begin with it: `IP:192.0.2.1`.
+    /// Signs a certificate for DNS names, or for names with another prefix: `IP:192.0.2.1`.
     public func sign(_ names: [String], _ validity: Validity = .now) async throws -> Identity {
         let id = UUID().uuidString
         let dates = validity.rawValue.split(separator: " ")
@@ -71,7 +71,7 @@ public final class TestAuthority: Sendable {
         return self.identity(id)
     }
 
-    /// Makes a certificate that is its own authority.
+    /// Creates a self-signed certificate.
     public func selfSigned(_ name: String) async throws -> Identity {
         let id = UUID().uuidString
         try await self.shell(
@@ -93,7 +93,7 @@ public final class TestAuthority: Sendable {
     }
 }
 
-/// A TLS server that shows one certificate and answers every request with a status page (`openssl s_server -www`).
+/// A TLS server with one certificate that answers every request with a status page (`openssl s_server -www`).
 public final class TestTLSServer: Sendable {
     /// The port on 127.0.0.1.
     public let port: UInt16

@@ -1,13 +1,13 @@
-/// Three namespaces in a row: this host, its gateway, and a far host behind the gateway; with both families.
+/// Three namespaces in a row: this host, its gateway, and a far host behind the gateway, with both families.
 ///
 /// `here` v0 (index 77) 10.0.0.2 and 2001:db8::2, default by the gateway; `gateway` p0 10.0.0.1 and 2001:db8::1, w0
 /// 198.51.100.1 and 2001:db8:2::1; `far` s0 198.51.100.2 and 2001:db8:2::2. The gateway forwards and limits no ICMP.
 public struct ThreeHosts: Sendable {
-    /// The host that asks.
+    /// This host.
     public let here: NetworkNamespace
-    /// The router next to it.
+    /// Its router.
     public let gateway: NetworkNamespace
-    /// The host that is asked.
+    /// The far host.
     public let far: NetworkNamespace
 
     /// The far host's addresses.
@@ -15,14 +15,14 @@ public struct ThreeHosts: Sendable {
     /// The gateway's addresses on this side.
     public static let gatewayAddress = (ipv4: "10.0.0.1", ipv6: "2001:db8::1")
 
-    /// Three hosts in working order.
+    /// Creates the hosts with links, addresses and routes.
     public init() throws {
         self.here = try NetworkNamespace("h")
         self.gateway = try NetworkNamespace("g")
         self.far = try NetworkNamespace("f")
-        // A gateway cannot ask for a neighbour before its own link-local address is settled, which takes seconds.
+        // A gateway cannot resolve neighbours before duplicate address detection of its link-local address, which takes seconds.
         for host in [self.here, self.gateway, self.far] { try host.sysctl("net.ipv6.conf.default.accept_dad=0") }
-        // Equal indexes at both ends would make the kernel delay carrier events.
+        // With equal indexes at both ends the kernel would delay carrier events.
         try self.here.ip("link add v0 index 77 type veth peer name p0 netns \(self.gateway.name)")
         try self.gateway.ip("link add w0 index 88 type veth peer name s0 netns \(self.far.name)")
         try self.gateway.batch(
@@ -56,7 +56,7 @@ public struct ThreeHosts: Sendable {
         ])
     }
 
-    /// Loads a ruleset of nft(8) into one of them.
+    /// Loads a ruleset of nft(8) into a namespace.
     public static func filter(_ namespace: NetworkNamespace, _ rules: String) throws {
         try NamespaceCommand.check(["ip", "netns", "exec", namespace.name, "nft", "-f", "-"], input: rules + "\n")
     }

@@ -31,13 +31,13 @@ struct ExplainProgramTests {
             try text.write(to: file, atomically: true, encoding: .utf8)
         }
 
-        func run(_ words: String...) async throws -> Program.ExpositionWriter {
+        func run(_ words: String...) async throws -> Program.Output {
             try await Program(["ip", "netns", "exec", self.host.name, BuiltProduct.path(of: "tidegate")] + words)
                 .finish()
         }
     }
 
-    private static func document(_ output: Program.ExpositionWriter) throws -> [String: Any] {
+    private static func document(_ output: Program.Output) throws -> [String: Any] {
         try JSONSerialization.jsonObject(with: Data(output.output.utf8)) as? [String: Any] ?? [:]
     }
 

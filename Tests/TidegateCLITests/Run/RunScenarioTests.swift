@@ -31,7 +31,7 @@ struct RunScenarioTests {
             try Program(["ip", "netns", "exec", self.host.name, BuiltProduct.path(of: "tidegate")] + words)
         }
 
-        func run(_ words: [String]) async throws -> Program.ExpositionWriter { try await self.start(words).finish() }
+        func run(_ words: [String]) async throws -> Program.Output { try await self.start(words).finish() }
     }
 
     // The first time it works until the cable is out, and fails; the second time it is done.

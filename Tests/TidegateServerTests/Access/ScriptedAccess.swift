@@ -39,7 +39,7 @@ struct Curl {
     let port: Int
 
     /// The exit code, and what was answered with its head.
-    func get(_ path: String = "/-/healthy", _ options: String...) async throws -> Program.ExpositionWriter {
+    func get(_ path: String = "/-/healthy", _ options: String...) async throws -> Program.Output {
         try await Program.run(
             ["curl", "-si", "--max-time", "30", "--cacert", self.authority.certificate] + options + [
                 "https://localhost:\(self.port)\(path)"

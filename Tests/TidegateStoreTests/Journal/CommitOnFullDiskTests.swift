@@ -32,11 +32,11 @@ struct CommitOnFullDiskTests {
         try disk.fail(fault)
         let helper = try Self.start(disk, directory, server, "submit:file,post,keyed,suspended")
         defer { helper.signal(SIGKILL) }
-        #expect(await eventually(within: .seconds(60)) { disk.isMet(fault) })
+        #expect(await eventually(within: .seconds(60)) { disk.wasReached(fault) })
         // The other tasks have ended; this one has not, and its file is kept.
         #expect(await eventually(within: .seconds(60)) { server.requests.contains { $0.path == "/suspended" } })
         #expect(!FileManager.default.fileExists(atPath: directory.file("file")))
-        try disk.heal(fault)
+        try disk.repair(fault)
         let end = await helper.finish(within: .seconds(60))
         #expect(end.status == 0, "\(end)")
         #expect(directory.hasPattern("file", Self.size))
@@ -55,11 +55,11 @@ struct CommitOnFullDiskTests {
         defer { server.stop() }
         try disk.fail(.fullRename)
         let helper = try Self.start(disk, directory, server, "submit:file,post,keyed,suspended")
-        #expect(await eventually(within: .seconds(60)) { disk.isMet(.fullRename) })
+        #expect(await eventually(within: .seconds(60)) { disk.wasReached(.fullRename) })
         #expect(await eventually(within: .seconds(60)) { helper.outputSoFar.contains("suspended ") })
         helper.signal(SIGKILL)
         _ = await helper.finish(within: .seconds(60))
-        try disk.heal(.fullRename)
+        try disk.repair(.fullRename)
         let end = await (try Self.start(disk, directory, server, "continue")).finish(within: .seconds(60))
         #expect(end.status == 0, "\(end)")
         #expect(directory.hasPattern("file", Self.size))

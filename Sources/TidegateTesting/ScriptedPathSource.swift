@@ -1,7 +1,7 @@
 internal import Synchronization
 public import TidegateCore
 
-/// A path source that says what a test tells it to; everything is routed until then.
+/// A path source with scripted verdicts; every target is routed until a test says otherwise.
 public final class ScriptedPathSource: PathSource {
     private struct State {
         var verdicts: [Target: TargetVerdict] = [:]
@@ -16,7 +16,7 @@ public final class ScriptedPathSource: PathSource {
 
     private let state: Mutex<State>
 
-    /// A source whose targets all have this verdict.
+    /// A source in which every target has this verdict.
     public init(_ standard: Verdict = ScriptedPathSource.routed()) {
         self.state = Mutex(State(standard: standard))
     }
@@ -35,7 +35,7 @@ public final class ScriptedPathSource: PathSource {
         Verdict(level: .none, reason: reason)
     }
 
-    /// Gives every target this verdict and tells every watch, on this thread.
+    /// Sets the verdict of every target and calls every watch, on this thread.
     public func say(_ verdict: Verdict) {
         let calls = self.state.withLock { state in
             state.standard = verdict
@@ -45,7 +45,7 @@ public final class ScriptedPathSource: PathSource {
         for call in calls { call.sink(TargetVerdict(target: call.target, verdict: verdict)) }
     }
 
-    /// Gives one target a verdict and tells its watches, on this thread.
+    /// Sets the verdict of one target and calls its watches, on this thread.
     public func say(_ verdict: TargetVerdict) {
         let sinks = self.state.withLock { state in
             state.verdicts[verdict.target] = verdict
@@ -55,33 +55,33 @@ public final class ScriptedPathSource: PathSource {
         for sink in sinks { sink(verdict) }
     }
 
-    /// Gives a family a verdict; nobody is told.
+    /// Sets the verdict of a family, without a call.
     public func say(_ verdict: Verdict, for family: AddressFamily) {
         self.state.withLock { $0.families[family] = verdict }
     }
 
-    /// Takes an address from this host, or gives it back; nobody is told.
+    /// Adds or removes an address of this host, without a call.
     public func hold(_ address: IPAddress, _ isHeld: Bool) {
         self.state.withLock { state in
             if isHeld { state.gone.remove(address) } else { state.gone.insert(address) }
         }
     }
 
-    /// Makes new watches say nothing of their own accord.
+    /// Makes new watches report nothing until the next change.
     public func beSilent() { self.state.withLock { $0.isSilent = true } }
 
-    /// How many watches a target ever had.
+    /// The number of watches that a target ever had.
     public func watchesOpened(for target: Target) -> Int { self.state.withLock { $0.opened[target] ?? 0 } }
 
-    /// How many watches there are.
+    /// The number of open watches.
     public var watches: Int { self.state.withLock { $0.watches.count } }
 
-    /// What it was last told about the target.
+    /// The verdict of the target.
     public func current(_ target: Target) -> TargetVerdict {
         self.state.withLock { $0.verdicts[target] ?? TargetVerdict(target: target, verdict: $0.standard) }
     }
 
-    /// Tells the verdict now and whenever it is told another one.
+    /// Reports the verdict now and after every change.
     public func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
         let (number, isSilent) = self.state.withLock { state in
             state.lastWatch += 1
@@ -93,10 +93,10 @@ public final class ScriptedPathSource: PathSource {
         return PathWatch { [weak self] in self?.state.withLock { _ = $0.watches.removeValue(forKey: number) } }
     }
 
-    /// Whether the address was not taken away.
+    /// Whether the address was not removed.
     public func holdsAddress(_ address: IPAddress) -> Bool { self.state.withLock { !$0.gone.contains(address) } }
 
-    /// What it was last told about the family.
+    /// The verdict of the family.
     public func family(_ family: AddressFamily) -> Verdict {
         self.state.withLock { $0.families[family] ?? $0.standard }
     }

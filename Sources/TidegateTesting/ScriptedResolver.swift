@@ -1,7 +1,7 @@
 internal import Synchronization
 public import TidegateCore
 
-/// A resolver that answers what a test tells it to, at once or when it is asked to.
+/// A resolver with scripted answers, given at once or when a test releases them.
 public final class ScriptedResolver: NameResolver {
     private typealias Completion = @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
 
@@ -15,20 +15,20 @@ public final class ScriptedResolver: NameResolver {
 
     private let state = Mutex(State())
 
-    /// A resolver that knows these names; others do not exist.
+    /// A resolver with these names; others do not exist.
     public init(_ answers: [String: [IPAddress]] = [:]) {
         self.state.withLock { $0.answers = answers.mapValues { .success($0) } }
     }
 
-    /// What it says about a name from now on.
+    /// Sets the answer for a name.
     public func say(_ answer: Result<[IPAddress], ResolveFailure>, about name: String) {
         self.state.withLock { $0.answers[name] = answer }
     }
 
-    /// Keeps answers back until ``answer()``.
+    /// Withholds answers until ``answer()``.
     public func hold() { self.state.withLock { $0.isHolding = true } }
 
-    /// Answers everything that was kept back, and answers at once from now on.
+    /// Gives the withheld answers, and answers at once from now on.
     public func answer() {
         let pending = self.state.withLock { state in
             state.isHolding = false
@@ -38,13 +38,13 @@ public final class ScriptedResolver: NameResolver {
         for question in pending { question.completion(self.reply(to: question.name)) }
     }
 
-    /// The names asked for, in order.
+    /// The requested names, in order.
     public var asked: [String] { self.state.withLock { $0.asked } }
 
-    /// How often it was told that the path changed.
+    /// How often ``invalidate()`` was called.
     public var invalidations: Int { self.state.withLock { $0.invalidations } }
 
-    /// Answers at once, or when it is let.
+    /// Answers at once, or after ``answer()``.
     public func resolve(
         _ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
     ) {
@@ -56,10 +56,10 @@ public final class ScriptedResolver: NameResolver {
         if !isHeld { completion(self.reply(to: name)) }
     }
 
-    /// What it would answer.
+    /// The addresses of a name.
     public func cached(_ name: String) -> [IPAddress]? { try? self.reply(to: name).get() }
 
-    /// Counts.
+    /// Counts the call.
     public func invalidate() { self.state.withLock { $0.invalidations += 1 } }
 
     private func reply(to name: String) -> Result<[IPAddress], ResolveFailure> {

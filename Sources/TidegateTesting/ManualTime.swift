@@ -1,7 +1,7 @@
 internal import Synchronization
 public import TidegateCore
 
-/// Clocks that move only when a test says so.
+/// Clocks that only move when a test moves them.
 public final class ManualTime: TimeSource {
     private let elapsed = Mutex(Duration.zero)
     private let start: MonotonicTime
@@ -16,10 +16,10 @@ public final class ManualTime: TimeSource {
         self.wallStart = wall
     }
 
-    /// The moment on the monotonic clock.
+    /// The time on the monotonic clock.
     public func monotonic() -> MonotonicTime { self.start + self.elapsed.withLock { $0 } }
 
-    /// The moment on the wall clock.
+    /// The time on the wall clock.
     public func wall() -> WallTime {
         let elapsed = self.elapsed.withLock { $0 }
         return WallTime(microseconds: self.wallStart.microseconds + elapsed.wholeNanoseconds / 1000)
