@@ -73,7 +73,7 @@ public final class Monitor: Sendable {
 
 extension Monitor: MonitorView {
     /// Everything known about the network now.
-    public func status() -> ReachabilityStatus { self.reachability.status() }
+    public func status() -> ReachabilityStatus { self.reachability.status }
 
     /// The tasks that are not over, and those that ended lately; oldest first.
     public func tasks() -> [TaskInfo] { self.session.tasks() }

@@ -24,19 +24,19 @@ struct Look: Sendable {
     /// One look, without watching.
     static func once(at targets: [Target]) async -> ReachabilityStatus {
         let time = SystemClock()
-        return await ReachabilityMonitor.look(
+        return await ReachabilityMonitor.evaluateOnce(
             self.configuration(targets), resolver: Monitor.systemResolver(time: time), time: time,
             within: self.patience)
     }
 
     /// Why the kernel cannot be read; nil while it can.
-    static func blindness() -> String? { Look(at: []).monitor.blindness }
+    static func blindness() -> String? { Look(at: []).monitor.unavailableReason }
 
     /// The first status, and the moment up to which everything is in it.
     func firstStatus() async -> (ReachabilityStatus, MonotonicTime) {
         _ = await self.monitor.firstStatus(within: Look.patience)
         let moment = self.time.monotonic()
-        return (self.monitor.status(), moment)
+        return (self.monitor.status, moment)
     }
 
     /// What climbs the ladder by this look; the internet rung asks `internetCheck`'s URLs, and certificates are judged by

@@ -1,6 +1,6 @@
 public import TidegateCore
 
-/// Says in words people understand why there is no path: `eth0 has no carrier`.
+/// Says in text people understand why there is no path: `eth0 has no carrier`.
 public enum VerdictDescriptions {
     /// What is wrong, as a phrase without a full stop; `link` is the one it is about, where one is.
     public static func phrase(_ reason: UnreachableReason, link: String? = nil) -> String {
@@ -45,13 +45,13 @@ public enum VerdictDescriptions {
             return clause.hasSuffix(" does not exist") || clause.contains(" has no ") && clause.hasSuffix(" address")
         }
         let mark = "\u{0}"
-        let words = self.phrase(reason, link: mark)
-        guard let place = words.firstRange(of: mark) else { return clause.hasPrefix(words) }
-        return clause.hasPrefix(words[..<place.lowerBound]) && clause.hasSuffix(words[place.upperBound...])
+        let text = self.phrase(reason, link: mark)
+        guard let place = text.firstRange(of: mark) else { return clause.hasPrefix(text) }
+        return clause.hasPrefix(text[..<place.lowerBound]) && clause.hasSuffix(text[place.upperBound...])
     }
 
     /// Whose failure it was, with what that means: `the gateway: the router on this host's link`.
-    public static func words(of party: FaultParty) -> String {
+    public static func text(of party: FaultParty) -> String {
         switch party {
         case .mine: "mine: this host, its network or the request itself"
         case .gateway: "the gateway: the router on this host's link"

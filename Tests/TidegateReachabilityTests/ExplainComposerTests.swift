@@ -14,9 +14,9 @@ struct ExplainComposerTests {
         usableFamilies: [.ipv4])
 
     private static func way(_ address: IPAddress, _ verdict: Verdict? = nil, _ answer: HTTPCheck.Result? = nil)
-        -> WayFindings
+        -> PathFindings
     {
-        var way = WayFindings(subject: .target(address), addresses: [address])
+        var way = PathFindings(subject: .target(address), addresses: [address])
         let path = NetworkPath(interface: "eth0", index: 77, gateway: self.gateway4, source: self.own4, table: 254)
         way.verdict = verdict ?? Verdict(level: .routed, path: path)
         way.gateway.neighbour = KernelNeighbour(self.gateway4, on: 77, .reachable)
@@ -25,11 +25,11 @@ struct ExplainComposerTests {
     }
 
     private func findings(
-        _ text: String, _ ways: [AddressFamily: WayFindings], name: NameFindings? = nil, links: [Link] = [eth0]
+        _ text: String, _ ways: [AddressFamily: PathFindings], name: NameFindings? = nil, links: [Link] = [eth0]
     ) throws -> LadderFindings {
         var findings = LadderFindings(target: try ExplainTarget(text), families: AddressFamily.allCases)
         findings.links = links
-        findings.ways = ways
+        findings.paths = ways
         findings.name = name
         return findings
     }
@@ -71,7 +71,7 @@ struct ExplainComposerTests {
 
     @Test("A family that the name has no address in does not count")
     func otherFamily() throws {
-        var sentinel = WayFindings(subject: .sentinel(try self.server6()))
+        var sentinel = PathFindings(subject: .sentinel(try self.server6()))
         sentinel.verdict = Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 77))
         let noCarrier = Verdict(level: .none, reason: .noRoute)
         let explanation = ExplanationComposer.compose(
@@ -98,7 +98,7 @@ struct ExplainComposerTests {
                 .ok, .ok, .bad, .unknown, .unknown, .unknown, .ok, .unknown, .unknown, .unknown, .unknown,
             ])
         #expect(rungs[2].evidence == ["eth0 has no carrier", "eth0: no carrier, operstate down"])
-        #expect(rungs[8].evidence == ["not climbed"])
+        #expect(rungs[8].evidence == ["not checked"])
         #expect(explanation.advice.hasPrefix("Plug in the cable of eth0"))
     }
 
@@ -117,17 +117,17 @@ struct ExplainComposerTests {
         #expect(refused.firstFailure?.rung == .tcp && refused.party == .theirs, "an ICMP error came back through it")
     }
 
-    @Test("A blind monitor is the first failure, and what is known without it is told")
+    @Test("A blind monitor is the first failure, and what is known without it is published")
     func blind() throws {
         var findings = try self.findings("api.test:80", [:], name: self.name([Self.server4]), links: [])
-        findings.blindness = "opening a route netlink socket: Permission denied"
-        var way = WayFindings(subject: .target(Self.server4))
+        findings.unavailableReason = "opening a route netlink socket: Permission denied"
+        var way = PathFindings(subject: .target(Self.server4))
         way.web = [Self.server4: HTTPCheck.Result(reached: .connect)]
-        findings.ways[.ipv4] = way
+        findings.paths[.ipv4] = way
         let explanation = ExplanationComposer.compose(findings)
         #expect(explanation.ladders[0].firstFailure?.reason == .monitorDown)
         #expect(explanation.firstFailure == nil, "the target answers all the same")
-        findings.ways[.ipv4]?.web = [:]
+        findings.paths[.ipv4]?.web = [:]
         let unreached = ExplanationComposer.compose(findings)
         #expect(unreached.firstFailure?.rung == .monitor && unreached.party == .mine)
     }
@@ -164,7 +164,7 @@ struct ExplainComposerTests {
         #expect(explanation.addresses.isEmpty)
     }
 
-    @Test("What was neither reached nor seen to fail is nobody's that can be told, and not well")
+    @Test("What was neither reached nor seen to fail is nobody's that can be published, and not well")
     func untold() throws {
         let pending = NameFindings(name: "api.test")
         var way = Self.way(Self.gateway4)

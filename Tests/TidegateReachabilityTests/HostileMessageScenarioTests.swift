@@ -7,31 +7,31 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Messages that lie, that mean something else, or that the kernel never sent.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
+@Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct HostileMessageScenarioTests {
-    @Test("Whatever comes along with the kernel's messages takes no link and adds none", arguments: Company.all)
-    func company(_ company: Company) async throws {
-        let world = try World()
-        let watcher = Watcher(
-            world.here, tune: { $0.edit = { $0 == .monitor ? $1 + company.bytes : $1 } })
-        _ = await watcher.first()
-        try world.there.ip("link set p0 down")
-        #expect(await watcher.status { $0.global.level == .none }.global.reason == .noCarrier)
-        try world.there.ip("link set p0 up")
-        let status = await watcher.status { $0.global.level == .routed }
+    @Test("Whatever comes along with the kernel's messages takes no link and adds none", arguments: AncillaryData.all)
+    func ancillary(_ ancillary: AncillaryData) async throws {
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(
+            hosts.here, tune: { $0.edit = { $0 == .monitor ? $1 + ancillary.bytes : $1 } })
+        _ = await fixture.first()
+        try hosts.there.ip("link set p0 down")
+        #expect(await fixture.status { $0.global.level == .none }.global.reason == .noCarrier)
+        try hosts.there.ip("link set p0 up")
+        let status = await fixture.status { $0.global.level == .routed }
         #expect(status.global.level == .routed && status.links.map(\.name) == ["lo", "v0"])
-        #expect(watcher.changes(.global).map(\.to.level) == [.none, .routed])
-        #expect(watcher.monitor.blindness == nil)
-        let isCounted = watcher.netlink.contains { if case .malformed = $0 { true } else { false } }
-        #expect(isCounted == company.isMalformed)
+        #expect(fixture.changes(.global).map(\.to.level) == [.none, .routed])
+        #expect(fixture.monitor.unavailableReason == nil)
+        let isCounted = fixture.netlink.contains { if case .malformed = $0 { true } else { false } }
+        #expect(isCounted == ancillary.isMalformed)
     }
 
     @Test("An answer that makes no sense costs its own question, no other and no time", arguments: Garbling.allCases)
     func garbledAnswer(_ garbling: Garbling) async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         let isOn = Atomic<Bool>(false)
-        let watcher = Watcher(
-            world.here,
+        let fixture = MonitorFixture(
+            hosts.here,
             tune: { options in
                 options.edit = { purpose, bytes in
                     guard purpose == .query, isOn.load(ordering: .acquiring), Garbling.isRoute(bytes, to: 198)
@@ -39,33 +39,33 @@ struct HostileMessageScenarioTests {
                     return garbling.apply(bytes)
                 }
             })
-        _ = await watcher.first()
+        _ = await fixture.first()
         let (good, bad) = (Gate(), Gate())
         let watches = [
-            watcher.monitor.watch(try Target("8.8.8.8"), sink: good.hear),
-            watcher.monitor.watch(try Target("198.51.100.1"), sink: bad.hear),
+            fixture.monitor.watch(try Target("8.8.8.8"), sink: good.hear),
+            fixture.monitor.watch(try Target("198.51.100.1"), sink: bad.hear),
         ]
         #expect(await eventually { good.levels == [.routed] && bad.levels == [.routed] })
         isOn.store(true, ordering: .releasing)
-        let cost = await watcher.monitor.lookAgain()
+        let cost = await fixture.monitor.evaluateNow()
         #expect(cost < .seconds(1), "nobody waits for what will not come")
         #expect(bad.levels == [.routed, .unknown], "what is not known holds nobody back")
         #expect(good.levels == [.routed])
-        #expect(watcher.monitor.status().global.level == .routed && watcher.monitor.blindness == nil)
-        _ = await watcher.monitor.lookAgain()
-        #expect(watcher.netlink.contains { if case .malformed = $0 { true } else { false } })
+        #expect(fixture.monitor.status.global.level == .routed && fixture.monitor.unavailableReason == nil)
+        _ = await fixture.monitor.evaluateNow()
+        #expect(fixture.netlink.contains { if case .malformed = $0 { true } else { false } })
         isOn.store(false, ordering: .releasing)
-        _ = await watcher.monitor.lookAgain()
+        _ = await fixture.monitor.evaluateNow()
         #expect(bad.levels == [.routed, .unknown, .routed] && good.levels == [.routed])
         for watch in watches { watch.cancel() }
     }
 
     @Test("A dump that makes no sense half way is made again, and takes nobody's sight")
     func garbledDump() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         let left = Atomic<Int>(0)
-        let watcher = Watcher(
-            world.here,
+        let fixture = MonitorFixture(
+            hosts.here,
             tune: { options in
                 options.datagramLimit = { $0 == .monitor ? 256 : .max }
                 options.edit = { purpose, bytes in
@@ -75,36 +75,36 @@ struct HostileMessageScenarioTests {
                     return Array(bytes[..<10])
                 }
             })
-        _ = await watcher.first()
+        _ = await fixture.first()
         left.store(2, ordering: .releasing)
-        try world.here.ip("link set v0 mtu 1400")
+        try hosts.here.ip("link set v0 mtu 1400")
         let isHealed = await eventually(within: .milliseconds(1500)) {
-            left.load(ordering: .acquiring) == 0 && watcher.monitor.status().health.isConsistent
+            left.load(ordering: .acquiring) == 0 && fixture.monitor.status.health.isConsistent
         }
         #expect(isHealed)
-        #expect(watcher.monitor.status().links.map(\.name) == ["lo", "v0"])
-        #expect(watcher.changes(.global).isEmpty && watcher.monitor.blindness == nil)
+        #expect(fixture.monitor.status.links.map(\.name) == ["lo", "v0"])
+        #expect(fixture.changes(.global).isEmpty && fixture.monitor.unavailableReason == nil)
     }
 
     @Test("A message that somebody else sent in the kernel's name is thrown away")
     func forged() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         let descriptor = Atomic<Int32>(-1)
-        let watcher = Watcher(
-            world.here,
+        let fixture = MonitorFixture(
+            hosts.here,
             tune: { $0.onOpen = { if $0 == .monitor { descriptor.store($1, ordering: .releasing) } } })
-        _ = await watcher.first()
+        _ = await fixture.first()
         let port = Self.port(of: descriptor.load(ordering: .acquiring))
         #expect(port != 0)
         let forged = RawMessage.make(17, RawMessage.link())
         let sent = Atomic<Int>(0)
-        try world.here.inside { sent.store(Self.send(forged, to: port), ordering: .releasing) }
+        try hosts.here.inside { sent.store(Self.send(forged, to: port), ordering: .releasing) }
         #expect(sent.load(ordering: .acquiring) == forged.count)
-        #expect(await eventually { watcher.netlink.contains { if case .malformed = $0 { true } else { false } } })
-        _ = await watcher.monitor.lookAgain()
-        #expect(watcher.heard(.dellink) == 0)
-        #expect(watcher.monitor.status().global.level == .routed)
-        #expect(watcher.monitor.status().links.map(\.name) == ["lo", "v0"])
+        #expect(await eventually { fixture.netlink.contains { if case .malformed = $0 { true } else { false } } })
+        _ = await fixture.monitor.evaluateNow()
+        #expect(fixture.received(.dellink) == 0)
+        #expect(fixture.monitor.status.global.level == .routed)
+        #expect(fixture.monitor.status.links.map(\.name) == ["lo", "v0"])
     }
 
     // struct sockaddr_nl: the family, padding, the port, the groups.

@@ -16,9 +16,9 @@ struct InternetRungTests {
     @Test("A check URL without an address in a family says nothing about that family")
     func absent() throws {
         let absent = ConnectivityEvaluator.absent(try Self.url("http://a.test/204"), from: .ipv6)
-        let report = InternetRung.judge([absent])
+        let report = InternetRung.report([absent])
         #expect(report.status == .unknown && report.evidence.first == "a.test: it has no IPv6 address")
-        let good = ConnectivityEvaluator.judge(try Self.url("https://b.test/"), Self.answer(200))
+        let good = ConnectivityEvaluator.observation(try Self.url("https://b.test/"), Self.answer(200))
         #expect(ConnectivityEvaluator.connectivity([absent, good]) == .full)
     }
 
@@ -47,7 +47,7 @@ struct InternetRungTests {
         ] as [(String, String?, HTTPCheck.Result, InternetObservation.Finding)])
     func one(_ text: String, _ body: String?, _ answer: HTTPCheck.Result, _ finding: InternetObservation.Finding) throws
     {
-        #expect(ConnectivityEvaluator.judge(try Self.url(text, body: body), answer).finding == finding)
+        #expect(ConnectivityEvaluator.observation(try Self.url(text, body: body), answer).finding == finding)
     }
 
     private typealias Finding = InternetObservation.Finding
@@ -75,12 +75,12 @@ struct InternetRungTests {
 
     @Test("The rung names the portal and where it sends people, and says why it is not climbed")
     func rung() throws {
-        let portal = InternetRung.judge(try Self.observed([("http", .portal(location: "http://p/login"))]))
+        let portal = InternetRung.report(try Self.observed([("http", .portal(location: "http://p/login"))]))
         #expect(portal.status == .bad && portal.reason == .portal)
         #expect(portal.evidence.first == "a captive portal answers: it sends people to http://p/login")
-        #expect(InternetRung.judge(try Self.observed([("http", .good), ("https", .silent)])).reason == .limited)
-        #expect(InternetRung.judge(try Self.observed([("http", .good)])).status == .ok)
-        let unasked = InternetRung.judge(nil)
+        #expect(InternetRung.report(try Self.observed([("http", .good), ("https", .silent)])).reason == .limited)
+        #expect(InternetRung.report(try Self.observed([("http", .good)])).status == .ok)
+        let unasked = InternetRung.report(nil)
         #expect(unasked.status == .unknown && unasked.evidence == ["no internet check is configured"])
     }
 
@@ -88,7 +88,7 @@ struct InternetRungTests {
     func passive() throws {
         let passive = PassiveFindings(
             answered: .seconds(4), remote: try address("8.8.8.8"), resolved: nil, internet: .seconds(4))
-        let report = InternetRung.judge(nil, passive: passive)
+        let report = InternetRung.report(nil, passive: passive)
         #expect(report.status == .ok && report.evidence == ["a request to 8.8.8.8 succeeded 4 s ago"])
     }
 

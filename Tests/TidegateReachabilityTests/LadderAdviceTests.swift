@@ -3,21 +3,21 @@ internal import TidegateCore
 
 @testable internal import TidegateReachability
 
-/// What people are told to do, and whose failure it is said to be.
+/// What people are published to do, and whose failure it is said to be.
 struct LadderAdviceTests {
-    private func place() throws -> Advice.Place {
-        var place = Advice.Place(target: try Target("api.test:443"))
-        place.link = "eth0"
-        place.gateway = try address("10.0.0.1")
-        place.resolver = try address("10.0.0.3")
-        return place
+    private func context() throws -> Advice.Context {
+        var context = Advice.Context(target: try Target("api.test:443"))
+        context.link = "eth0"
+        context.gateway = try address("10.0.0.1")
+        context.resolver = try address("10.0.0.3")
+        return context
     }
 
     @Test("Every reason has a useful sentence of its own")
     func complete() throws {
         var seen: [String: UnreachableReason] = [:]
         for reason in UnreachableReason.allCases {
-            let sentence = Advice.sentence(for: reason, on: reason.rung, try self.place())
+            let sentence = Advice.sentence(for: reason, on: reason.rung, try self.context())
             #expect(seen[sentence] == nil, "\(reason) and \(seen[sentence]?.rawValue ?? "") say the same")
             seen[sentence] = reason
             #expect(sentence.hasSuffix(".") && !sentence.dropLast().contains(". "), "one sentence: \(sentence)")
@@ -27,57 +27,57 @@ struct LadderAdviceTests {
 
     @Test("Sentences name what they are about")
     func names() throws {
-        let place = try self.place()
+        let context = try self.context()
         #expect(
-            Advice.sentence(for: .noCarrier, on: .carrier, place)
+            Advice.sentence(for: .noCarrier, on: .carrier, context)
                 == "Plug in the cable of eth0, or bring up another link with a default route.")
-        #expect(Advice.sentence(for: .gatewayUnresolved, on: .gateway, place).contains("10.0.0.1"))
-        #expect(Advice.sentence(for: .resolverTimeout, on: .dns, place).contains("10.0.0.3"))
-        #expect(Advice.sentence(for: .refused, on: .tcp, place).contains("api.test:443"))
+        #expect(Advice.sentence(for: .gatewayUnresolved, on: .gateway, context).contains("10.0.0.1"))
+        #expect(Advice.sentence(for: .resolverTimeout, on: .dns, context).contains("10.0.0.3"))
+        #expect(Advice.sentence(for: .refused, on: .tcp, context).contains("api.test:443"))
     }
 
     @Test("A live default that a dead one hides is offered as a way out")
-    func liveRival() throws {
-        var place = try self.place()
-        place.liveRival = "wwan0"
+    func liveAlternative() throws {
+        var context = try self.context()
+        context.liveAlternative = "wwan0"
         #expect(
-            Advice.sentence(for: .noCarrier, on: .carrier, place)
+            Advice.sentence(for: .noCarrier, on: .carrier, context)
                 == "Plug in the cable of eth0, or let the default route of wwan0 take over: "
                 + "sysctl -w net.ipv4.conf.eth0.ignore_routes_with_linkdown=1.")
     }
 
     @Test("A resolver that nobody listens at, and a name without a record, have sentences of their own")
     func resolvers() throws {
-        var place = try self.place()
-        place.isResolverDeaf = true
+        var context = try self.context()
+        context.isResolverPortClosed = true
         #expect(
-            Advice.sentence(for: .resolverFailed, on: .dns, place)
+            Advice.sentence(for: .resolverFailed, on: .dns, context)
                 == "Start the name server on the resolver 10.0.0.3, or name another in /etc/resolv.conf: "
                 + "nothing listens there.")
-        place.missingRecord = "IPv6 address"
+        context.missingRecord = "IPv6 address"
         #expect(
-            Advice.sentence(for: .nameNotFound, on: .dns, place)
+            Advice.sentence(for: .nameNotFound, on: .dns, context)
                 == "Ask whoever runs the zone of api.test for an IPv6 address: the name exists and has none.")
     }
 
     @Test("A time-out says on which rung it was")
     func timeouts() throws {
-        let place = try self.place()
-        let sentences = [Rung.tcp, .tls, .http].map { Advice.sentence(for: .timeout, on: $0, place) }
+        let context = try self.context()
+        let sentences = [Rung.tcp, .tls, .http].map { Advice.sentence(for: .timeout, on: $0, context) }
         #expect(Set(sentences).count == 3)
     }
 
     @Test("Details change the sentence: a resolver of this host, a portal's page, a status")
     func details() throws {
-        var place = try self.place()
-        place.localResolver = try address("127.0.0.53")
-        #expect(Advice.sentence(for: .resolverFailed, on: .dns, place).contains("nothing listens at 127.0.0.53"))
-        place.portal = "http://portal.test/login"
-        #expect(Advice.sentence(for: .portal, on: .internet, place).contains("open http://portal.test/login"))
+        var context = try self.context()
+        context.localResolver = try address("127.0.0.53")
+        #expect(Advice.sentence(for: .resolverFailed, on: .dns, context).contains("nothing listens at 127.0.0.53"))
+        context.portal = "http://portal.test/login"
+        #expect(Advice.sentence(for: .portal, on: .internet, context).contains("open http://portal.test/login"))
         var sentences: Set<String> = []
         for status in [407, 401, 404, 429, 418, 503, nil] as [Int?] {
-            place.status = status
-            sentences.insert(Advice.sentence(for: .httpError, on: .http, place))
+            context.status = status
+            sentences.insert(Advice.sentence(for: .httpError, on: .http, context))
         }
         #expect(sentences.count == 7)
     }
@@ -95,7 +95,7 @@ struct LadderAdviceTests {
 
     private func party(_ reason: UnreachableReason, _ refusal: ICMPError?, gateway: IPAddress?) throws -> FaultParty {
         let server = try address("198.51.100.2")
-        var way = WayFindings(subject: .target(server))
+        var way = PathFindings(subject: .target(server))
         way.verdict = Verdict(
             level: .routed, path: NetworkPath(interface: "eth0", index: 77, gateway: gateway, source: Self.own))
         way.web = [server: HTTPCheck.Result(reached: nil, failure: .connectFailed, refusal: refusal)]

@@ -4,20 +4,20 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Names and resolvers on real kernels, with a real name server at the other end.
-@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct LadderNameScenarioTests {
     /// Knows `*.good.test`, says that nothing else below `test` exists, and refuses everything else.
-    private func serve(_ world: World) throws -> RunningCommand {
-        try world.there.start([
+    private func serve(_ hosts: VethPairFixture) throws -> RunningCommand {
+        try hosts.there.start([
             "dnsmasq", "--keep-in-foreground", "--no-resolv", "--no-hosts", "--no-daemon", "--listen-address=10.0.0.1",
             "--bind-interfaces", "--local=/test/", "--address=/good.test/198.51.100.2", "--local-ttl=77",
             "--address=/a.root-servers.net/198.41.0.4",
         ])
     }
 
-    private func isServing(_ rig: LadderRig) async -> Bool {
+    private func isServing(_ ladder: LadderFixture) async -> Bool {
         for _ in 0..<50 {
-            if await rig.climber.dns(nil).status == .ok { return true }
+            if await ladder.diagnostics.dns(nil).status == .ok { return true }
             try? await Task.sleep(for: .milliseconds(50))
         }
         return false
@@ -25,12 +25,12 @@ struct LadderNameScenarioTests {
 
     @Test("A resolver without a route is bad, and no packet is sent to find that out")
     func noRoute() async throws {
-        let world = try World()
-        try world.here.ip("route add unreachable 203.0.113.0/24")
-        let rig = LadderRig(world, nameservers: ["203.0.113.53"])
-        let report = await rig.climber.dns(nil)
+        let hosts = try VethPairFixture()
+        try hosts.here.ip("route add unreachable 203.0.113.0/24")
+        let ladder = LadderFixture(hosts, nameservers: ["203.0.113.53"])
+        let report = await ladder.diagnostics.dns(nil)
         #expect(report.reason == .resolverNoRoute && report.text.contains("it was not asked"), "\(report)")
-        let explanation = try await rig.explain("api.test:443")
+        let explanation = try await ladder.explain("api.test:443")
         #expect(explanation.firstFailure?.rung == .dns && explanation.firstFailure?.reason == .resolverNoRoute)
         #expect(explanation.party == .mine)
         #expect(explanation.report(.route)?.status == .ok, "there is a way out, only none to the resolver")
@@ -39,11 +39,11 @@ struct LadderNameScenarioTests {
 
     @Test("Without any way out, the route is judged for the resolvers and is what fails")
     func noWayOut() async throws {
-        let world = try World()
-        try world.here.ip("route del default")
-        try world.here.ip("-6 route del default")
-        let rig = LadderRig(world, nameservers: ["203.0.113.53"])
-        let explanation = try await rig.explain("api.test:443")
+        let hosts = try VethPairFixture()
+        try hosts.here.ip("route del default")
+        try hosts.here.ip("-6 route del default")
+        let ladder = LadderFixture(hosts, nameservers: ["203.0.113.53"])
+        let explanation = try await ladder.explain("api.test:443")
         #expect(explanation.report(.route)?.reason == .noRoute)
         #expect(explanation.report(.route)?.evidence.first?.hasPrefix("resolver 203.0.113.53") ?? false)
         #expect(explanation.firstFailure?.rung == .route)
@@ -51,12 +51,12 @@ struct LadderNameScenarioTests {
 
     @Test("A resolver whose port 53 is dropped times out")
     func dropped() async throws {
-        let world = try World()
-        try world.there.run([
+        let hosts = try VethPairFixture()
+        try hosts.there.run([
             "nft", "table inet quiet { chain in { type filter hook input priority 0; udp dport 53 drop; }; }",
         ])
-        let rig = LadderRig(world)
-        let explanation = try await rig.explain("api.test:443", within: .seconds(3))
+        let ladder = LadderFixture(hosts)
+        let explanation = try await ladder.explain("api.test:443", within: .seconds(3))
         #expect(
             explanation.firstFailure?.reason == .resolverTimeout && explanation.party == .resolver, "\(explanation)")
         #expect(explanation.report(.gateway)?.status == .notApplicable, "the resolver is on the link itself")
@@ -64,11 +64,11 @@ struct LadderNameScenarioTests {
 
     @Test("A name that does not exist is the name's fault where the resolver knows others")
     func wrongName() async throws {
-        let world = try World()
-        let server = try self.serve(world)
-        let rig = LadderRig(world)
-        #expect(await self.isServing(rig))
-        let explanation = try await rig.explain("nope.test:443")
+        let hosts = try VethPairFixture()
+        let server = try self.serve(hosts)
+        let ladder = LadderFixture(hosts)
+        #expect(await self.isServing(ladder))
+        let explanation = try await ladder.explain("nope.test:443")
         #expect(explanation.firstFailure?.reason == .nameNotFound && explanation.party == .theirs, "\(explanation)")
         #expect(explanation.report(.dns)?.text.contains("NXDOMAIN") ?? false)
         #expect(explanation.report(.dns)?.text.contains("for a name that exists") ?? false)
@@ -76,13 +76,13 @@ struct LadderNameScenarioTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test("A name that exists is told with the resolver's answer and its time to live")
+    @Test("A name that exists is published with the resolver's answer and its time to live")
     func goodName() async throws {
-        let world = try World()
-        let server = try self.serve(world)
-        let rig = LadderRig(world, names: ["www.good.test": [try address("198.51.100.2")]])
-        #expect(await self.isServing(rig))
-        let explanation = try await rig.explain("http://www.good.test/")
+        let hosts = try VethPairFixture()
+        let server = try self.serve(hosts)
+        let ladder = LadderFixture(hosts, names: ["www.good.test": [try address("198.51.100.2")]])
+        #expect(await self.isServing(ladder))
+        let explanation = try await ladder.explain("http://www.good.test/")
         #expect(explanation.addresses.map(\.description) == ["198.51.100.2"])
         #expect(explanation.firstFailure == nil)
         #expect(explanation.report(.dns)?.text.contains("resolver 10.0.0.1: A 198.51.100.2, TTL 77 s") ?? false)
@@ -93,8 +93,8 @@ struct LadderNameScenarioTests {
 
     @Test("A stub of this host's at which nothing listens is this host's own resolver")
     func stub() async throws {
-        let rig = LadderRig(try World(), nameservers: ["127.0.0.53"])
-        let explanation = try await rig.explain("api.test:443")
+        let ladder = LadderFixture(try VethPairFixture(), nameservers: ["127.0.0.53"])
+        let explanation = try await ladder.explain("api.test:443")
         #expect(explanation.firstFailure?.reason == .resolverFailed, "\(explanation)")
         #expect(explanation.report(.dns)?.text.contains("on this host itself (ECONNREFUSED)") ?? false)
         #expect(explanation.advice.contains("nothing listens at 127.0.0.53"))
@@ -102,13 +102,13 @@ struct LadderNameScenarioTests {
 
     @Test("One deadline holds for everything")
     func deadline() async throws {
-        let world = try World()
-        try world.there.run([
+        let hosts = try VethPairFixture()
+        try hosts.there.run([
             "nft", "table netdev dark { chain in { type filter hook ingress device p0 priority 0; policy drop; }; }",
         ])
-        let rig = LadderRig(world)
+        let ladder = LadderFixture(hosts)
         let start = ContinuousClock.now
-        let explanation = try await rig.explain("api.test:443", within: .seconds(1))
+        let explanation = try await ladder.explain("api.test:443", within: .seconds(1))
         #expect(ContinuousClock.now - start < .seconds(8), "and not the nine that one by one would take")
         #expect(explanation.firstFailure != nil)
     }

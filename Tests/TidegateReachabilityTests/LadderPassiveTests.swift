@@ -42,7 +42,7 @@ struct LadderPassiveTests {
         #expect(self.evidence.fresh(from: try address("10.0.0.2"), at: self.time.monotonic()) == nil)
     }
 
-    @Test("Only TLS with an address of the wide world shows the internet; only a lookup shows the resolver")
+    @Test("Only TLS with an address of the wide hosts shows the internet; only a lookup shows the resolver")
     func kinds() throws {
         let own = try address("10.0.0.2")
         try self.succeeded("10.0.0.2", "192.168.1.1", tls: true)
@@ -70,10 +70,10 @@ struct LadderPassiveTests {
         #expect(self.evidence.fresh(from: try address("10.0.0.20"), at: self.time.monotonic()) != nil)
     }
 
-    @Test("Trouble is told at most once a second")
+    @Test("Trouble is published at most once a second")
     func trouble() {
         let counter = Counter()
-        let sink = TroubleSink { counter.add() }
+        let sink = FailedAttemptObserver { counter.add() }
         let failed = TaskEvent.Kind.attemptFailed(
             AttemptSummary(number: 1, method: "GET", duration: .zero), .connectFailed, nil, isCharged: true)
         for _ in 0..<100 { sink.receive(self.event(failed)) }

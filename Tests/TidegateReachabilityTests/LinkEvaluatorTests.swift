@@ -30,11 +30,11 @@ struct LinkEvaluatorTests {
     @Test("A bridge or bond counts only with a live port", arguments: [Link.Kind.bridge, .bond])
     func masters(kind: Link.Kind) {
         let master = KernelLink.make("br0", index: 5, state: .unknown, kind: kind)
-        #expect(Surroundings.of([master], []).links[5]?.reason == .noCarrier)
+        #expect(NetworkSnapshot.of([master], []).links[5]?.reason == .noCarrier)
         let port = KernelLink.make(master: 5)
-        #expect(Surroundings.of([master, port], []).links[5]?.reason == nil)
+        #expect(NetworkSnapshot.of([master, port], []).links[5]?.reason == nil)
         let dead = KernelLink.make(flags: KernelLink.flagUp, state: .down, master: 5)
-        #expect(Surroundings.of([master, dead], []).links[5]?.reason == .noCarrier)
+        #expect(NetworkSnapshot.of([master, dead], []).links[5]?.reason == .noCarrier)
     }
 
     @Test(
@@ -60,17 +60,17 @@ struct LinkEvaluatorTests {
         let down = KernelLink.make(flags: 0, state: .down)
         let docker = KernelLink.make("docker0", index: 3, flags: KernelLink.flagUp, state: .down)
         let unplugged = KernelLink.make("eth1", index: 4, flags: KernelLink.flagUp, state: .down)
-        #expect(Surroundings.of([], []).linkReason == .noInterface)
-        #expect(Surroundings.of([down, docker], []).linkReason == .adminDown)
-        #expect(Surroundings.of([down, docker, unplugged], []).linkReason == .noCarrier)
-        #expect(Surroundings.of([down, .make("eth1", index: 4)], []).linkReason == nil)
+        #expect(NetworkSnapshot.of([], []).linkReason == .noInterface)
+        #expect(NetworkSnapshot.of([down, docker], []).linkReason == .adminDown)
+        #expect(NetworkSnapshot.of([down, docker, unplugged], []).linkReason == .noCarrier)
+        #expect(NetworkSnapshot.of([down, .make("eth1", index: 4)], []).linkReason == nil)
     }
 
     @Test("Addresses on the port of a bridge belong to nobody")
     func ports() {
         let bridge = KernelLink.make("br0", index: 5, kind: .bridge)
-        let surroundings = Surroundings.of([bridge, .make(master: 5)], [.make("10.0.0.2/24")])
-        #expect(surroundings.addressReasons[.ipv4] == .noAddress)
+        let snapshot = NetworkSnapshot.of([bridge, .make(master: 5)], [.make("10.0.0.2/24")])
+        #expect(snapshot.addressReasons[.ipv4] == .noAddress)
     }
 
     @Test("Patterns match whole names, and a broken one is named")
@@ -87,7 +87,7 @@ struct LinkEvaluatorTests {
     func names() {
         var link = KernelLink.make("enp1s0")
         link.alternativeNames = ["veth-uplink", "wan"]
-        let judged = Surroundings.of([link], []).links[77]
+        let judged = NetworkSnapshot.of([link], []).links[77]
         #expect(judged?.isExcluded == true, "a pattern for one of its names")
         #expect(judged?.isNamed("wan") == true && judged?.isNamed("enp1s0") == true && judged?.isNamed("lo") == false)
         #expect(judged?.alternativeNames == ["veth-uplink", "wan"])
@@ -100,9 +100,9 @@ struct LinkEvaluatorTests {
         _ link: KernelLink, among others: [KernelLink] = [], configured: Set<UInt32> = []
     ) throws -> Metered {
         let addresses = others.map { KernelAddress.make("10.0.\($0.index).2/24", on: $0.index) }
-        let surroundings = Surroundings.of([link] + others, addresses)
-        return MeteredEvaluator(surroundings, configured: configured).metered(
-            try #require(surroundings.links[link.index]))
+        let snapshot = NetworkSnapshot.of([link] + others, addresses)
+        return MeteredEvaluator(snapshot, configured: configured).metered(
+            try #require(snapshot.links[link.index]))
     }
 
     private func link(

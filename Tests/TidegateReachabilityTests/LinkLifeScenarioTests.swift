@@ -3,58 +3,58 @@ internal import TidegateCore
 internal import TidegateReachability
 internal import TidegateTestKit
 
-/// Links that flap, are renamed, replaced, or learn their place slowly.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
+/// Links that flap, are renamed, replaced, or learn their context slowly.
+@Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct LinkLifeScenarioTests {
-    @Test("Twenty flaps in a second are told as one loss and one gain")
+    @Test("Twenty flaps in a second are published as one loss and one gain")
     func twentyFlaps() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here)
-        let before = await watcher.first()
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here)
+        let before = await fixture.first()
         // In a process of its own, so that no other test comes between the flaps.
         let flaps = "for i in $(seq 20); do ip link set p0 down; ip link set p0 up; sleep 0.03; done"
-        try world.there.run(["sh", "-c", flaps])
+        try hosts.there.run(["sh", "-c", flaps])
         let ended = ContinuousClock.now
-        let status = await watcher.status(within: .seconds(12)) { $0.global.level == .routed }
+        let status = await fixture.status(within: .seconds(12)) { $0.global.level == .routed }
         #expect(status.global.level == .routed && status.verdict(.ipv4).level == .routed)
         #expect(ContinuousClock.now - ended > .seconds(3), "who flapped has to prove itself")
         let losses = try #require(status.link(77)?.carrierLosses)
         #expect(losses - (before.link(77)?.carrierLosses ?? 0) >= 20, "the kernel counted every one")
         for scope in [PathEvent.Scope.global, .family(.ipv4), .family(.ipv6)] {
-            #expect(watcher.changes(scope).map(\.to.level) == [.none, .routed], "\(scope)")
+            #expect(fixture.changes(scope).map(\.to.level) == [.none, .routed], "\(scope)")
         }
     }
 
-    @Test("A link renamed while it is up is told once, and no path with it")
+    @Test("A link renamed while it is up is published once, and no path with it")
     func renamed() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
-        try world.here.ip("link set v0 name wan0")
-        _ = await watcher.status { $0.global.path?.interface == "wan0" && !watcher.links.isEmpty }
-        #expect(watcher.links.map { [$0.from?.name, $0.to?.name] } == [["v0", "wan0"]])
-        #expect(watcher.changes(.family(.ipv4)).isEmpty && watcher.changes(.family(.ipv6)).isEmpty)
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
+        try hosts.here.ip("link set v0 name wan0")
+        _ = await fixture.status { $0.global.path?.interface == "wan0" && !fixture.links.isEmpty }
+        #expect(fixture.links.map { [$0.from?.name, $0.to?.name] } == [["v0", "wan0"]])
+        #expect(fixture.changes(.family(.ipv4)).isEmpty && fixture.changes(.family(.ipv6)).isEmpty)
     }
 
     @Test("A link replaced by one of the same name and index did not come back: another came")
     func replaced() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
-        try world.here.batch(
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
+        try hosts.here.batch(
             """
             link del v0
-            link add v0 index 77 type veth peer name p0 netns \(world.there.name)
+            link add v0 index 77 type veth peer name p0 netns \(hosts.there.name)
             link set v0 up
             addr add 10.0.0.2/24 dev v0
             route add default via 10.0.0.1
             """)
-        try world.there.batch("link set p0 up\naddr add 10.0.0.1/24 dev p0")
-        let status = await watcher.status {
+        try hosts.there.batch("link set p0 up\naddr add 10.0.0.1/24 dev p0")
+        let status = await fixture.status {
             $0.verdict(.ipv4).level == .routed && $0.links.contains { $0.generation > 0 }
         }
         #expect(status.verdict(.ipv4).path?.generation == 1)
-        let lives = watcher.links.map { [$0.from?.generation, $0.to?.generation] }
+        let lives = fixture.links.map { [$0.from?.generation, $0.to?.generation] }
         #expect(lives.contains([0, nil]), "the first one went")
         #expect(lives.contains([nil, 1]), "another came")
         #expect(!lives.contains([0, 1]))
@@ -62,8 +62,8 @@ struct LinkLifeScenarioTests {
 
     @Test("A bridge that listens and learns first is no way out until it forwards, and then stays one")
     func spanningTree() async throws {
-        let world = try World(isConfigured: false)
-        try world.here.batch(
+        let hosts = try VethPairFixture(isConfigured: false)
+        try hosts.here.batch(
             """
             link add br0 type bridge stp_state 1 forward_delay 200
             link set v0 master br0
@@ -71,20 +71,20 @@ struct LinkLifeScenarioTests {
             link set br0 up
             addr add 10.0.0.2/24 dev br0
             """)
-        try world.here.run(["ip", "-4", "route", "add", "default", "via", "10.0.0.1", "dev", "br0", "onlink"])
+        try hosts.here.run(["ip", "-4", "route", "add", "default", "via", "10.0.0.1", "dev", "br0", "onlink"])
         let start = ContinuousClock.now
-        let watcher = Watcher(world.here)
-        #expect(await watcher.first().verdict(.ipv4) == Verdict(level: .none, reason: .noCarrier))
-        let status = await watcher.status(within: .seconds(15)) { $0.verdict(.ipv4).level == .routed }
+        let fixture = MonitorFixture(hosts.here)
+        #expect(await fixture.first().verdict(.ipv4) == Verdict(level: .none, reason: .noCarrier))
+        let status = await fixture.status(within: .seconds(15)) { $0.verdict(.ipv4).level == .routed }
         #expect(status.verdict(.ipv4).path?.interface == "br0")
         #expect(ContinuousClock.now - start > .seconds(3), "twice the forward delay")
-        #expect(watcher.changes(.family(.ipv4)).map(\.to.level) == [.routed])
+        #expect(fixture.changes(.family(.ipv4)).map(\.to.level) == [.routed])
     }
 
     @Test("A link over one that lost its carrier is down because of it")
     func lowerLayer() async throws {
-        let world = try World(isConfigured: false)
-        try world.here.batch(
+        let hosts = try VethPairFixture(isConfigured: false)
+        try hosts.here.batch(
             """
             link add mac0 link v0 type macvlan mode bridge
             link set v0 up
@@ -92,40 +92,40 @@ struct LinkLifeScenarioTests {
             addr add 10.0.0.2/24 dev mac0
             route add default via 10.0.0.1
             """)
-        let watcher = Watcher(world.here)
-        #expect(await watcher.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).path?.interface == "mac0")
-        try world.there.ip("link set p0 down")
-        let down = await watcher.status { $0.links.contains { $0.name == "mac0" && $0.reason == .lowerLayerDown } }
+        let fixture = MonitorFixture(hosts.here)
+        #expect(await fixture.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).path?.interface == "mac0")
+        try hosts.there.ip("link set p0 down")
+        let down = await fixture.status { $0.links.contains { $0.name == "mac0" && $0.reason == .lowerLayerDown } }
         #expect(down.verdict(.ipv4).level == .none)
         #expect(down.verdict(.ipv4).reason == .lowerLayerDown)
-        try world.there.ip("link set p0 up")
-        #expect(await watcher.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).level == .routed)
+        try hosts.there.ip("link set p0 up")
+        #expect(await fixture.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).level == .routed)
     }
 
     @Test(
         "A bond without ports is no way out; with a live port it is",
         .enabled(if: NetworkNamespace.supports("bond"), "this kernel has no bonding"))
     func bond() async throws {
-        let world = try World(isConfigured: false)
-        try world.here.batch(
+        let hosts = try VethPairFixture(isConfigured: false)
+        try hosts.here.batch(
             """
             link add bond0 type bond
             link set bond0 up
             addr add 10.0.0.2/24 dev bond0
             """)
-        try world.here.run(["ip", "-4", "route", "add", "default", "via", "10.0.0.1", "dev", "bond0", "onlink"])
-        let watcher = Watcher(world.here)
-        #expect(await watcher.first().verdict(.ipv4) == Verdict(level: .none, reason: .noCarrier))
-        try world.here.ip("link set v0 master bond0")
-        #expect(await watcher.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).path?.interface == "bond0")
-        try world.there.ip("link set p0 down")
-        #expect(await watcher.status { $0.verdict(.ipv4).level == .none }.verdict(.ipv4).reason == .noCarrier)
+        try hosts.here.run(["ip", "-4", "route", "add", "default", "via", "10.0.0.1", "dev", "bond0", "onlink"])
+        let fixture = MonitorFixture(hosts.here)
+        #expect(await fixture.first().verdict(.ipv4) == Verdict(level: .none, reason: .noCarrier))
+        try hosts.here.ip("link set v0 master bond0")
+        #expect(await fixture.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).path?.interface == "bond0")
+        try hosts.there.ip("link set p0 down")
+        #expect(await fixture.status { $0.verdict(.ipv4).level == .none }.verdict(.ipv4).reason == .noCarrier)
     }
 
     @Test("A start while 120 containers come, are named and addressed ends with the right tables")
     func crowdedStart() async throws {
-        let world = try World()
-        let here = world.here
+        let hosts = try VethPairFixture()
+        let here = hosts.here
         let churn = Task.detached {
             let lines = (0..<120).map { number in
                 """
@@ -138,13 +138,13 @@ struct LinkLifeScenarioTests {
             }
             try here.batch(lines.joined(separator: "\n"))
         }
-        let watcher = Watcher(world.here)
-        let first = await watcher.first()
+        let fixture = MonitorFixture(hosts.here)
+        let first = await fixture.first()
         #expect(first.global.level == .routed)
         try await churn.value
-        let status = await watcher.status { $0.links.count == 242 && $0.health.isConsistent }
+        let status = await fixture.status { $0.links.count == 242 && $0.health.isConsistent }
         #expect(status.links.count == 242)
         #expect(status.links.count { !$0.addresses.isEmpty && $0.name.hasPrefix("veth") } == 120)
-        #expect(watcher.changesAndLinks == watcher.firstVerdicts, "nothing of it is told")
+        #expect(fixture.changesAndLinks == fixture.firstVerdicts, "nothing of it is published")
     }
 }

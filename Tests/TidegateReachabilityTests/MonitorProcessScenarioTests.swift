@@ -5,39 +5,40 @@ internal import TidegateTestKit
 
 /// Monitors as processes of their own: frozen, and side by side.
 @Suite(
-    .serialized, .enabled(if: World.isPossible, World.need), .enabled(if: MonitorProcess.isBuilt, MonitorProcess.need),
+    .serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need),
+    .enabled(if: MonitorProcess.isBuilt, MonitorProcess.need),
     .timeLimit(.minutes(5)))
 struct MonitorProcessScenarioTests {
     @Test("A monitor that slept through thousands of changes counts the loss and is right within two seconds")
     func frozen() async throws {
-        let world = try World()
-        let monitor = try MonitorProcess(in: world.here)
+        let hosts = try VethPairFixture()
+        let monitor = try MonitorProcess(in: hosts.here)
         #expect(await eventually { monitor.says(#""level":"routed""#) })
         monitor.program.signal(SIGSTOP)
         let changes = (0..<8000).map { "link set v0 mtu \(1400 - $0 % 100)" }
-        try world.here.batch(changes.joined(separator: "\n"))
-        try world.addSecondLink()
-        try world.here.batch("route add default via 10.0.1.1 metric 200\nlink set v0 down")
+        try hosts.here.batch(changes.joined(separator: "\n"))
+        try hosts.addSecondLink()
+        try hosts.here.batch("route add default via 10.0.1.1 metric 200\nlink set v0 down")
         monitor.program.signal(SIGCONT)
         let isExact = await eventually(within: .seconds(2)) {
             monitor.says(#""interface":"v1""#, #""level":"routed""#, #""isConsistent":true"#)
         }
         #expect(isExact, "\(monitor.last)")
         #expect(!monitor.says(#""overruns":0,"#), "\(monitor.last)")
-        try world.there.ip("link set p1 down")
+        try hosts.there.ip("link set p1 down")
         #expect(await eventually { monitor.says(#""level":"none""#, #""reason":"noCarrier""#) }, "\(monitor.last)")
     }
 
     @Test("Two monitors with the same process number share a network namespace")
     func processNamespaces() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         // Each is process 1 of its own PID namespace, and libnl would take that for its port.
         let separate = ["unshare", "--pid", "--fork", "--kill-child", "--"]
-        let monitors = try (0..<2).map { _ in try MonitorProcess(in: world.here, under: separate) }
+        let monitors = try (0..<2).map { _ in try MonitorProcess(in: hosts.here, under: separate) }
         for monitor in monitors {
             #expect(await eventually { monitor.says(#""level":"routed""#, #""mode":"event""#) }, "\(monitor.last)")
         }
-        try world.there.ip("link set p0 down")
+        try hosts.there.ip("link set p0 down")
         for monitor in monitors {
             #expect(await eventually { monitor.says(#""level":"none""#) }, "\(monitor.last)")
         }
@@ -45,11 +46,11 @@ struct MonitorProcessScenarioTests {
 
     @Test("A monitor without any privilege watches as well")
     func unprivileged() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         let nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all"]
-        let monitor = try MonitorProcess(in: world.here, under: nobody)
+        let monitor = try MonitorProcess(in: hosts.here, under: nobody)
         #expect(await eventually { monitor.says(#""level":"routed""#, #""mode":"event""#) }, "\(monitor.last)")
-        try world.there.ip("link set p0 down")
+        try hosts.there.ip("link set p0 down")
         #expect(await eventually { monitor.says(#""level":"none""#) }, "\(monitor.last)")
     }
 }

@@ -4,25 +4,25 @@ internal import TidegateNetwork
 internal import TidegateReachability
 internal import TidegateTestKit
 
-/// What happens to the monitor itself: blindness, overruns, gates, names.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
+/// What happens to the monitor itself: unavailableReason, overruns, gates, names.
+@Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct MonitorScenarioTests {
     @Test("A kernel that refuses netlink leaves everything unknown and every gate open")
     func blind() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         var configuration = ReachabilityConfiguration()
         configuration.targets = [try Target("8.8.8.8")]
-        let watcher = Watcher(
-            world.here, configuration,
+        let fixture = MonitorFixture(
+            hosts.here, configuration,
             refusal: { _ in NetlinkError(operation: "opening a route netlink socket", text: "Permission denied") })
-        let status = await watcher.first()
+        let status = await fixture.first()
         #expect(status.global == .unknown)
         #expect(status.targets.map(\.verdict) == [.unknown])
-        #expect(watcher.monitor.blindness == "opening a route netlink socket: Permission denied")
-        #expect(watcher.monitor.holdsAddress(try address("192.0.2.1")))
-        #expect(watcher.monitor.family(.ipv4) == .unknown)
+        #expect(fixture.monitor.unavailableReason == "opening a route netlink socket: Permission denied")
+        #expect(fixture.monitor.holdsAddress(try address("192.0.2.1")))
+        #expect(fixture.monitor.family(.ipv4) == .unknown)
         let heard = Gate()
-        let watch = watcher.monitor.watch(try Target("10.0.0.7"), sink: heard.hear)
+        let watch = fixture.monitor.watch(try Target("10.0.0.7"), sink: heard.hear)
         #expect(await eventually { heard.levels == [.unknown] })
         watch.cancel()
         let outcome = try WaitCondition("route").evaluate(status)
@@ -31,40 +31,40 @@ struct MonitorScenarioTests {
 
     @Test("A monitor that was refused sees again when the kernel lets it")
     func reconnect() async throws {
-        let world = try World()
-        let refusals = Refusals(2)
-        let watcher = Watcher(world.here, refusal: refusals.next)
-        let status = await watcher.status { $0.global.level == .routed }
+        let hosts = try VethPairFixture()
+        let refusals = SocketRefusals(2)
+        let fixture = MonitorFixture(hosts.here, refusal: refusals.next)
+        let status = await fixture.status { $0.global.level == .routed }
         #expect(status.global.level == .routed)
-        #expect(watcher.monitor.blindness == nil)
-        let lost = watcher.netlink.count { if case .lost = $0 { true } else { false } }
+        #expect(fixture.monitor.unavailableReason == nil)
+        let lost = fixture.netlink.count { if case .lost = $0 { true } else { false } }
         #expect(lost == 2)
     }
 
     @Test("Where multicast is refused, the monitor asks every other second")
     func poll() async throws {
-        let world = try World()
-        let watcher = Watcher(
-            world.here,
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(
+            hosts.here,
             refusal: { $0 == .monitor ? NetlinkError(operation: "joining", text: "Operation not permitted") : nil })
-        let status = await watcher.first()
+        let status = await fixture.first()
         #expect(status.mode == .poll && status.global.level == .routed)
-        try world.here.ip("link set v0 down")
-        #expect(await watcher.status { $0.global.level == .none }.global.reason == .adminDown)
+        try hosts.here.ip("link set v0 down")
+        #expect(await fixture.status { $0.global.level == .none }.global.reason == .adminDown)
     }
 
     @Test("Dropped messages are counted, and a dump heals what was missed")
     func overrun() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         let hold = Latch()
-        let watcher = Watcher(world.here, receiveBufferBytes: 1024)
-        _ = await watcher.first()
+        let fixture = MonitorFixture(hosts.here, receiveBufferBytes: 1024)
+        _ = await fixture.first()
         // The thread sleeps in a sink while the small buffer overflows.
-        let watch = watcher.monitor.watch(try Target("10.0.0.7")) { _ in hold.wait() }
-        try world.here.batch(
+        let watch = fixture.monitor.watch(try Target("10.0.0.7")) { _ in hold.wait() }
+        try hosts.here.batch(
             (0..<100).map { "link set v0 mtu \(1400 - $0)" }.joined(separator: "\n") + "\nlink set v0 down")
         hold.open()
-        let status = await watcher.status {
+        let status = await fixture.status {
             $0.health.overruns > 0 && $0.health.isConsistent && $0.global.level == .none
         }
         watch.cancel()
@@ -76,27 +76,27 @@ struct MonitorScenarioTests {
 
     @Test("A start amid churn ends with the right tables")
     func startAmidChurn() async throws {
-        let world = try World()
-        try world.here.batch(
+        let hosts = try VethPairFixture()
+        try hosts.here.batch(
             (0..<60).map { "link add veth\($0) type veth peer name vethp\($0)" }.joined(separator: "\n"))
-        let here = world.here
+        let here = hosts.here
         let churn = Task.detached {
             try here.batch((0..<60).map { "link del veth\($0)" }.joined(separator: "\n"))
         }
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
         try await churn.value
-        let status = await watcher.status { $0.links.map(\.name) == ["lo", "v0"] && $0.health.isConsistent }
+        let status = await fixture.status { $0.links.map(\.name) == ["lo", "v0"] && $0.health.isConsistent }
         #expect(status.links.map(\.name) == ["lo", "v0"])
         #expect(status.global.level == .routed)
     }
 
     @Test("A route storm is left alone, and verdicts stay right")
     func storm() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
-        let here = world.here
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
+        let here = hosts.here
         let flood = Task.detached {
             for round in 0..<12 {
                 let lines = (0..<250).map { "route replace 172.16.\($0).0/24 via 10.0.0.1 metric \(round + 1)" }
@@ -104,57 +104,57 @@ struct MonitorScenarioTests {
                 try await Task.sleep(for: .milliseconds(100))
             }
         }
-        #expect(await watcher.status(within: .seconds(8)) { $0.mode == .storm }.mode == .storm)
-        try world.here.ip("link set v0 down")
-        #expect(await watcher.status { $0.global.level == .none }.global.reason == .adminDown)
+        #expect(await fixture.status(within: .seconds(8)) { $0.mode == .storm }.mode == .storm)
+        try hosts.here.ip("link set v0 down")
+        #expect(await fixture.status { $0.global.level == .none }.global.reason == .adminDown)
         _ = try? await flood.value
-        try world.here.ip("link set v0 up")
-        let calm = await watcher.status(within: .seconds(20)) { $0.mode == .event }
+        try hosts.here.ip("link set v0 up")
+        let calm = await fixture.status(within: .seconds(20)) { $0.mode == .event }
         #expect(calm.mode == .event)
     }
 
     @Test("Gates hear of a loss at once and of a gain after 200 ms")
     func gates() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
         let gate = Gate()
-        let watch = watcher.monitor.watch(try Target("8.8.8.8:443"), sink: gate.hear)
+        let watch = fixture.monitor.watch(try Target("8.8.8.8:443"), sink: gate.hear)
         #expect(await eventually { gate.levels == [.routed] })
-        #expect(watcher.monitor.current(try Target("8.8.8.8:443")).verdict.level == .routed)
-        try world.there.ip("link set p0 down")
+        #expect(fixture.monitor.current(try Target("8.8.8.8:443")).verdict.level == .routed)
+        try hosts.there.ip("link set p0 down")
         #expect(await eventually { gate.levels == [.routed, .none] })
         let restored = ContinuousClock.now
-        try world.there.ip("link set p0 up")
+        try hosts.there.ip("link set p0 up")
         #expect(await eventually { gate.levels == [.routed, .none, .routed] })
         let waited = ContinuousClock.now - restored
         #expect(waited >= .milliseconds(190))
         watch.cancel()
         #expect(
             await eventually {
-                watcher.monitor.current(Target(address: IPAddress(ipv4: 0x0808_0808), port: 443)).verdict == .unknown
+                fixture.monitor.current(Target(address: IPAddress(ipv4: 0x0808_0808), port: 443)).verdict == .unknown
             })
     }
 
     @Test("A name is judged by the resolvers until it has addresses, then by them")
     func names() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         var configuration = ReachabilityConfiguration()
         configuration.targets = try ["api.test:443", "nowhere.test"].map { try Target($0) }
-        let watcher = Watcher(
-            world.here, configuration, names: ["api.test": [try address("198.51.100.2"), try address("2001:db8:5::1")]])
-        let status = await watcher.first()
+        let fixture = MonitorFixture(
+            hosts.here, configuration, names: ["api.test": [try address("198.51.100.2"), try address("2001:db8:5::1")]])
+        let status = await fixture.first()
         #expect(status.targets[0].addresses.map(\.verdict.level) == [.routed, .routed])
         #expect(status.targets[1].verdict == Verdict(level: .none, reason: .nameNotFound))
-        #expect(watcher.monitor.current(try Target("nowhere.test")).verdict.level == .routed, "gates stay open")
-        try world.here.ip("route add unreachable 198.51.100.0/24")
-        let best = await watcher.status { $0.targets[0].addresses.first?.verdict.level == ReachabilityLevel.none }
+        #expect(fixture.monitor.current(try Target("nowhere.test")).verdict.level == .routed, "gates stay open")
+        try hosts.here.ip("route add unreachable 198.51.100.0/24")
+        let best = await fixture.status { $0.targets[0].addresses.first?.verdict.level == ReachabilityLevel.none }
         #expect(best.targets[0].verdict.level == .routed, "the best address counts")
-        try world.there.ip("link set p0 down")
-        #expect(await watcher.status { $0.global.level == .none }.targets[0].verdict.reason == .noCarrier)
-        let before = watcher.resolver.invalidations
-        try world.there.ip("link set p0 up")
-        #expect(await eventually { watcher.resolver.invalidations > before }, "another path may have other answers")
+        try hosts.there.ip("link set p0 down")
+        #expect(await fixture.status { $0.global.level == .none }.targets[0].verdict.reason == .noCarrier)
+        let before = fixture.resolver.invalidations
+        try hosts.there.ip("link set p0 up")
+        #expect(await eventually { fixture.resolver.invalidations > before }, "another path may have other answers")
     }
 
     @Test("A name of this host needs no way to a resolver")
@@ -162,17 +162,17 @@ struct MonitorScenarioTests {
         let namespace = try NetworkNamespace()
         var configuration = ReachabilityConfiguration()
         configuration.targets = [try Target("localhost:8080")]
-        let watcher = Watcher(namespace, configuration, names: ["localhost": [try address("127.0.0.1")]])
-        let status = await watcher.first()
+        let fixture = MonitorFixture(namespace, configuration, names: ["localhost": [try address("127.0.0.1")]])
+        let status = await fixture.first()
         #expect(status.targets.first?.verdict.notes == [.thisHost])
     }
 
     @Test("One look needs no watch and says so")
     func once() async throws {
-        let world = try World()
-        let here = world.here
+        let hosts = try VethPairFixture()
+        let here = hosts.here
         let start = ContinuousClock.now
-        let status = await ReachabilityMonitor.look(
+        let status = await ReachabilityMonitor.evaluateOnce(
             .init(), resolver: ScriptedResolver([:]), time: TestTime(), within: .seconds(60),
             kernel: NetlinkOptions(onThreadStart: { here.enter() }))
         let elapsed = ContinuousClock.now - start
@@ -184,11 +184,11 @@ struct MonitorScenarioTests {
 
     @Test("No privilege is needed")
     func unprivileged() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here, onThreadStart: { dropPrivileges() })
-        let status = await watcher.first()
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here, onThreadStart: { dropPrivileges() })
+        let status = await fixture.first()
         #expect(status.global.level == .routed && status.mode == .event)
-        try world.there.ip("link set p0 down")
-        #expect(await watcher.status { $0.global.level == .none }.global.reason == .noCarrier)
+        try hosts.there.ip("link set p0 down")
+        #expect(await fixture.status { $0.global.level == .none }.global.reason == .noCarrier)
     }
 }

@@ -5,58 +5,58 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// What happens when namespaces, and links between them, come and go.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
+@Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct NamespaceScenarioTests {
     @Test("A link that is moved to another namespace is gone here")
     func moved() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
-        try world.here.ip("link set v0 netns \(world.there.name)")
-        let status = await watcher.status { $0.global.reason == .noInterface }
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
+        try hosts.here.ip("link set v0 netns \(hosts.there.name)")
+        let status = await fixture.status { $0.global.reason == .noInterface }
         #expect(status.global == Verdict(level: .none, reason: .noInterface))
         #expect(status.links.map(\.name) == ["lo"])
     }
 
     @Test("A namespace that dies takes the other ends of its links along")
     func peerDies() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
-        #expect(NamespaceCommand.run(["ip", "netns", "delete", world.there.name]).status == 0)
-        let status = await watcher.status { $0.global.reason == .noInterface }
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
+        #expect(NamespaceCommand.run(["ip", "netns", "delete", hosts.there.name]).status == 0)
+        let status = await fixture.status { $0.global.reason == .noInterface }
         #expect(status.global == Verdict(level: .none, reason: .noInterface))
     }
 
     @Test("A namespace that was deleted is let go, and one made again under its name is watched")
     func letGo() async throws {
-        let world = try World()
-        let name = world.here.name
+        let hosts = try VethPairFixture()
+        let name = hosts.here.name
         let outside = try NetworkNamespace("o")
-        let watcher = Watcher(outside, tune: { $0.namespace = "/run/netns/\(name)" })
-        #expect(await watcher.first().global.level == .routed)
+        let fixture = MonitorFixture(outside, tune: { $0.namespace = "/run/netns/\(name)" })
+        #expect(await fixture.first().global.level == .routed)
         let gate = Gate()
-        let watch = watcher.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
+        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
         #expect(await eventually { gate.levels == [.routed] })
         #expect(NamespaceCommand.run(["ip", "netns", "delete", name]).status == 0)
-        let there = world.there.name
+        let there = hosts.there.name
         #expect(
             await eventually { NamespaceCommand.run(["ip", "-n", there, "link", "show", "p0"]).status != 0 },
             "the other end of the link is gone, so nothing holds the namespace")
         #expect(await eventually { gate.levels == [.routed, .unknown] })
-        #expect(watcher.monitor.blindness != nil)
+        #expect(fixture.monitor.unavailableReason != nil)
         #expect(NamespaceCommand.run(["ip", "netns", "add", name]).status == 0)
-        #expect(await eventually { watcher.monitor.blindness == nil })
+        #expect(await eventually { fixture.monitor.unavailableReason == nil })
         #expect(await eventually { gate.levels.last == ReachabilityLevel.none })
-        #expect(watcher.monitor.status().links.map(\.name) == ["lo"])
+        #expect(fixture.monitor.status.links.map(\.name) == ["lo"])
         watch.cancel()
     }
 
     @Test("A monitor can be stopped twice, in the middle of a question, and from its own thread")
     func stopping() async throws {
-        let world = try World()
-        let here = world.here
-        let resolver = HeldResolver()
+        let hosts = try VethPairFixture()
+        let here = hosts.here
+        let resolver = PausedResolver()
         let monitor = ReachabilityMonitor(
             .init(), bus: EventBus(time: TestTime()), resolver: resolver, time: TestTime(),
             kernel: NetlinkOptions(onThreadStart: { here.enter() }), resolverAddresses: { [] })
@@ -64,12 +64,12 @@ struct NamespaceScenarioTests {
         let slow = Gate()
         let waiting = monitor.watch(try Target("slow.test"), sink: slow.hear)
         #expect(await eventually { resolver.questions == 1 && !slow.levels.isEmpty })
-        let told = Gate()
+        let published = Gate()
         let watch = monitor.watch(try Target("8.8.8.8")) { verdict in
             monitor.stop()
-            told.hear(verdict)
+            published.hear(verdict)
         }
-        #expect(await eventually { told.levels == [.routed] })
+        #expect(await eventually { published.levels == [.routed] })
         watch.cancel()
         monitor.stop()
         monitor.stop()

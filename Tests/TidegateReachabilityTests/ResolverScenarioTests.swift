@@ -37,17 +37,17 @@ private final class TimedResolver: NameResolver {
     var invalidations: Int { self.state.withLock { $0.invalidations } }
 }
 
-/// A monitor of a target by name, in a world whose resolv.conf a test writes.
+/// A monitor of a target by name, in a hosts whose resolv.conf a test writes.
 private final class NamedTarget: Sendable {
     let monitor: ReachabilityMonitor
     let resolver = TimedResolver()
     let target: Target
     private let file = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)")
 
-    init(in world: World, servers: String) throws {
+    init(in hosts: VethPairFixture, servers: String) throws {
         try Data(servers.utf8).write(to: self.file, options: .atomic)
         self.target = try Target("api.test:443")
-        let namespace = world.here
+        let namespace = hosts.here
         self.monitor = ReachabilityMonitor(
             try ReachabilityConfiguration(targets: [self.target]), bus: EventBus(time: TestTime()),
             resolver: self.resolver, time: TestTime(), kernel: NetlinkOptions(onThreadStart: { namespace.enter() }),
@@ -67,27 +67,27 @@ private final class NamedTarget: Sendable {
 }
 
 /// What becomes of names when their servers or their time are others.
-@Suite(.enabled(if: World.isPossible, World.need)) struct ResolverScenarioTests {
+@Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need)) struct ResolverScenarioTests {
     @Test("Another resolv.conf makes every name be asked for again at once")
     func changed() async throws {
-        let rig = try NamedTarget(in: World(), servers: "nameserver 10.0.0.1\n")
-        _ = await rig.monitor.firstStatus(within: .seconds(5))
-        #expect(await eventually { rig.addresses == ["10.0.0.7"] })
-        let (questions, invalidations) = (rig.resolver.questions, rig.resolver.invalidations)
-        rig.resolver.say(IPAddress(ipv4: 0x0A00_0009))
-        try rig.write("nameserver 10.0.0.2\n")
-        #expect(await eventually { rig.addresses == ["10.0.0.9"] })
-        #expect(rig.resolver.questions > questions && rig.resolver.invalidations > invalidations)
+        let ladder = try NamedTarget(in: VethPairFixture(), servers: "nameserver 10.0.0.1\n")
+        _ = await ladder.monitor.firstStatus(within: .seconds(5))
+        #expect(await eventually { ladder.addresses == ["10.0.0.7"] })
+        let (questions, invalidations) = (ladder.resolver.questions, ladder.resolver.invalidations)
+        ladder.resolver.say(IPAddress(ipv4: 0x0A00_0009))
+        try ladder.write("nameserver 10.0.0.2\n")
+        #expect(await eventually { ladder.addresses == ["10.0.0.9"] })
+        #expect(ladder.resolver.questions > questions && ladder.resolver.invalidations > invalidations)
     }
 
     @Test("A name is asked for again when its time is over, though not before five seconds")
     func timeToLive() async throws {
-        let rig = try NamedTarget(in: World(), servers: "nameserver 10.0.0.1\n")
-        _ = await rig.monitor.firstStatus(within: .seconds(5))
-        #expect(await eventually { rig.addresses == ["10.0.0.7"] })
+        let ladder = try NamedTarget(in: VethPairFixture(), servers: "nameserver 10.0.0.1\n")
+        _ = await ladder.monitor.firstStatus(within: .seconds(5))
+        #expect(await eventually { ladder.addresses == ["10.0.0.7"] })
         let start = ContinuousClock.now
-        rig.resolver.say(IPAddress(ipv4: 0x0A00_0009))
-        #expect(await eventually(within: .seconds(15)) { rig.addresses == ["10.0.0.9"] })
+        ladder.resolver.say(IPAddress(ipv4: 0x0A00_0009))
+        #expect(await eventually(within: .seconds(15)) { ladder.addresses == ["10.0.0.9"] })
         #expect(ContinuousClock.now - start > .seconds(3))
     }
 }

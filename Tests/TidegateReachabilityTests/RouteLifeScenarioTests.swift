@@ -4,50 +4,50 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Routes that come and go in ways of their own: nexthop objects, advertisements, replacements.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
+@Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct RouteLifeScenarioTests {
     @Test(
         "A nexthop that is replaced or deleted is heard of by itself, with and without route messages",
         arguments: [0, 1])
     func nexthopNews(compatibility: Int) async throws {
-        let world = try World()
-        try world.here.sysctl("net.ipv4.nexthop_compat_mode=\(compatibility)")
-        try world.here.batch(
+        let hosts = try VethPairFixture()
+        try hosts.here.sysctl("net.ipv4.nexthop_compat_mode=\(compatibility)")
+        try hosts.here.batch(
             "route del default\nnexthop add id 10 via 10.0.0.1 dev v0\nroute add default nhid 10")
-        let watcher = Watcher(world.here)
-        #expect(await watcher.first().verdict(.ipv4).path?.gateway == IPAddress("10.0.0.1"))
-        let heard = watcher.heard(.newroute)
-        try world.here.ip("nexthop replace id 10 via 10.0.0.9 dev v0")
-        let moved = await watcher.status { $0.verdict(.ipv4).path?.gateway == IPAddress("10.0.0.9") }
+        let fixture = MonitorFixture(hosts.here)
+        #expect(await fixture.first().verdict(.ipv4).path?.gateway == IPAddress("10.0.0.1"))
+        let heard = fixture.received(.newroute)
+        try hosts.here.ip("nexthop replace id 10 via 10.0.0.9 dev v0")
+        let moved = await fixture.status { $0.verdict(.ipv4).path?.gateway == IPAddress("10.0.0.9") }
         #expect(moved.verdict(.ipv4).path?.gateway == IPAddress("10.0.0.9"))
-        #expect(watcher.changes(.family(.ipv4)).map(\.to.level) == [.routed], "another way, told once")
-        if compatibility == 0 { #expect(watcher.heard(.newroute) == heard, "no route message tells of it") }
-        try world.here.ip("nexthop del id 10")
-        #expect(await watcher.status { $0.verdict(.ipv4).level == .local }.verdict(.ipv4).reason == .noRoute)
-        #expect(watcher.heard(.delroute) == 0, "nor of its end")
+        #expect(fixture.changes(.family(.ipv4)).map(\.to.level) == [.routed], "another way, published once")
+        if compatibility == 0 { #expect(fixture.received(.newroute) == heard, "no route message tells of it") }
+        try hosts.here.ip("nexthop del id 10")
+        #expect(await fixture.status { $0.verdict(.ipv4).level == .local }.verdict(.ipv4).reason == .noRoute)
+        #expect(fixture.received(.delroute) == 0, "nor of its end")
     }
 
     @Test("An IPv6 default by a nexthop object is one like any other", arguments: [0, 1])
     func ipv6Nexthop(compatibility: Int) async throws {
-        let world = try World()
-        try world.here.sysctl("net.ipv4.nexthop_compat_mode=\(compatibility)")
-        try world.here.run(["ip", "-6", "route", "del", "default"])
-        try world.here.ip("nexthop add id 20 via 2001:db8::1 dev v0")
-        try world.here.run(["ip", "-6", "route", "add", "default", "nhid", "20"])
-        let watcher = Watcher(world.here)
-        let verdict = await watcher.first().verdict(.ipv6)
+        let hosts = try VethPairFixture()
+        try hosts.here.sysctl("net.ipv4.nexthop_compat_mode=\(compatibility)")
+        try hosts.here.run(["ip", "-6", "route", "del", "default"])
+        try hosts.here.ip("nexthop add id 20 via 2001:db8::1 dev v0")
+        try hosts.here.run(["ip", "-6", "route", "add", "default", "nhid", "20"])
+        let fixture = MonitorFixture(hosts.here)
+        let verdict = await fixture.first().verdict(.ipv6)
         #expect(verdict.level == .routed && verdict.notes.isEmpty)
         #expect(verdict.path?.gateway == IPAddress("2001:db8::1"))
-        try world.here.ip("nexthop del id 20")
-        #expect(await watcher.status { $0.verdict(.ipv6).level == .local }.verdict(.ipv6).reason == .noRoute)
+        try hosts.here.ip("nexthop del id 20")
+        #expect(await fixture.status { $0.verdict(.ipv6).level == .local }.verdict(.ipv6).reason == .noRoute)
     }
 
     @Test("A group of nexthop objects is a multipath default, and one leg carries on", arguments: [0, 1])
     func nexthopGroup(compatibility: Int) async throws {
-        let world = try World()
-        try world.addSecondLink()
-        try world.here.sysctl("net.ipv4.nexthop_compat_mode=\(compatibility)")
-        try world.here.batch(
+        let hosts = try VethPairFixture()
+        try hosts.addSecondLink()
+        try hosts.here.sysctl("net.ipv4.nexthop_compat_mode=\(compatibility)")
+        try hosts.here.batch(
             """
             route del default
             nexthop add id 10 via 10.0.0.1 dev v0
@@ -55,105 +55,105 @@ struct RouteLifeScenarioTests {
             nexthop add id 12 group 10/11
             route add default nhid 12
             """)
-        let watcher = Watcher(world.here)
-        #expect(await watcher.first().verdict(.ipv4).level == .routed)
-        try world.there.ip("link set p0 down")
-        let one = await watcher.status { $0.verdict(.ipv4).path?.interface == "v1" }.verdict(.ipv4)
+        let fixture = MonitorFixture(hosts.here)
+        #expect(await fixture.first().verdict(.ipv4).level == .routed)
+        try hosts.there.ip("link set p0 down")
+        let one = await fixture.status { $0.verdict(.ipv4).path?.interface == "v1" }.verdict(.ipv4)
         #expect(one.level == .routed && one.path?.gateway == IPAddress("10.0.1.1"))
-        try world.there.ip("link set p1 down")
-        #expect(await watcher.status { $0.verdict(.ipv4).level == .none }.verdict(.ipv4).reason == .noCarrier)
+        try hosts.there.ip("link set p1 down")
+        #expect(await fixture.status { $0.verdict(.ipv4).level == .none }.verdict(.ipv4).reason == .noCarrier)
     }
 
     @Test("A lost carrier takes nexthop objects along for good")
     func nexthopWithoutCarrier() async throws {
-        let world = try World()
-        try world.here.batch(
+        let hosts = try VethPairFixture()
+        try hosts.here.batch(
             "route del default\nnexthop add id 10 via 10.0.0.1 dev v0\nroute add default nhid 10")
-        let watcher = Watcher(world.here)
-        #expect(await watcher.first().verdict(.ipv4).level == .routed)
-        try world.there.ip("link set p0 down")
-        #expect(await watcher.status { $0.verdict(.ipv4).level == .none }.verdict(.ipv4).reason == .noCarrier)
-        try world.there.ip("link set p0 up")
-        let back = await watcher.status { $0.verdict(.ipv4).level == .local }
+        let fixture = MonitorFixture(hosts.here)
+        #expect(await fixture.first().verdict(.ipv4).level == .routed)
+        try hosts.there.ip("link set p0 down")
+        #expect(await fixture.status { $0.verdict(.ipv4).level == .none }.verdict(.ipv4).reason == .noCarrier)
+        try hosts.there.ip("link set p0 up")
+        let back = await fixture.status { $0.verdict(.ipv4).level == .local }
         #expect(back.verdict(.ipv4) == Verdict(level: .local, reason: .noRoute))
     }
 
     @Test("An unreachable default of the last resort is no default")
     func lastResort() async throws {
-        let world = try World()
-        try world.here.run(["ip", "-6", "route", "del", "default"])
-        try world.here.run(
+        let hosts = try VethPairFixture()
+        try hosts.here.run(["ip", "-6", "route", "del", "default"])
+        try hosts.here.run(
             ["ip", "-6", "route", "add", "unreachable", "default", "dev", "lo", "metric", "4294967295"])
-        let watcher = Watcher(world.here)
-        let status = await watcher.first()
+        let fixture = MonitorFixture(hosts.here)
+        let status = await fixture.first()
         #expect(status.verdict(.ipv6) == Verdict(level: .local, reason: .routeUnreachable))
         #expect(status.verdict(.ipv4).level == .routed)
-        try world.here.run(["ip", "-6", "route", "add", "default", "via", "2001:db8::1"])
-        #expect(await watcher.status { $0.verdict(.ipv6).level == .routed }.verdict(.ipv6).level == .routed)
+        try hosts.here.run(["ip", "-6", "route", "add", "default", "via", "2001:db8::1"])
+        #expect(await fixture.status { $0.verdict(.ipv6).level == .routed }.verdict(.ipv6).level == .routed)
     }
 
     @Test("A replaced default has one gateway, the new one")
     func replacedDefault() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
-        try world.here.run(["ip", "-6", "route", "replace", "default", "via", "2001:db8::ffff"])
-        let verdict = await watcher.status { $0.verdict(.ipv6).path?.gateway == IPAddress("2001:db8::ffff") }
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
+        try hosts.here.run(["ip", "-6", "route", "replace", "default", "via", "2001:db8::ffff"])
+        let verdict = await fixture.status { $0.verdict(.ipv6).path?.gateway == IPAddress("2001:db8::ffff") }
             .verdict(.ipv6)
         #expect(verdict.level == .routed && verdict.notes.isEmpty, "one leg, not two")
         #expect(verdict.path?.gateway == IPAddress("2001:db8::ffff"))
-        #expect(watcher.changes(.family(.ipv6)).count == 1)
+        #expect(fixture.changes(.family(.ipv6)).count == 1)
     }
 
     // MARK: Router advertisements
 
-    private func advertisingWorld() throws -> (World, NetworkNamespaceRouter) {
-        let world = try World(isConfigured: false)
-        try world.there.ip("addr add fe80::1/64 dev p0 nodad")
-        try world.here.batch("link set v0 up\naddr add 2001:db8::2/64 dev v0 nodad")
+    private func advertisingWorld() throws -> (VethPairFixture, NetworkNamespaceRouter) {
+        let hosts = try VethPairFixture(isConfigured: false)
+        try hosts.there.ip("addr add fe80::1/64 dev p0 nodad")
+        try hosts.here.batch("link set v0 up\naddr add 2001:db8::2/64 dev v0 nodad")
         // A host asks routers itself, and so may get an answer twice; nobody but the test may speak here.
-        try world.here.sysctl("net.ipv6.conf.v0.router_solicitations=0")
-        return (world, try NetworkNamespaceRouter("fe80::1", on: "p0", in: world.there))
+        try hosts.here.sysctl("net.ipv6.conf.v0.router_solicitations=0")
+        return (hosts, try NetworkNamespaceRouter("fe80::1", on: "p0", in: hosts.there))
     }
 
     // Advertisements are lost while the link is still being joined: sent again until one was heard.
     private func advertise(
-        _ router: NetworkNamespaceRouter, _ seconds: UInt16, until watcher: Watcher
+        _ router: NetworkNamespaceRouter, _ seconds: UInt16, until fixture: MonitorFixture
     ) async throws -> ReachabilityStatus {
         for _ in 0..<20 {
             try router.advertise(lifetime: seconds)
-            let status = await watcher.status(within: .milliseconds(800)) { $0.verdict(.ipv6).level == .routed }
+            let status = await fixture.status(within: .milliseconds(800)) { $0.verdict(.ipv6).level == .routed }
             if status.verdict(.ipv6).level == .routed { return status }
         }
-        return watcher.monitor.status()
+        return fixture.monitor.status
     }
 
     @Test("An advertised default that runs out is missed at its time, before any message says so")
     func advertisementExpires() async throws {
-        let (world, router) = try self.advertisingWorld()
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
-        let status = try await self.advertise(router, 3, until: watcher)
+        let (hosts, router) = try self.advertisingWorld()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
+        let status = try await self.advertise(router, 3, until: fixture)
         let start = ContinuousClock.now
         #expect(status.verdict(.ipv6).path?.gateway == IPAddress("fe80::1"))
-        let gone = await watcher.status { $0.verdict(.ipv6).level < .routed }
+        let gone = await fixture.status { $0.verdict(.ipv6).level < .routed }
         #expect(gone.verdict(.ipv6) == Verdict(level: .local, reason: .noRoute))
         #expect(ContinuousClock.now - start < .seconds(20))
-        #expect(watcher.heard(.delroute) == 0)
+        #expect(fixture.received(.delroute) == 0)
     }
 
     @Test("A default that its router takes back is gone at once")
     func advertisementWithdrawn() async throws {
-        let (world, router) = try self.advertisingWorld()
-        let watcher = Watcher(world.here)
-        _ = await watcher.first()
-        let status = try await self.advertise(router, 600, until: watcher)
+        let (hosts, router) = try self.advertisingWorld()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
+        let status = try await self.advertise(router, 600, until: fixture)
         #expect(status.verdict(.ipv6).level == .routed)
         let start = ContinuousClock.now
         try router.advertise(lifetime: 0)
-        let gone = await watcher.status { $0.verdict(.ipv6).level < .routed }
+        let gone = await fixture.status { $0.verdict(.ipv6).level < .routed }
         #expect(gone.verdict(.ipv6) == Verdict(level: .local, reason: .noRoute))
         #expect(ContinuousClock.now - start < .seconds(20))
-        #expect(watcher.heard(.delroute) > 0)
+        #expect(fixture.received(.delroute) > 0)
     }
 }

@@ -5,7 +5,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// More routes than anybody wants to hear of.
-@Suite(.enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct RouteStormScenarioTests {
     private func configuration() throws -> ReachabilityConfiguration {
         var configuration = ReachabilityConfiguration()
@@ -26,42 +26,42 @@ struct RouteStormScenarioTests {
 
     @Test("Two hundred thousand routes of a routing daemon are no news, and the verdict stays exact")
     func manyRoutes() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here, try self.configuration())
-        #expect(await watcher.first().verdict("203.0.113.1")?.level == .routed)
-        let told = watcher.changesAndLinks
-        try await self.flood(world.here, routes: 100_000)
-        #expect(watcher.changesAndLinks == told)
-        #expect(watcher.monitor.status().global.level == .routed)
-        try world.here.ip("route add unreachable 203.0.113.0/24")
-        let status = await watcher.status { $0.verdict("203.0.113.1")?.level == ReachabilityLevel.none }
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here, try self.configuration())
+        #expect(await fixture.first().verdict("203.0.113.1")?.level == .routed)
+        let published = fixture.changesAndLinks
+        try await self.flood(hosts.here, routes: 100_000)
+        #expect(fixture.changesAndLinks == published)
+        #expect(fixture.monitor.status.global.level == .routed)
+        try hosts.here.ip("route add unreachable 203.0.113.0/24")
+        let status = await fixture.status { $0.verdict("203.0.113.1")?.level == ReachabilityLevel.none }
         #expect(status.verdict("203.0.113.1") == Verdict(level: .none, reason: .routeUnreachable))
-        #expect(watcher.changesAndLinks == told + 1, "one target, told once")
+        #expect(fixture.changesAndLinks == published + 1, "one target, published once")
     }
 
     @Test("A buffer that is far too small makes a storm, which is judged rightly and left when it is over")
     func tinyBuffer() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here, try self.configuration(), receiveBufferBytes: 1024)
-        _ = await watcher.first()
-        let told = watcher.changesAndLinks
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here, try self.configuration(), receiveBufferBytes: 1024)
+        _ = await fixture.first()
+        let published = fixture.changesAndLinks
         // A burst that is lost as one is no storm yet; the next one within ten seconds makes it one.
-        var storm = watcher.monitor.status()
+        var storm = fixture.monitor.status
         for _ in 0..<10 where storm.mode != .storm {
-            try await self.flood(world.here, routes: 10_000)
-            storm = await watcher.status(within: .seconds(1)) { $0.mode == .storm }
+            try await self.flood(hosts.here, routes: 10_000)
+            storm = await fixture.status(within: .seconds(1)) { $0.mode == .storm }
         }
-        storm = await watcher.status { $0.mode == .storm && $0.health.isConsistent }
+        storm = await fixture.status { $0.mode == .storm && $0.health.isConsistent }
         #expect(storm.mode == .storm && storm.global.level == .routed)
         #expect(storm.health.overruns >= 1)
-        #expect(watcher.changesAndLinks == told)
-        try world.here.ip("route add unreachable 203.0.113.0/24")
-        let exact = await watcher.status { $0.verdict("203.0.113.1")?.reason == .routeUnreachable }
+        #expect(fixture.changesAndLinks == published)
+        try hosts.here.ip("route add unreachable 203.0.113.0/24")
+        let exact = await fixture.status { $0.verdict("203.0.113.1")?.reason == .routeUnreachable }
         #expect(exact.verdict("203.0.113.1")?.reason == .routeUnreachable)
-        let calm = await watcher.status(within: .seconds(20)) { $0.mode == .event && $0.health.isConsistent }
+        let calm = await fixture.status(within: .seconds(20)) { $0.mode == .event && $0.health.isConsistent }
         #expect(calm.mode == .event && calm.health.isConsistent)
-        try world.here.ip("route del unreachable 203.0.113.0/24")
-        #expect(await watcher.status { $0.verdict("203.0.113.1")?.level == .routed }.global.level == .routed)
-        #expect(watcher.heard(.delroute) > 0, "it listens to routes again")
+        try hosts.here.ip("route del unreachable 203.0.113.0/24")
+        #expect(await fixture.status { $0.verdict("203.0.113.1")?.level == .routed }.global.level == .routed)
+        #expect(fixture.received(.delroute) > 0, "it listens to routes again")
     }
 }

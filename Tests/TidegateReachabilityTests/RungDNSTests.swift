@@ -36,7 +36,7 @@ struct RungDNSTests {
         ] as [([ResolverFindings], UnreachableReason?)])
     func failures(_ servers: [ResolverFindings], _ reason: UnreachableReason?) {
         let findings = NameFindings(name: "api.test", system: .failure(.timedOut), servers: servers)
-        let report = DNSRung.judge(findings, family: .ipv4)
+        let report = DNSRung.report(findings, family: .ipv4)
         #expect(report.status == .bad && report.reason == reason, "\(report)")
     }
 
@@ -50,7 +50,7 @@ struct RungDNSTests {
 
     @Test("Before anybody has answered nothing is known")
     func silence() {
-        #expect(DNSRung.judge(NameFindings(name: "api.test"), family: .ipv4).status == .unknown)
+        #expect(DNSRung.report(NameFindings(name: "api.test"), family: .ipv4).status == .unknown)
     }
 
     @Test("The system's answer outweighs servers that fail, and each says its part")
@@ -61,27 +61,27 @@ struct RungDNSTests {
             servers: [
                 Self.resolver(.timedOut), Self.resolver(Self.good, try TidegateReachabilityTests.address("10.0.0.9")),
             ])
-        let report = DNSRung.judge(findings, family: .ipv4)
+        let report = DNSRung.report(findings, family: .ipv4)
         #expect(report.status == .ok && report.reason == nil)
         #expect(
             report.evidence == [
                 "api.test is 198.51.100.2", "resolver 10.0.0.1: A no answer in time",
                 "resolver 10.0.0.9: A 198.51.100.2, TTL 60 s",
             ])
-        let other = DNSRung.judge(findings, family: .ipv6)
+        let other = DNSRung.report(findings, family: .ipv6)
         #expect(other.status == .notApplicable && other.evidence.first == "api.test has no IPv6 address")
     }
 
     @Test("A server's answer does where the system's own is late")
     func late() throws {
         let findings = NameFindings(name: "api.test", servers: [Self.resolver(Self.good)])
-        #expect(DNSRung.judge(findings, family: .ipv4).status == .ok)
+        #expect(DNSRung.report(findings, family: .ipv4).status == .ok)
     }
 
     @Test("A stub at whose port nothing listens is this host's own")
     func stub() throws {
         let stub = Self.resolver(.refused, try address("127.0.0.53"))
-        let report = DNSRung.judge(NameFindings(name: "api.test", servers: [stub]), family: .ipv4)
+        let report = DNSRung.report(NameFindings(name: "api.test", servers: [stub]), family: .ipv4)
         #expect(report.reason == .resolverFailed)
         #expect(
             report.evidence == [
@@ -92,9 +92,9 @@ struct RungDNSTests {
     @Test("Resolvers alone: one that answers anything is enough")
     func condition() {
         let answering = Self.resolver(nil, control: .nameNotFound)
-        #expect(DNSRung.judge(resolvers: [Self.resolver(nil, control: .timedOut), answering]).status == .ok)
-        #expect(DNSRung.judge(resolvers: [Self.resolver(nil, control: .timedOut)]).reason == .resolverTimeout)
-        #expect(DNSRung.judge(resolvers: [Self.resolver(nil, Self.noRoute)]).reason == .resolverNoRoute)
+        #expect(DNSRung.report(resolvers: [Self.resolver(nil, control: .timedOut), answering]).status == .ok)
+        #expect(DNSRung.report(resolvers: [Self.resolver(nil, control: .timedOut)]).reason == .resolverTimeout)
+        #expect(DNSRung.report(resolvers: [Self.resolver(nil, Self.noRoute)]).reason == .resolverNoRoute)
     }
 
     @Test("Who says that the name is wrong is believed only where he knows other names")

@@ -12,11 +12,11 @@ struct RungGatewayTests {
     private static let passive = PassiveFindings(answered: .seconds(3), remote: IPAddress(ipv4: 0x0808_0808))
 
     private static func findings(
-        _ state: KernelNeighbour.State?, _ poke: UDPProbe.Result? = nil, stuck: Bool = false, known: Bool = false
+        _ state: KernelNeighbour.State?, _ udpProbe: UDPProbe.Result? = nil, stuck: Bool = false, known: Bool = false
     ) -> GatewayFindings {
         var findings = GatewayFindings()
         findings.neighbour = state.map { KernelNeighbour(gateway, on: 77, $0) }
-        findings.poke = poke
+        findings.udpProbe = udpProbe
         findings.isStuck = stuck
         findings.wasReachable = known
         return findings
@@ -25,7 +25,7 @@ struct RungGatewayTests {
     private static let router = ICMPError(offender: IPAddress(ipv4: 0x0A00_0009), type: 3, code: 13)
 
     @Test(
-        "Every state of the neighbour and every outcome of a poke",
+        "Every state of the neighbour and every outcome of a udpProbe",
         arguments: [
             (findings(.reachable), RungReport.Status.ok, UnreachableReason?.none),
             (findings(.permanent), .ok, nil),
@@ -50,7 +50,7 @@ struct RungGatewayTests {
             (findings(nil, .failed(1)), .unknown, nil),
         ] as [(GatewayFindings, RungReport.Status, UnreachableReason?)])
     func table(_ findings: GatewayFindings, _ status: RungReport.Status, _ reason: UnreachableReason?) {
-        let report = GatewayRung.judge(Self.path, findings)
+        let report = GatewayRung.report(Self.path, findings)
         #expect(report.status == status && report.reason == reason, "\(report)")
         #expect(report.rung == .gateway && !report.evidence.isEmpty)
     }
@@ -59,44 +59,44 @@ struct RungGatewayTests {
     func notApplicable() {
         var path = Self.path
         path.gateway = nil
-        #expect(GatewayRung.judge(path, Self.findings(nil)).status == .notApplicable)
+        #expect(GatewayRung.report(path, Self.findings(nil)).status == .notApplicable)
         var findings = Self.findings(nil)
         findings.resolvesNeighbours = false
-        let report = GatewayRung.judge(Self.path, findings)
+        let report = GatewayRung.report(Self.path, findings)
         #expect(report.status == .notApplicable && report.evidence == ["eth0 resolves no neighbours (NOARP)"])
     }
 
     @Test("A gateway that does not answer us but forwards is good")
     func traffic() {
-        let report = GatewayRung.judge(Self.path, Self.findings(.failed), passive: Self.passive)
+        let report = GatewayRung.report(Self.path, Self.findings(.failed), passive: Self.passive)
         #expect(report.status == .ok && report.reason == nil)
         #expect(report.evidence.last == "a request to 8.8.8.8 succeeded 3 s ago, through this gateway")
         let outweighed = GatewayRung.outweighed(
-            GatewayRung.judge(Self.path, Self.findings(.failed)), by: "traffic flows")
+            GatewayRung.report(Self.path, Self.findings(.failed)), by: "traffic flows")
         #expect(outweighed.status == .ok && outweighed.evidence.last == "traffic flows")
     }
 
     @Test("FAILED stays until REACHABLE, whatever the kernel tries in between")
-    func memory() {
-        var memory = NeighbourHistory()
+    func history() {
+        var history = NeighbourHistory()
         let key = NeighbourKey(Self.gateway, on: 77)
         func recalled() -> GatewayFindings {
             var findings = GatewayFindings()
-            memory.recall(key, into: &findings)
+            history.recall(key, into: &findings)
             return findings
         }
-        memory.heard(KernelNeighbour(Self.gateway, on: 77, .stale))
+        history.record(KernelNeighbour(Self.gateway, on: 77, .stale))
         #expect(!recalled().isStuck && !recalled().wasReachable)
-        memory.heard(KernelNeighbour(Self.gateway, on: 77, .reachable))
-        memory.heard(KernelNeighbour(Self.gateway, on: 77, .failed))
+        history.record(KernelNeighbour(Self.gateway, on: 77, .reachable))
+        history.record(KernelNeighbour(Self.gateway, on: 77, .failed))
         for state in [KernelNeighbour.State.incomplete, .none, .stale, .delay, .probe] {
-            memory.heard(KernelNeighbour(Self.gateway, on: 77, state))
+            history.record(KernelNeighbour(Self.gateway, on: 77, state))
             #expect(recalled().isStuck, "\(state)")
         }
         #expect(recalled().wasReachable)
-        memory.heard(KernelNeighbour(Self.gateway, on: 77, .reachable))
+        history.record(KernelNeighbour(Self.gateway, on: 77, .reachable))
         #expect(!recalled().isStuck)
-        memory.keep([])
+        history = NeighbourHistory()
         #expect(!recalled().wasReachable)
     }
 
@@ -105,7 +105,7 @@ struct RungGatewayTests {
         var findings = Self.findings(.stale, .silent)
         findings.neighbour?.linkLayerAddress = "02:00:00:00:00:01"
         #expect(
-            GatewayRung.judge(Self.path, findings).evidence == [
+            GatewayRung.report(Self.path, findings).evidence == [
                 "neighbour 10.0.0.1 dev eth0 lladdr 02:00:00:00:00:01 STALE",
                 "a UDP packet to port 9 was not answered",
             ])

@@ -15,9 +15,9 @@ struct RungWebTests {
         HTTPCheck.Result(reached: nil, failure: failure, socketError: error, refusal: refusal)
     }
 
-    private func judge(_ text: String, _ answer: HTTPCheck.Result?) throws -> [RungReport] {
+    private func reports(_ text: String, _ answer: HTTPCheck.Result?) throws -> [RungReport] {
         let server = try address("198.51.100.2")
-        return WebRungs.judge(try ExplainTarget(text), answer, at: server, path: Self.path)
+        return WebRungs.reports(try ExplainTarget(text), answer, at: server, path: Self.path)
     }
 
     @Test(
@@ -30,7 +30,7 @@ struct RungWebTests {
             (failed(.blackholed), .blackholed),
         ] as [(HTTPCheck.Result, UnreachableReason)])
     func connections(_ answer: HTTPCheck.Result, _ reason: UnreachableReason) throws {
-        let rungs = try self.judge("https://api.test/", answer)
+        let rungs = try self.reports("https://api.test/", answer)
         #expect(rungs.map(\.rung) == [.tcp, .tls, .http])
         #expect(rungs.map(\.status) == [.bad, .unknown, .unknown])
         #expect(rungs[0].reason == reason)
@@ -53,14 +53,14 @@ struct RungWebTests {
         #expect(best([:]) == nil)
     }
 
-    @Test("An ICMP error is told with who sent it")
+    @Test("An ICMP error is published with who sent it")
     func offender() throws {
         let refusal = ICMPError(offender: Self.gateway, type: 3, code: 0)
-        let rungs = try self.judge("api.test:80", Self.failed(.networkUnreachable, refusal))
+        let rungs = try self.reports("api.test:80", Self.failed(.networkUnreachable, refusal))
         #expect(rungs[0].evidence.last == "10.0.0.1 (the gateway) says: no route (ICMP 3/0)")
         let own = ICMPError(offender: Self.own, type: 3, code: 1)
         #expect(
-            try self.judge("api.test:80", Self.failed(.hostUnreachable, own))[0].evidence.last
+            try self.reports("api.test:80", Self.failed(.hostUnreachable, own))[0].evidence.last
                 == "10.0.0.2 (this host) says: host unreachable (ICMP 3/1)")
     }
 
@@ -80,7 +80,7 @@ struct RungWebTests {
             (HTTPCheck.Result(reached: .response, status: 200), [nil, nil, nil]),
         ] as [(HTTPCheck.Result, [UnreachableReason?])])
     func later(_ answer: HTTPCheck.Result, _ reasons: [UnreachableReason?]) throws {
-        let rungs = try self.judge("https://api.test/", answer)
+        let rungs = try self.reports("https://api.test/", answer)
         #expect(rungs.map(\.reason) == reasons, "\(rungs)")
     }
 
@@ -93,21 +93,23 @@ struct RungWebTests {
         let shown = [
             "certificate of CN=api.test, for api.test", "signed by CN=Test CA", "valid until Nov 21 12:00:00 2026 GMT",
         ]
-        #expect(try self.judge("https://api.test/", bad)[1].evidence == ["certificate has expired"] + shown)
+        #expect(try self.reports("https://api.test/", bad)[1].evidence == ["certificate has expired"] + shown)
         let good = HTTPCheck.Result(reached: .response, status: 200, certificate: certificate)
-        #expect(try self.judge("https://api.test/", good)[1].evidence == shown)
+        #expect(try self.reports("https://api.test/", good)[1].evidence == shown)
     }
 
     @Test("Only the rungs that were asked for are climbed")
     func depth() throws {
         let answer = HTTPCheck.Result(reached: .connect)
-        #expect(try self.judge("api.test", nil).map(\.status) == [.notApplicable, .notApplicable, .notApplicable])
-        #expect(try self.judge("api.test:80", answer).map(\.status) == [.ok, .notApplicable, .notApplicable])
+        #expect(try self.reports("api.test", nil).map(\.status) == [.notApplicable, .notApplicable, .notApplicable])
+        #expect(try self.reports("api.test:80", answer).map(\.status) == [.ok, .notApplicable, .notApplicable])
         #expect(
-            try self.judge("api.test:443", HTTPCheck.Result(reached: .tls)).map(\.status) == [.ok, .ok, .notApplicable])
+            try self.reports("api.test:443", HTTPCheck.Result(reached: .tls)).map(\.status) == [
+                .ok, .ok, .notApplicable,
+            ])
         let plain = HTTPCheck.Result(reached: .response, status: 200)
-        #expect(try self.judge("http://api.test/", plain).map(\.status) == [.ok, .notApplicable, .ok])
-        #expect(try self.judge("https://api.test/", nil).map(\.status) == [.unknown, .unknown, .unknown])
+        #expect(try self.reports("http://api.test/", plain).map(\.status) == [.ok, .notApplicable, .ok])
+        #expect(try self.reports("https://api.test/", nil).map(\.status) == [.unknown, .unknown, .unknown])
     }
 
     @Test("A target is a host, a port or a URL, and what is wrong with it is quoted")

@@ -7,7 +7,7 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// What the monitor does when its own sockets fail it.
-@Suite(.serialized, .enabled(if: World.isPossible, World.need), .timeLimit(.minutes(5)))
+@Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct SocketFaultTests {
     /// The descriptors that a monitor has opened.
     private final class Sockets: Sendable {
@@ -19,7 +19,7 @@ struct SocketFaultTests {
 
         func count(_ purpose: NetlinkOptions.SocketKind) -> Int { self.opened.withLock { $0[purpose]?.count ?? 0 } }
 
-        /// Puts /dev/null in a socket's place: nothing announces it, and no other descriptor is hit.
+        /// Puts /dev/null in a socket's context: nothing announces it, and no other descriptor is hit.
         func kill(_ purpose: NetlinkOptions.SocketKind) {
             guard let descriptor = self.opened.withLock({ $0[purpose]?.last }) else { return }
             let null = open("/dev/null", O_RDWR | O_CLOEXEC)
@@ -36,67 +36,68 @@ struct SocketFaultTests {
 
     @Test("A monitor socket that dies unannounced is found, opens the gates and comes back")
     func monitorDies() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         let sockets = Sockets()
-        let watcher = Watcher(world.here, tune: { $0.onOpen = { sockets.note($0, $1) } })
-        _ = await watcher.first()
+        let fixture = MonitorFixture(hosts.here, tune: { $0.onOpen = { sockets.note($0, $1) } })
+        _ = await fixture.first()
         let gate = Gate()
-        let watch = watcher.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
+        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
         #expect(await eventually { gate.levels == [.routed] })
-        try world.there.ip("link set p0 down")
+        try hosts.there.ip("link set p0 down")
         #expect(await eventually { gate.levels == [.routed, .none] })
         sockets.kill(.monitor)
-        _ = await watcher.monitor.lookAgain()
+        _ = await fixture.monitor.evaluateNow()
         #expect(gate.levels.starts(with: [.routed, .none, .unknown]), "a blind monitor holds nobody back")
-        #expect(await eventually { sockets.count(.monitor) == 2 && watcher.monitor.blindness == nil })
+        #expect(await eventually { sockets.count(.monitor) == 2 && fixture.monitor.unavailableReason == nil })
         #expect(await eventually { gate.levels == [.routed, .none, .unknown, .none] })
-        try world.there.ip("link set p0 up")
+        try hosts.there.ip("link set p0 up")
         #expect(await eventually { gate.levels.last == .routed }, "the new socket hears")
         watch.cancel()
     }
 
     @Test("A query socket that dies opens the gates, says so and comes back", arguments: [true, false])
     func queryDies(isFoundByWatch: Bool) async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         let sockets = Sockets()
-        let watcher = Watcher(world.here, tune: { $0.onOpen = { sockets.note($0, $1) } })
-        _ = await watcher.first()
-        try world.here.ip("route add unreachable 198.51.100.0/24")
+        let fixture = MonitorFixture(hosts.here, tune: { $0.onOpen = { sockets.note($0, $1) } })
+        _ = await fixture.first()
+        try hosts.here.ip("route add unreachable 198.51.100.0/24")
         let gate = Gate()
-        let watch = watcher.monitor.watch(try Target("198.51.100.1"), sink: gate.hear)
+        let watch = fixture.monitor.watch(try Target("198.51.100.1"), sink: gate.hear)
         #expect(await eventually { gate.levels == [.none] })
         sockets.kill(.query)
         if isFoundByWatch {
-            watcher.monitor.watch(try Target("8.8.8.8")) { _ in }.cancel()
+            fixture.monitor.watch(try Target("8.8.8.8")) { _ in }.cancel()
         } else {
-            _ = await watcher.monitor.lookAgain()
+            _ = await fixture.monitor.evaluateNow()
         }
         #expect(await eventually { gate.levels.starts(with: [.none, .unknown]) })
-        #expect(await eventually { gate.levels.last == ReachabilityLevel.none && watcher.monitor.blindness == nil })
-        let lost = watcher.netlink.count { if case .lost = $0 { true } else { false } }
+        #expect(
+            await eventually { gate.levels.last == ReachabilityLevel.none && fixture.monitor.unavailableReason == nil })
+        let lost = fixture.netlink.count { if case .lost = $0 { true } else { false } }
         #expect(lost == 1)
         watch.cancel()
     }
 
     @Test("A truncated datagram is a loss like any other: counted, and healed by a dump")
     func truncated() async throws {
-        let world = try World()
-        let watcher = Watcher(world.here, tune: { $0.datagramLimit = { $0 == .monitor ? 256 : .max } })
-        _ = await watcher.first()
-        try world.there.ip("link set p0 down")
-        let down = await watcher.status { $0.global.level == .none && $0.health.isConsistent }
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here, tune: { $0.datagramLimit = { $0 == .monitor ? 256 : .max } })
+        _ = await fixture.first()
+        try hosts.there.ip("link set p0 down")
+        let down = await fixture.status { $0.global.level == .none && $0.health.isConsistent }
         #expect(down.global.reason == .noCarrier)
         #expect(down.health.overruns >= 1 && down.health.resyncs >= 2)
-        #expect(watcher.monitor.blindness == nil)
+        #expect(fixture.monitor.unavailableReason == nil)
     }
 
     @Test("A dump whose answer is lost keeps the last verdict, and the next one through heals")
     func lostDump() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         let isShort = Atomic<Bool>(false)
         let sockets = Sockets()
-        let watcher = Watcher(
-            world.here,
+        let fixture = MonitorFixture(
+            hosts.here,
             tune: { options in
                 options.onOpen = { sockets.note($0, $1) }
                 options.datagramLimit = { purpose in
@@ -104,15 +105,15 @@ struct SocketFaultTests {
                     return purpose == .monitor || isFirst ? 256 : .max
                 }
             })
-        _ = await watcher.first()
+        _ = await fixture.first()
         let gate = Gate()
-        let watch = watcher.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
+        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
         #expect(await eventually { gate.levels == [.routed] })
-        #expect(watcher.monitor.status().health.isConsistent)
+        #expect(fixture.monitor.status.health.isConsistent)
         isShort.store(true, ordering: .relaxed)
-        try world.here.ip("link set v0 mtu 1400")
+        try hosts.here.ip("link set v0 mtu 1400")
         #expect(await eventually { sockets.count(.query) >= 2 })
-        let healed = await watcher.status { $0.health.isConsistent && $0.global.level == .routed }
+        let healed = await fixture.status { $0.health.isConsistent && $0.global.level == .routed }
         #expect(healed.global.level == .routed)
         #expect(healed.links.map(\.name) == ["lo", "v0"])
         #expect(sockets.count(.query) == 2, "the old socket may still hold the rest of the dump")
@@ -122,10 +123,10 @@ struct SocketFaultTests {
 
     @Test("An interrupted dump is tried again, and loses no link that it may have skipped")
     func interrupted() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         let left = Atomic<Int>(0)
-        let watcher = Watcher(
-            world.here,
+        let fixture = MonitorFixture(
+            hosts.here,
             tune: { options in
                 options.datagramLimit = { $0 == .monitor ? 256 : .max }
                 options.edit = { purpose, bytes in
@@ -138,13 +139,13 @@ struct SocketFaultTests {
                     return self.flags(Array(bytes[..<length]), adding: 0x10)
                 }
             })
-        _ = await watcher.first()
+        _ = await fixture.first()
         let gate = Gate()
-        let watch = watcher.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
+        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
         #expect(await eventually { gate.levels == [.routed] })
         left.store(7, ordering: .relaxed)
-        try world.here.ip("link set v0 mtu 1400")
-        let status = await watcher.status { $0.health.interruptedDumps >= 7 && $0.health.isConsistent }
+        try hosts.here.ip("link set v0 mtu 1400")
+        let status = await fixture.status { $0.health.interruptedDumps >= 7 && $0.health.isConsistent }
         #expect(status.health.interruptedDumps == 7, "five at once, and two more after a pause")
         #expect(status.health.isConsistent)
         #expect(status.links.map(\.name) == ["lo", "v0"])
@@ -154,27 +155,27 @@ struct SocketFaultTests {
 
     @Test("Port numbers that others took are no hindrance, nor is a second monitor")
     func takenPorts() async throws {
-        let world = try World()
+        let hosts = try VethPairFixture()
         // A process of another PID namespace may have this process's number, which libnl would take as its port.
         let held = Mutex<[Int32]>([])
-        try world.here.inside {
+        try hosts.here.inside {
             for _ in 0..<2 {
                 let descriptor = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), 0)
                 // struct sockaddr_nl: the family, then the port as the second word.
                 var address = [UInt8](repeating: 0, count: 12)
                 address[0] = UInt8(AF_NETLINK)
                 let port = UInt32(getpid()) + UInt32(held.withLock { $0.count }) << 22
-                for place in 0..<4 { address[4 + place] = UInt8(truncatingIfNeeded: port >> (8 * UInt32(place))) }
+                for context in 0..<4 { address[4 + context] = UInt8(truncatingIfNeeded: port >> (8 * UInt32(context))) }
                 _ = address.withUnsafeBytes { bytes in
                     bind(descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, 12)
                 }
                 held.withLock { $0.append(descriptor) }
             }
         }
-        let (one, two) = (Watcher(world.here), Watcher(world.here))
+        let (one, two) = (MonitorFixture(hosts.here), MonitorFixture(hosts.here))
         #expect(await one.first().mode == .event)
         #expect(await two.first().mode == .event)
-        try world.there.ip("link set p0 down")
+        try hosts.there.ip("link set p0 down")
         #expect(await one.status { $0.global.level == .none }.global.reason == .noCarrier)
         #expect(await two.status { $0.global.level == .none }.global.reason == .noCarrier)
         for descriptor in held.withLock({ $0 }) { close(descriptor) }

@@ -27,8 +27,8 @@ struct WaitConditionTests {
         "What is wrong is quoted",
         arguments: [
             ("online", "\"online\" is not a condition"),
-            ("gateway:v4", "\"v4\" in \"gateway:v4\" is too much: -4 and -6 choose the family"),
-            ("dns:", "\"\" in \"dns:\" is too much"),
+            ("gateway:v4", "\"v4\" in \"gateway:v4\" is not allowed; choose the family with -4 or -6"),
+            ("dns:", "\"\" in \"dns:\" is not allowed"),
             ("host:fe80::1%eth9", "the zone \"eth9\" in \"fe80::1%eth9\" names no interface"),
             ("host:[fe80::1%0]:22", "the zone \"0\" in \"[fe80::1%0]:22\" names no interface"),
             ("host:b\u{FC}cher.de", "\"b\u{FC}cher.de\" has letters beyond ASCII: write the name in its encoded form"),
@@ -42,9 +42,9 @@ struct WaitConditionTests {
             ("host:db:1/smtp", "\"smtp\" in \"host:db:1/smtp\" is not a check"),
             ("host:[::1:443", "never closes"),
         ])
-    func errors(text: String, words: String) {
+    func errors(text: String, message: String) {
         let error = #expect(throws: WaitConditionError.self) { try WaitCondition(text) }
-        #expect(error?.description.contains(words) ?? false, "\(error?.description ?? "no error")")
+        #expect(error?.description.contains(message) ?? false, "\(error?.description ?? "no error")")
     }
 
     // MARK: Evaluation
@@ -110,8 +110,8 @@ struct WaitConditionTests {
         #expect(throws: WaitConditionError.self) { try WaitCondition("carrier:" + String(repeating: "x", count: 128)) }
     }
 
-    @Test("The first unsatisfied rung is named in words")
-    func words() throws {
+    @Test("The first unsatisfied rung is named in text")
+    func text() throws {
         let none = Verdict(level: .none, reason: .noCarrier)
         let bad = self.status(none, none, links: [self.unplugged])
         let carrier = WaitOutcome.unsatisfied(.carrier, .noCarrier, sentence: "eth0 has no carrier")

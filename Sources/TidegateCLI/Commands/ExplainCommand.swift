@@ -42,7 +42,7 @@ struct ExplainCommand: AsyncParsableCommand {
         let families = self.family.family.map { [$0] } ?? AddressFamily.allCases
         let climber = look.climber(
             try self.internetCheck.policy(isAskedFor: false), trusting: self.authority.cacert)
-        let explanation = await climber.explain(try subject.explainTarget(), families: families, within: limit)
+        let explanation = await climber.diagnose(try subject.explainTarget(), families: families, within: limit)
         let terminal = Terminal()
         if self.json {
             terminal.answer(explanation.json.description)

@@ -26,7 +26,7 @@ struct WatchCommand: AsyncParsableCommand {
         self.show(first, terminal)
         // What happened before is part of the first status.
         for await event in changes where event.moment > moment {
-            self.show(event, among: look.monitor.status().links, terminal)
+            self.show(event, among: look.monitor.status.links, terminal)
         }
     }
 

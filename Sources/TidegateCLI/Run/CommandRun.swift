@@ -49,7 +49,7 @@ struct CommandRun: Sendable {
         }
         return Task {
             for await event in events {
-                let words = loss.words(of: event, among: look.monitor.status().links)
+                let words = loss.words(of: event, among: look.monitor.status.links)
                 if let words { source.yield(.lost(words)) }
             }
         }

@@ -51,7 +51,7 @@ struct WaitRun: Sendable {
         let patience = self.values.timeout.map { $0 == .zero ? Look.patience : min(Look.patience, $0) }
         _ = await self.look.monitor.firstStatus(within: patience ?? Look.patience)
         for await _ in wakes.stream {
-            let status = self.look.monitor.status()
+            let status = self.look.monitor.status
             let now = self.look.time.monotonic()
             let isOver = self.values.timeout.map { now - start >= $0 } ?? false
             if !isOver || (self.values.timeout == .zero && lastMissing == nil) { desk.askAround(status, at: now) }
@@ -68,7 +68,7 @@ struct WaitRun: Sendable {
 
     // What the first unsatisfied condition lacks; nil where enough of them hold.
     private func missing(in status: ReachabilityStatus, _ desk: ConditionPoller) -> Missing? {
-        if let why = self.look.monitor.blindness {
+        if let why = self.look.monitor.unavailableReason {
             return Missing(
                 rung: .monitor, reason: .monitorDown, sentence: "\(VerdictDescriptions.phrase(.monitorDown)): \(why)")
         }

@@ -55,11 +55,25 @@ public struct TargetVerdict: Sendable, Hashable {
     public var verdict: Verdict
     /// Every address with its own verdict; empty while the name is not resolved.
     public var addresses: [AddressVerdict]
+    /// The level of the whole ``family``, internet checks included; gates that require `online` go by it.
+    ///
+    /// A target on the local network is routed over another path than the one that the checks use, so its own level
+    /// does not say whether the host is online.
+    public var internetLevel: ReachabilityLevel
 
     /// A target's verdict from its parts.
-    public init(target: Target, verdict: Verdict, addresses: [AddressVerdict] = []) {
+    public init(
+        target: Target, verdict: Verdict, addresses: [AddressVerdict] = [], internetLevel: ReachabilityLevel = .unknown
+    ) {
         self.target = target
         self.verdict = verdict
         self.addresses = addresses
+        self.internetLevel = internetLevel
+    }
+
+    /// The family of the address that a connection would use first.
+    public var family: AddressFamily {
+        let best = self.addresses.first { $0.verdict.level == self.verdict.level }
+        return (best?.address ?? self.target.address ?? self.verdict.path?.source)?.family ?? .ipv4
     }
 }

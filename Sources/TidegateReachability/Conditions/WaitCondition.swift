@@ -2,7 +2,7 @@ public import TidegateCore
 
 /// Something to wait for, as `tidegate wait --for` takes it.
 public enum WaitCondition: Sendable, Hashable {
-    /// What a host has to answer to.
+    /// How a host has to answer.
     public enum HostCheck: String, Sendable, CaseIterable, Hashable {
         case tcp, tls, http
     }
@@ -13,13 +13,13 @@ public enum WaitCondition: Sendable, Hashable {
     case address(interface: String?, family: AddressFamily?)
     /// There is a default path.
     case route(family: AddressFamily?)
-    /// The gateway of a default path answers on its link; a way without one has nothing to ask.
+    /// The gateway of a default path answers on its link; a path without a gateway needs no answer.
     case gateway
     /// A resolver answers.
     case dns
     /// Internet checks succeed.
     case internet
-    /// Some address of a host is routed and, with a check, answers.
+    /// An address of a host is routed and, with a check, answers.
     case host(Target, HostCheck?)
 
     /// Parses `carrier[:IF]`, `address[:IF][:v4|v6]`, `route[:v4|v6]`, `gateway`, `dns`, `internet` or
@@ -96,6 +96,15 @@ public enum WaitCondition: Sendable, Hashable {
         return .host(target, check)
     }
 
+    /// An address of a host is routed and, unless `check` is nil, answers.
+    ///
+    /// - Throws: ``TargetError``, which quotes the part that is wrong.
+    public static func host(
+        _ host: String, _ port: UInt16, _ check: HostCheck? = .tcp
+    ) throws(TargetError) -> WaitCondition {
+        .host(try Target(host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"), check)
+    }
+
     /// The target of a host condition.
     public var target: Target? {
         switch self {
@@ -124,11 +133,11 @@ extension WaitCondition: CustomStringConvertible {
 
 /// What is wrong with a condition's text; every case quotes the offending part.
 public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The first word is no condition.
+    /// The first word is not a condition.
     case unknownCondition(String)
     /// Nothing may follow this condition.
     case takesNothing(String, of: String)
-    /// This is no interface name.
+    /// This is not an interface name.
     case badInterface(String, of: String)
     /// This is neither v4 nor v6.
     case badFamily(String, of: String)
@@ -147,7 +156,7 @@ public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertib
         case .unknownCondition(let word):
             "\"\(word)\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
         case .takesNothing(let part, let text):
-            "\"\(part)\" in \"\(text)\" is too much: -4 and -6 choose the family"
+            "\"\(part)\" in \"\(text)\" is not allowed; choose the family with -4 or -6"
         case .badInterface(let part, let text): "\"\(part)\" in \"\(text)\" is not an interface name"
         case .badFamily(let part, let text): "\"\(part)\" in \"\(text)\" is neither v4 nor v6"
         case .noHost(let text): "\"\(text)\" names no host"

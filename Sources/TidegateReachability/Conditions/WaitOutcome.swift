@@ -4,14 +4,14 @@ public import TidegateCore
 public enum WaitOutcome: Sendable, Hashable {
     /// It holds.
     case satisfied
-    /// It does not; the first rung that fails, why, and a sentence without a final full stop.
+    /// It does not: the first rung that fails, why, and a sentence without a final full stop.
     case unsatisfied(Rung, UnreachableReason?, sentence: String)
 
     /// True when the condition holds.
     public var isSatisfied: Bool { self == .satisfied }
 }
 
-/// What a check of a host came to: a connection, a handshake, an answer.
+/// The result of checking a host: a connection, a handshake, an answer.
 public enum HostCheckResult: Sendable, Hashable {
     /// Not made yet.
     case pending
@@ -21,22 +21,22 @@ public enum HostCheckResult: Sendable, Hashable {
     case failed(UnreachableReason)
 }
 
-/// What asking came to, for conditions that the kernel's state alone does not answer.
+/// What checks found, for conditions that the kernel's state alone does not decide.
 public enum ConditionEvidence: Sendable, Hashable {
-    /// Nobody was asked yet.
+    /// Nothing was checked yet.
     case pending
     /// A host's check.
     case host(HostCheckResult)
-    /// What was found on the condition's rung, a report for every family asked about.
+    /// What was found on the condition's rung, one report for each family.
     case rungs([RungReport])
 }
 
 extension WaitCondition {
-    /// Judges the condition by a status.
+    /// Evaluates the condition by a status.
     ///
     /// - Parameters:
     ///   - family: Only this family counts (`-4`, `-6`).
-    ///   - evidence: What asking came to, for conditions that have to be asked about.
+    ///   - evidence: What checks found, for conditions that the status does not decide.
     public func evaluate(
         _ status: ReachabilityStatus, family: AddressFamily? = nil, evidence: ConditionEvidence = .pending
     ) -> WaitOutcome {
@@ -54,10 +54,10 @@ extension WaitCondition {
         }
     }
 
-    // A resolver on this host or its link needs no default path, so what was found counts before what is below it.
+    // A resolver on this host or its link needs no default path, so its own rung counts before those below.
     private static func rung(_ rung: Rung, _ evidence: ConditionEvidence, below: WaitOutcome) -> WaitOutcome {
         guard case .rungs(let reports) = evidence, !reports.isEmpty else {
-            return below.isSatisfied ? .unsatisfied(rung, nil, sentence: rung.pendingWords) : below
+            return below.isSatisfied ? .unsatisfied(rung, nil, sentence: rung.pendingText) : below
         }
         let holds = reports.contains { $0.status == .ok || $0.status == .notApplicable }
         if holds, below.isSatisfied || rung == .dns { return .satisfied }
@@ -66,9 +66,9 @@ extension WaitCondition {
         let phrase = worst.reason.map { VerdictDescriptions.phrase($0) }
         let clause = worst.evidence.first
         let isSaid = phrase.map { clause?.hasPrefix($0) ?? false } ?? true
-        let words = isSaid ? [clause] : [phrase, clause]
-        let sentence = words.compactMap { $0 }.joined(separator: ": ")
-        return .unsatisfied(rung, worst.reason, sentence: sentence.isEmpty ? "nothing tells" : sentence)
+        let text = isSaid ? [clause] : [phrase, clause]
+        let sentence = text.compactMap { $0 }.joined(separator: ": ")
+        return .unsatisfied(rung, worst.reason, sentence: sentence.isEmpty ? "not known" : sentence)
     }
 
     private static func carrier(_ name: String?, _ status: ReachabilityStatus) -> WaitOutcome {
@@ -94,7 +94,7 @@ extension WaitCondition {
             name.map(link.isNamed) ?? (link.kind != .loopback && !link.isExcluded)
         }
         let families = family.map { [$0] } ?? AddressFamily.allCases
-        // A loopback may hold addresses that other hosts reach; by name it can be waited for.
+        // A loopback may have addresses that other hosts reach; it counts if it is named.
         let isThere = links.contains { link in
             link.reason == nil && families.contains { link.usableFamilies.contains($0) }
         }
@@ -109,7 +109,7 @@ extension WaitCondition {
         let families = family.map { [$0] } ?? AddressFamily.allCases
         let verdicts = status.families.filter { families.contains($0.family) }.map(\.verdict)
         guard !verdicts.contains(where: { $0.level >= .routed }) else { return .satisfied }
-        // The family that got further is the one worth naming.
+        // The family with the higher level gives the reason.
         let best = verdicts.max { $0.level < $1.level }
         return .failing(best?.reason ?? .noRoute, VerdictDescriptions.families(status, families))
     }
@@ -146,12 +146,13 @@ extension WaitCondition {
             let word = family.map(VerdictDescriptions.short) ?? ""
             return .failing(.nameNotFound, "\(target.host) has no \(word) address")
         }
-        // People hear of a gain once it is stable; so does whoever waits.
-        let isSettled = family != nil || verdict.verdict.level >= .routed
-        if best.level >= .routed, isSettled { return .satisfied }
+        // A gain counts once it is published.
+        let isPublished = family != nil || verdict.verdict.level >= .routed
+        if best.level >= .routed, isPublished { return .satisfied }
         let reason = best.reason ?? verdict.verdict.reason ?? .noRoute
-        let judged = Verdict(level: .none, reason: reason)
-        return .failing(reason, "\(target): \(VerdictDescriptions.phrase(judged, among: status.links) ?? "no route")")
+        let unreachable = Verdict(level: .none, reason: reason)
+        return .failing(
+            reason, "\(target): \(VerdictDescriptions.phrase(unreachable, among: status.links) ?? "no route")")
     }
 }
 
@@ -166,8 +167,8 @@ extension WaitOutcome {
 }
 
 extension Rung {
-    // What is missing while an answer is awaited.
-    fileprivate var pendingWords: String {
+    // What is missing until there is an answer.
+    fileprivate var pendingText: String {
         switch self {
         case .gateway: "the gateway has not answered yet"
         case .dns: "no resolver has answered yet"

@@ -4,18 +4,18 @@ package import TidegateNetwork
 
 /// Watches links, addresses, routes and rules of this network namespace, and says where packets would go.
 ///
-/// It runs one thread, `tg-netlink`, until it is stopped or released. It needs no privilege. Where the kernel cannot be
-/// read, every level is `unknown`, all gates are open, and ``blindness`` says why.
+/// It runs one thread, `tg-netlink`, until it is stopped or released. It needs no privilege. If the kernel cannot be
+/// read, every level is `unknown`, all gates are open, and ``unavailableReason`` says why.
 public final class ReachabilityMonitor: PathSource, Sendable {
-    private let board: ReachabilityStore
+    private let store: ReachabilityStore
     private let thread: NetlinkThread<ReachabilityEngine>?
     private let lastWatch = Atomic<UInt64>(0)
     private let evidence = PassiveEvidence()
     private let resolverWatch: ResolverWatch?
-    /// On whose behalf lookups are made.
-    let asker: Asker
+    /// What lookups for sentinels and targets are made for.
+    let lookupContext: LookupContext
 
-    /// Starts watching; the first verdict comes within milliseconds.
+    /// Starts watching; the first verdict follows within milliseconds.
     ///
     /// Internet checks are made by `web`, and not at all without it.
     package convenience init(
@@ -25,29 +25,29 @@ public final class ReachabilityMonitor: PathSource, Sendable {
         self.init(configuration, bus: bus, resolver: resolver, time: time, kernel: NetlinkOptions(), web: web)
     }
 
-    /// Starts watching a kernel as `kernel` has it: a test's namespace, or a kernel that refuses.
+    /// Starts watching a kernel as `kernel` opens it: in a test's namespace, or with sockets that are refused.
     package init(
         _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
         kernel options: NetlinkOptions, resolverFiles: ResolverFiles = ResolverFiles(),
         resolverAddresses: (@Sendable () -> [IPAddress])? = nil,
         web: (any HTTPChecker)? = nil
     ) {
-        let parts = ReachabilityDependencies(
+        let dependencies = ReachabilityEngine.Dependencies(
             configuration: configuration, bus: bus, resolver: resolver, time: time,
-            resolverAddresses: resolverAddresses ?? { resolverFiles.read().finalServers },
+            systemResolvers: resolverAddresses ?? { resolverFiles.read().finalServers },
             evidence: self.evidence, web: web)
-        let board = ReachabilityStore(mode: options.isOnce ? .once : .event)
-        self.board = board
-        self.asker = configuration.asker
+        let store = ReachabilityStore(mode: options.isOnce ? .once : .event)
+        self.store = store
+        self.lookupContext = LookupContext(mark: configuration.mark, uid: configuration.uid)
         bus.attach(self.evidence)
         do throws(NetlinkError) {
             self.thread = try NetlinkThread(options: options) { kernel in
-                ReachabilityEngine(kernel: kernel, parts: parts, board: board)
+                ReachabilityEngine(kernel: kernel, dependencies, store: store)
             }
         } catch {
             self.thread = nil
-            board.write { content in
-                content.blindness = error.description
+            store.write { content in
+                content.unavailableReason = error.description
                 content.targetOrder = configuration.targets
                 content.isReady = true
             }
@@ -55,26 +55,26 @@ public final class ReachabilityMonitor: PathSource, Sendable {
         self.resolverWatch =
             options.isOnce || resolverAddresses != nil
             ? nil : ReachabilityMonitor.watch(resolverFiles, for: self.thread)
-        // Only a machine that checks wants to hear of trouble.
-        guard parts.checksInternet, let thread = self.thread else { return }
-        bus.attach(TroubleSink { [weak thread] in thread?.send(.requestFailed) })
+        guard dependencies.checksInternet, let thread = self.thread else { return }
+        bus.attach(FailedAttemptObserver { [weak thread] in thread?.send(.requestFailed) })
     }
 
-    // Without a watch the files are still looked at with everything else, every few seconds.
+    // Without a watch the files are still read with every periodic evaluation.
     private static func watch(_ files: ResolverFiles, for thread: NetlinkThread<ReachabilityEngine>?) -> ResolverWatch?
     {
         try? ResolverWatch(files) { [weak thread] _ in _ = thread?.send(.resolversChanged) }
     }
 
-    /// Looks once without watching: one dump and the lookups, and the targets' names within `limit`.
-    public static func look(
+    /// Evaluates once without watching: one dump and the lookups, and the targets' names within `limit`.
+    public static func evaluateOnce(
         _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
         within limit: Duration = .seconds(5)
     ) async -> ReachabilityStatus {
-        await self.look(configuration, resolver: resolver, time: time, within: limit, kernel: NetlinkOptions())
+        await self.evaluateOnce(
+            configuration, resolver: resolver, time: time, within: limit, kernel: NetlinkOptions())
     }
 
-    package static func look(
+    package static func evaluateOnce(
         _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
         within limit: Duration, kernel options: NetlinkOptions
     ) async -> ReachabilityStatus {
@@ -86,21 +86,29 @@ public final class ReachabilityMonitor: PathSource, Sendable {
         return await monitor.firstStatus(within: limit)
     }
 
-    /// Everything known now, as people see it: what was gained lately shows once it is stable.
-    public func status() -> ReachabilityStatus { self.board.status }
+    /// Everything known now, as published: a gain shows once it is stable.
+    public var status: ReachabilityStatus { self.store.status }
 
-    /// True once there is a first verdict; `unknown` is a verdict.
-    public var isReady: Bool { self.board.read { $0.isReady } }
+    /// The status with these targets, too: their verdicts as gates see them, if they are watched.
+    func status(including targets: Set<Target>) -> ReachabilityStatus {
+        var status = self.status
+        let known = Set(status.targets.map(\.target))
+        status.targets += targets.subtracting(known).map(self.current)
+        return status
+    }
+
+    /// True once there is a first verdict, which may be `unknown`; by then its events have been published.
+    public var isReady: Bool { self.store.read { $0.isReady } }
 
     /// Why the kernel cannot be read, in one sentence without a final full stop; nil while it can.
-    public var blindness: String? { self.board.read { $0.blindness } }
+    public var unavailableReason: String? { self.store.read { $0.unavailableReason } }
 
-    /// The first status with every configured target's name answered; what is known by then, after `limit`.
+    /// The first status with every configured target's name resolved, or what is known after `limit`.
     public func firstStatus(within limit: Duration) async -> ReachabilityStatus {
         await withCheckedContinuation { waiter in
-            guard self.thread?.send(.tellFirst(within: limit, waiter)) ?? false else { return waiter.resume() }
+            guard self.thread?.send(.waitForStatus(within: limit, waiter)) ?? false else { return waiter.resume() }
         }
-        return self.board.status
+        return self.store.status
     }
 
     /// Ends the watch; verdicts stay as they were last.
@@ -109,66 +117,73 @@ public final class ReachabilityMonitor: PathSource, Sendable {
         self.thread?.stop()
     }
 
-    /// Looks again at everything now; how long it took.
-    package func lookAgain() async -> Duration {
+    /// Evaluates everything now; returns how long it took.
+    package func evaluateNow() async -> Duration {
         await withCheckedContinuation { waiter in
-            guard self.thread?.send(.look(waiter)) ?? false else { return waiter.resume(returning: .zero) }
+            guard self.thread?.send(.evaluate(waiter)) ?? false else { return waiter.resume(returning: .zero) }
         }
     }
 
     /// What the kernel says about some addresses now.
-    func survey(_ question: RouteQuery) async -> RouteReport {
-        let words = self.blindness ?? "the monitor has been stopped"
+    func routeReport(_ query: RouteQuery) async -> RouteReport {
+        let reason = self.unavailableReason ?? "the monitor has been stopped"
         return await withCheckedContinuation { waiter in
-            guard self.thread?.send(.survey(question, waiter)) ?? false else {
-                return waiter.resume(returning: .blind(words))
+            guard self.thread?.send(.report(query, waiter)) ?? false else {
+                return waiter.resume(returning: .unavailable(reason))
             }
         }
     }
 
-    /// What requests from `source` showed within the last half minute; nil where none succeeded.
+    /// What requests from `source` showed within the last 30 seconds; nil if none succeeded.
     func passive(from source: IPAddress?, at now: MonotonicTime) -> PassiveFindings? {
         self.evidence.fresh(from: source, at: now).map { PassiveFindings($0, at: now) }
     }
 
-    /// Calls `body` once, after `delay` or when the monitor stops; false where nobody keeps the time.
-    func remind(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Bool {
-        self.thread?.send(.remind(after: delay, body)) ?? false
+    /// Calls `body` once, after `delay` or when the monitor stops; false if there is no thread to do it.
+    func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Bool {
+        self.thread?.send(.call(after: delay, body)) ?? false
     }
 
-    // MARK: Paths for tasks
+    // MARK: Paths for tasks and apps
 
-    /// The verdict that gates go by; `unknown` for a target that nobody watches.
+    /// The present path to a target, then every change of it, as gates see them: a loss at once, a gain once it is
+    /// stable.
+    ///
+    /// Each iteration watches on its own, until it ends. A consumer that is slower than the changes gets the newest
+    /// one only: what it missed is superseded, so nothing is buffered but that.
+    public func paths(to target: Target) -> PathUpdates { PathUpdates(source: self, target: target) }
+
+    /// The verdict that gates go by; `unknown` for a target without a watch that is not configured either.
     public func current(_ target: Target) -> TargetVerdict {
-        self.board.read { $0.targetsForGates[target] } ?? TargetVerdict(target: target, verdict: .unknown)
+        self.store.read { $0.gatingTargets[target] } ?? TargetVerdict(target: target, verdict: .unknown)
     }
 
-    /// Watches a target: one call soon, then one at every change, all on the netlink thread.
+    /// Watches a target: calls `sink` once soon, then at every change, always on the netlink thread.
     public func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
         let id = self.lastWatch.add(1, ordering: .relaxed).newValue
-        guard let thread = self.thread, thread.send(.watch(target, id: id, sink: sink)) else {
+        guard let thread = self.thread, thread.send(.watch(target, id: id, handler: sink)) else {
             sink(TargetVerdict(target: target, verdict: .unknown))
             return PathWatch {}
         }
         return PathWatch { [weak thread] in thread?.send(.unwatch(id)) }
     }
 
-    /// True while `address` is this host's, on a link in any state; true when the monitor is blind.
+    /// True while `address` is this host's, on a link in any state; true if the kernel cannot be read.
     public func holdsAddress(_ address: IPAddress) -> Bool {
         if address.isLoopback { return true }
-        return self.board.read {
-            $0.blindness != nil || !$0.isReady || $0.heldAddresses.contains(address.withoutZone)
+        return self.store.read {
+            $0.unavailableReason != nil || !$0.isReady || $0.heldAddresses.contains(address.withoutZone)
         }
     }
 
     /// The verdict of a family that gates go by.
     public func family(_ family: AddressFamily) -> Verdict {
-        self.board.read { $0.familiesForGates[family] } ?? .unknown
+        self.store.read { $0.gatingFamilies[family] } ?? .unknown
     }
 
-    /// True when the link of `path` has this name, or this one besides (`altname` in ip-link(8)).
+    /// True if the link of `path` has this name, or this alternative name (`altname` in ip-link(8)).
     public func isInterface(_ name: String, of path: NetworkPath) -> Bool {
         path.interface == name
-            || self.board.read { $0.status.links.contains { $0.index == path.index && $0.isNamed(name) } }
+            || self.store.read { $0.status.links.contains { $0.index == path.index && $0.isNamed(name) } }
     }
 }

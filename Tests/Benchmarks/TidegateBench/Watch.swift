@@ -38,7 +38,7 @@ private final class StatusPrinter: EventSink {
     }
 
     func printIfChanged() {
-        let status = self.reachability.status()
+        let status = self.reachability.status
         let line = self.state.withLock { state in
             let line = Self.line(status, emissions: state.emissions)
             guard line != state.last else { return "" }

@@ -1,0 +1,91 @@
+public import TidegateCore
+
+/// What a monitor watches; an invalid configuration cannot be constructed.
+public struct ReachabilityConfiguration: Sendable {
+    /// The addresses whose lookups stand for "the internet", by family.
+    ///
+    /// No packet is ever sent to them.
+    ///
+    /// At least four global unicast addresses of each family, IPv4 in both halves of the address space.
+    public var sentinels: [AddressFamily: [IPAddress]]
+    /// The targets to evaluate, in the order of the status.
+    public var targets: [Target]
+    /// The resolvers whose routes count while a name has no address; empty for those of /etc/resolv.conf.
+    public var resolvers: [IPAddress]
+    /// Anchored regular expressions: links kept out of series and events.
+    ///
+    /// They still count for the verdict.
+    public private(set) var excludedInterfaces: [String]
+    /// Anchored regular expressions: links whose traffic costs money.
+    public private(set) var meteredInterfaces: [String]
+    /// The mark of the sockets to look up routes for (SO_MARK in socket(7)), which policy rules may match; nil for none.
+    public var mark: UInt32?
+    /// The user of the sockets to look up routes for, whom policy rules may match (uidrange in ip-rule(8)).
+    ///
+    /// Nil for the user that this process runs as.
+    public var uid: UInt32?
+    /// Whether and how the internet is checked; by default not at all.
+    public var internetCheck: InternetCheckPolicy
+
+    /// The links excluded by default: loopback and those of containers.
+    public static let defaultExcludedInterfaces = ["lo", "veth.*", "docker.*", "br-.*", "cni.*"]
+
+    /// The defaults.
+    public init() {
+        self.sentinels = ReachabilityConfiguration.defaultSentinels
+        self.targets = []
+        self.resolvers = []
+        self.excludedInterfaces = ReachabilityConfiguration.defaultExcludedInterfaces
+        self.meteredInterfaces = []
+        self.internetCheck = .off
+    }
+
+    /// A configuration from its parts.
+    ///
+    /// - Throws: ``ReachabilityConfigurationError``, which names the pattern that is not a regular expression.
+    public init(
+        sentinels: [AddressFamily: [IPAddress]] = ReachabilityConfiguration.defaultSentinels, targets: [Target] = [],
+        excludedInterfaces: [String] = ReachabilityConfiguration.defaultExcludedInterfaces,
+        meteredInterfaces: [String] = [], resolvers: [IPAddress] = [], internetCheck: InternetCheckPolicy = .off
+    ) throws(ReachabilityConfigurationError) {
+        self.sentinels = sentinels
+        self.targets = targets
+        self.resolvers = resolvers
+        self.excludedInterfaces = excludedInterfaces
+        self.meteredInterfaces = meteredInterfaces
+        self.internetCheck = internetCheck
+        for pattern in excludedInterfaces + meteredInterfaces where (try? Regex(pattern)) == nil {
+            throw .invalidPattern(pattern)
+        }
+    }
+
+    /// Public resolvers and name servers of several operators and registries: IPv4 in both halves, IPv6 in four blocks.
+    public static let defaultSentinels: [AddressFamily: [IPAddress]] = [
+        .ipv4: ["1.1.1.1", "8.8.8.8", "9.9.9.9", "193.0.14.129", "198.41.0.4", "199.7.91.13"],
+        .ipv6: [
+            "2001:4860:4860::8888", "2400:cb00:2049:1::a29f:1804", "2600:9000:5300:4500::1", "2a00:1450:4001:80b::200e",
+        ],
+    ].mapValues { $0.compactMap { IPAddress($0) } }
+}
+
+/// What is wrong with a configuration.
+public enum ReachabilityConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// A pattern is not a regular expression.
+    case invalidPattern(String)
+    /// A check URL is not an absolute http or https URL.
+    case invalidCheckURL(String)
+    /// Internet checks are enabled without a URL.
+    case noCheckURL
+    /// Internet checks would be made more often than every 10 s.
+    case checksTooOften(Duration)
+
+    /// One sentence without a final full stop.
+    public var description: String {
+        switch self {
+        case .invalidPattern(let pattern): "\"\(pattern)\" is not a regular expression"
+        case .invalidCheckURL(let text): "\"\(text)\" is not an http:// or https:// URL"
+        case .noCheckURL: "internet checks are enabled without a URL"
+        case .checksTooOften(let interval): "internet checks every \(interval) are more than one in 10 seconds"
+        }
+    }
+}

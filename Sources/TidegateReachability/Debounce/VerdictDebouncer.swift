@@ -1,0 +1,117 @@
+internal import TidegateCore
+
+/// Debounces the verdicts of one scope: a loss is reported at once, a gain once it has been stable.
+struct VerdictDebouncer {
+    /// How long a gain has to be stable.
+    struct Times: Hashable {
+        var gating = Duration.milliseconds(200)
+        var published = Duration.milliseconds(500)
+
+        static let usual = Times()
+        /// For a link that keeps losing its carrier.
+        static let flapping = Times(gating: .seconds(5), published: .seconds(5))
+    }
+
+    enum Input {
+        /// An evaluation came to this verdict; `detection` is the time from the kernel's message to it.
+        case verdict(Verdict, Times, detection: Duration?)
+        /// Time has passed.
+        case tick
+    }
+
+    enum Effect: Hashable {
+        /// The verdict that gates go by has changed.
+        case gatingChanged
+        /// The published verdict has changed; nil and nil when it is the first.
+        case published(from: Verdict?, lasted: Duration?, detection: Duration?)
+    }
+
+    /// What gates go by.
+    private(set) var gating = Debounced()
+    /// What status, events and metrics show.
+    private(set) var published = Debounced()
+
+    /// When a gain becomes stable; nil if none is pending.
+    var deadline: MonotonicTime? {
+        guard let gating = self.gating.pending?.deadline else { return self.published.pending?.deadline }
+        guard let published = self.published.pending?.deadline else { return gating }
+        return min(gating, published)
+    }
+
+    /// Reports the next verdict at once, whatever it is: it answers another question than the last one did.
+    mutating func reset() {
+        self.gating.reset()
+        self.published.reset()
+    }
+
+    /// True if this verdict would change nothing.
+    func isStable(at verdict: Verdict) -> Bool {
+        self.gating.pending == nil && self.published.pending == nil && self.gating.verdict == verdict
+            && self.published.verdict == verdict
+    }
+
+    mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
+        let (gatingBefore, before, since) = (self.gating.verdict, self.published.verdict, self.published.since)
+        switch input {
+        case .verdict(let verdict, let times, let detection):
+            self.gating.update(verdict, after: times.gating, detection, at: now)
+            self.published.update(verdict, after: times.published, detection, at: now)
+        case .tick:
+            self.gating.tick(at: now)
+            self.published.tick(at: now)
+        }
+        var effects: [Effect] = []
+        if self.gating.verdict != gatingBefore { effects.append(.gatingChanged) }
+        if let verdict = self.published.verdict, before.map({ !$0.isEquivalent(to: verdict) }) ?? true {
+            effects.append(
+                .published(
+                    from: before, lasted: before == nil ? nil : now - since, detection: self.published.detection))
+        }
+        return effects
+    }
+
+    /// A verdict, and the one that is pending to replace it.
+    struct Debounced {
+        struct Pending {
+            var verdict: Verdict
+            var since: MonotonicTime
+            var deadline: MonotonicTime
+            var detection: Duration?
+        }
+
+        private(set) var verdict: Verdict?
+        /// When the level was reached.
+        private(set) var since = MonotonicTime(nanoseconds: 0)
+        fileprivate private(set) var detection: Duration?
+        fileprivate private(set) var pending: Pending?
+        private var isNew = true
+
+        fileprivate mutating func reset() { self.isNew = true }
+
+        fileprivate mutating func update(
+            _ verdict: Verdict, after delay: Duration, _ detection: Duration?, at now: MonotonicTime
+        ) {
+            guard !self.isNew, let current = self.verdict, current.level != .unknown, verdict.level > current.level
+            else {
+                return self.commit(verdict, detection, at: now)
+            }
+            // Only what stays on its level is stable; a further step up starts the wait again.
+            let since = self.pending.flatMap { $0.verdict.level == verdict.level ? $0.since : nil } ?? now
+            self.pending = Pending(verdict: verdict, since: since, deadline: since + delay, detection: detection)
+            self.tick(at: now)
+        }
+
+        fileprivate mutating func tick(at now: MonotonicTime) {
+            guard let pending = self.pending, pending.deadline <= now else { return }
+            self.commit(pending.verdict, pending.detection, at: now)
+        }
+
+        private mutating func commit(_ verdict: Verdict, _ detection: Duration?, at now: MonotonicTime) {
+            if self.verdict?.level != verdict.level { self.since = now }
+            self.verdict = verdict
+            self.detection = detection
+            self.pending = nil
+            self.isNew = false
+        }
+    }
+}

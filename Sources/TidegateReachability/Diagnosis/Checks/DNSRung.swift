@@ -1,0 +1,116 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Evaluates names and resolvers.
+enum DNSRung {
+    /// The rung for a target in one family.
+    ///
+    /// The route to each resolver counts first; the system's own answer outweighs those of single servers. A name
+    /// without an address of any wanted family is a failure; without one of several it is not.
+    static func report(
+        _ findings: NameFindings, family: AddressFamily, among families: [AddressFamily] = AddressFamily.allCases
+    ) -> RungReport {
+        let evidence = self.servers(findings)
+        if !findings.addresses.isEmpty {
+            let isWanted = !findings.addresses.contains { families.contains($0.family) }
+            return self.resolved(findings, family, isWanted: isWanted, evidence)
+        }
+        let (reason, text) = self.failure(findings)
+        return RungReport(
+            rung: .dns, status: reason == nil ? .unknown : .bad, reason: reason, evidence: text + evidence)
+    }
+
+    /// The rung for resolvers alone, for a condition: one that answers is enough.
+    static func report(resolvers: [ResolverFindings]) -> RungReport {
+        let evidence = resolvers.flatMap(self.text)
+        if resolvers.contains(where: { $0.outcomes.contains(where: \.isAnswer) }) {
+            return RungReport(rung: .dns, status: .ok, evidence: evidence)
+        }
+        let reason = self.reason(resolvers)
+        return RungReport(rung: .dns, status: reason == nil ? .unknown : .bad, reason: reason, evidence: evidence)
+    }
+
+    private static func resolved(
+        _ findings: NameFindings, _ family: AddressFamily, isWanted: Bool, _ evidence: [String]
+    ) -> RungReport {
+        let own = findings.addresses.filter { $0.family == family }
+        guard !own.isEmpty else {
+            let kind = family == .ipv4 ? "IPv4" : "IPv6"
+            return RungReport(
+                rung: .dns, status: isWanted ? .bad : .notApplicable, reason: isWanted ? .nameNotFound : nil,
+                evidence: ["\(findings.name) has no \(kind) address"] + evidence)
+        }
+        let list = own.prefix(4).map(\.description).joined(separator: ", ")
+        let more = own.count > 4 ? " and \(own.count - 4) more" : ""
+        return RungReport(rung: .dns, status: .ok, evidence: ["\(findings.name) is \(list)\(more)"] + evidence)
+    }
+
+    private static func failure(_ findings: NameFindings) -> (UnreachableReason?, [String]) {
+        let answers = findings.servers.flatMap { $0.answers.values }
+        // A server's answer about the name says more than the system's.
+        if answers.contains(where: { $0 == .nameNotFound || $0 == .noData }) {
+            let isEmpty = answers.contains(.noData)
+            let text = isEmpty ? "\(findings.name) exists but has no address" : "\(findings.name) does not exist"
+            return (.nameNotFound, [text])
+        }
+        if let reason = self.reason(findings.servers) { return (reason, []) }
+        switch findings.system {
+        case .failure(let failure)?: return (failure.reason, ["the system's resolver gave no address"])
+        case .success?, nil: return (nil, ["no answer about \(findings.name) yet"])
+        }
+    }
+
+    // The resolver that came closest to an answer gives the reason.
+    private static func reason(_ servers: [ResolverFindings]) -> UnreachableReason? {
+        let routed = servers.filter { $0.verdict.level >= .routed || $0.verdict.level == .unknown }
+        guard !routed.isEmpty else { return servers.isEmpty ? nil : .resolverNoRoute }
+        let outcomes = routed.flatMap(\.outcomes)
+        if outcomes.contains(where: { if case .failed = $0 { true } else { $0 == .refused } }) {
+            return .resolverFailed
+        }
+        if outcomes.contains(.timedOut) { return .resolverTimeout }
+        return outcomes.contains { if case .unreachable = $0 { true } else { false } } ? .resolverNoRoute : nil
+    }
+
+    private static func servers(_ findings: NameFindings) -> [String] { findings.servers.flatMap(self.text) }
+
+    private static func text(_ server: ResolverFindings) -> [String] {
+        guard server.verdict.level >= .routed || server.verdict.level == .unknown else {
+            let reason = server.verdict.reason.map { VerdictDescriptions.phrase($0) } ?? "no route"
+            return ["resolver \(server.server): \(reason), so it was not queried"]
+        }
+        var lines = DNSQuestion.RecordType.allCases.compactMap { type -> String? in
+            guard let outcome = server.answers[type] else { return nil }
+            let name = type == .a ? "A" : "AAAA"
+            return "resolver \(server.server): \(name) \(self.text(outcome, server))"
+        }
+        // One line for both kinds of records, if the server answered neither.
+        if lines.count == 2, Set(server.answers.values).count == 1, let outcome = server.answers[.a], !outcome.isAnswer
+        {
+            lines = ["resolver \(server.server): \(self.text(outcome, server))"]
+        }
+        if let control = server.control {
+            lines.append("resolver \(server.server): \(self.text(control, server)) for a name that exists")
+        }
+        return lines
+    }
+
+    private static func text(_ outcome: DNSOutcome, _ server: ResolverFindings) -> String {
+        switch outcome {
+        case .answered(let addresses, let timeToLive):
+            let list = addresses.prefix(3).map(\.description).joined(separator: ", ")
+            return "\(list)\(addresses.count > 3 ? ", …" : ""), TTL \(timeToLive.components.seconds) s"
+        case .nameNotFound: return "NXDOMAIN"
+        case .noData: return "no such record"
+        case .failed(let code): return code
+        case .refused:
+            let place = server.server.isLoopback ? ", on this host itself" : ""
+            return "nothing listens at port 53\(place) (ECONNREFUSED)"
+        case .unreachable(let refusal?):
+            return LadderDescriptions.refusal(
+                refusal, own: server.verdict.path?.source, gateway: server.verdict.path?.gateway)
+        case .unreachable(nil): return "this host has no route to it"
+        case .timedOut: return "no answer in time"
+        }
+    }
+}

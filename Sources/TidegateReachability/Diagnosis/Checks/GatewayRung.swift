@@ -1,0 +1,74 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Evaluates whether the gateway answers on its link.
+enum GatewayRung {
+    /// The rung by the neighbour table and the UDP probe.
+    ///
+    /// Requests that succeed prove a gateway that answers neither.
+    static func report(
+        _ path: NetworkPath, _ findings: GatewayFindings, passive: PassiveFindings? = nil
+    ) -> RungReport {
+        guard let gateway = path.gateway else {
+            return RungReport(
+                rung: .gateway, status: .notApplicable, evidence: ["\(path.interface) leads there without a gateway"])
+        }
+        guard findings.resolvesNeighbours, findings.neighbour?.state != .noarp else {
+            return RungReport(
+                rung: .gateway, status: .notApplicable, evidence: ["\(path.interface) resolves no neighbours (NOARP)"])
+        }
+        let evidence = self.evidence(gateway, path, findings)
+        let (status, reason) = self.status(findings)
+        guard status != .ok, let passive else {
+            return RungReport(rung: .gateway, status: status, reason: reason, evidence: evidence)
+        }
+        // A gateway need not answer as long as it forwards.
+        let success = LadderDescriptions.passive(passive, ago: passive.answered)
+        return RungReport(rung: .gateway, status: .ok, evidence: evidence + ["\(success), through this gateway"])
+    }
+
+    /// The report, if traffic has come back through the gateway.
+    static func outweighed(_ report: RungReport, by text: String) -> RungReport {
+        guard report.status == .bad || report.status == .unknown else { return report }
+        return RungReport(rung: .gateway, status: .ok, evidence: report.evidence + [text])
+    }
+
+    private static func status(_ findings: GatewayFindings) -> (RungReport.Status, UnreachableReason?) {
+        // After FAILED the kernel keeps trying: INCOMPLETE then means nothing new.
+        let state = findings.neighbour?.state ?? .none
+        let silence = findings.wasReachable ? UnreachableReason.gatewaySilent : .gatewayUnresolved
+        switch findings.udpProbe {
+        case .answered: return (.ok, nil)
+        case .unresolved: return (.bad, silence)
+        case .refused, .silent, .failed, nil: break
+        }
+        switch state {
+        case .reachable, .permanent, .noarp: return (.ok, nil)
+        case .failed: return (.bad, silence)
+        case .stale, .delay, .probe: return findings.isStuck ? (.bad, silence) : (.ok, nil)
+        case .none, .incomplete: return findings.isStuck ? (.bad, silence) : (.unknown, nil)
+        }
+    }
+
+    private static func evidence(_ gateway: IPAddress, _ path: NetworkPath, _ findings: GatewayFindings) -> [String] {
+        var evidence: [String] = []
+        if let neighbour = findings.neighbour {
+            let address = neighbour.linkLayerAddress.map { " lladdr \($0)" } ?? ""
+            let state = neighbour.state.rawValue.uppercased()
+            evidence.append("neighbour \(gateway) dev \(path.interface)\(address) \(state)")
+        } else {
+            evidence.append("no neighbour entry for \(gateway) on \(path.interface)")
+        }
+        switch findings.udpProbe {
+        case .answered: evidence.append("it answered a UDP packet to port 9")
+        case .unresolved: evidence.append("its link-layer address is not found: this host itself gave up")
+        case .refused(let refusal):
+            evidence.append(LadderDescriptions.refusal(refusal, own: path.source, gateway: gateway))
+        case .silent: evidence.append("a UDP packet to port 9 was not answered")
+        case .failed(let code): evidence.append("a UDP packet to port 9 could not be sent (errno \(code))")
+        case nil: break
+        }
+        if findings.isStuck { evidence.append("it was FAILED before and has not been REACHABLE since") }
+        return evidence
+    }
+}

@@ -1,0 +1,159 @@
+internal import TidegateCore
+
+/// Evaluates a web server: the rungs tcp, tls and http.
+enum WebRungs {
+    /// The three rungs by the result of a check; nil if there was none.
+    static func reports(_ target: ExplainTarget, _ answer: HTTPCheck.Result?, at address: IPAddress?, path: NetworkPath?)
+        -> [RungReport]
+    {
+        guard let stage = target.lastStage else {
+            return [Rung.tcp, .tls, .http].map {
+                RungReport(rung: $0, status: .notApplicable, evidence: ["no port was given"])
+            }
+        }
+        guard let answer, let address else { return self.unchecked(target, stage) }
+        let report = HTTPCheckReport(answer: answer, address: address, target: target, path: path)
+        return [
+            report.tcp, target.usesTLS ? report.tls : self.noTLS,
+            stage > .tls ? report.http : self.noURL,
+        ]
+    }
+
+    private static let noTLS = RungReport(rung: .tls, status: .notApplicable, evidence: ["the target speaks no TLS"])
+    private static let noURL = RungReport(rung: .http, status: .notApplicable, evidence: ["no URL was given"])
+
+    private static func unchecked(_ target: ExplainTarget, _ stage: Stage) -> [RungReport] {
+        [
+            LadderDescriptions.notChecked(.tcp), target.usesTLS ? LadderDescriptions.notChecked(.tls) : self.noTLS,
+            stage > .tls ? LadderDescriptions.notChecked(.http) : self.noURL,
+        ]
+    }
+
+    /// Why a check did not reach `stage`; nil if it did.
+    static func failure(_ answer: HTTPCheck.Result, _ stage: Stage) -> UnreachableReason? {
+        if !answer.hasReached(.connect) { return self.connectFailure(answer) }
+        switch stage {
+        case .resolve, .connect: return nil
+        case .tls: return answer.hasReached(.tls) ? nil : self.later(answer, otherwise: .tlsFailed)
+        case .request, .response, .body:
+            guard let status = answer.status else { return self.later(answer, otherwise: .httpError) }
+            return status >= 400 ? .httpError : nil
+        }
+    }
+
+    /// The first of the addresses whose check got furthest, which stands for the family.
+    static func furthest(
+        _ addresses: [IPAddress], _ answers: [IPAddress: HTTPCheck.Result], _ stage: Stage
+    ) -> IPAddress? {
+        var best: (address: IPAddress, rank: Int)?
+        for address in addresses {
+            guard let answer = answers[address] else { continue }
+            let isReached = self.failure(answer, stage) == nil
+            let rank =
+                isReached ? Stage.allCases.count : answer.reached.map { Stage.allCases.firstIndex(of: $0) ?? 0 } ?? -1
+            if rank > best?.rank ?? -2 { best = (address, rank) }
+        }
+        return best?.address
+    }
+
+    private static func later(_ answer: HTTPCheck.Result, otherwise reason: UnreachableReason) -> UnreachableReason {
+        if answer.failure == .tlsFailed || answer.failure == .tlsPinMismatch { return .tlsFailed }
+        return self.isLate(answer) ? .timeout : reason
+    }
+
+    /// True if the time ran out.
+    static func isLate(_ answer: HTTPCheck.Result) -> Bool {
+        guard let failure = answer.failure else { return false }
+        return [.timedOut, .stalled, .deadlineExceeded].contains(failure)
+    }
+
+    static func connectFailure(_ answer: HTTPCheck.Result) -> UnreachableReason {
+        switch answer.socketError {
+        case .refused, .reset: return .refused
+        case .networkUnreachable, .hostUnreachable: return .hostUnreachable
+        case .timedOut: return .timeout
+        case .addressNotAvailable: return .noSourceAddress
+        case .prohibited: return .prohibited
+        case .blackholed: return .blackholed
+        case .other, nil: break
+        }
+        return answer.refusal == nil && answer.failure == .timedOut ? .timeout : .hostUnreachable
+    }
+}
+
+/// One check of a server, rung by rung.
+private struct HTTPCheckReport {
+    let answer: HTTPCheck.Result
+    let address: IPAddress
+    let target: ExplainTarget
+    let path: NetworkPath?
+
+    var tcp: RungReport {
+        let place = self.target.target.port.map { "\(self.host):\($0)" } ?? self.host
+        guard !self.answer.hasReached(.connect) else {
+            let time = self.answer.phases.connect.map { " in \(LadderDescriptions.time($0))" } ?? ""
+            let local = self.answer.local.map { " from \($0)" } ?? ""
+            return RungReport(rung: .tcp, status: .ok, evidence: ["connected to \(place)\(time)\(local)"])
+        }
+        // A check that could not be made says nothing about the server.
+        guard self.answer.failure != .internal, self.answer.failure != .invalidRequest else {
+            return RungReport(rung: .tcp, status: .unknown, evidence: [self.text("could not be checked")])
+        }
+        let reason = WebRungs.connectFailure(self.answer)
+        let phrase = VerdictDescriptions.phrase(reason)
+        // The sender of an ICMP error is described below.
+        var evidence = ["\(place): \(self.answer.refusal == nil ? self.text(phrase) : phrase)"]
+        if let refusal = self.answer.refusal {
+            let own = self.answer.local ?? self.path?.source
+            evidence.append(LadderDescriptions.refusal(refusal, own: own, gateway: self.path?.gateway))
+        } else if reason != .timeout {
+            evidence.append("no ICMP error came with it")
+        }
+        return RungReport(rung: .tcp, status: .bad, reason: reason, evidence: evidence)
+    }
+
+    var tls: RungReport {
+        guard self.answer.hasReached(.connect) else { return LadderDescriptions.notChecked(.tls) }
+        let certificate = self.certificate
+        guard !self.answer.hasReached(.tls) else {
+            let time = self.answer.phases.tls.map { ["handshake in \(LadderDescriptions.time($0))"] } ?? []
+            return RungReport(rung: .tls, status: .ok, evidence: time + certificate)
+        }
+        let reason: UnreachableReason = self.isLate ? .timeout : .tlsFailed
+        return RungReport(
+            rung: .tls, status: .bad, reason: reason,
+            evidence: [self.text(VerdictDescriptions.phrase(reason))] + certificate)
+    }
+
+    var http: RungReport {
+        guard self.answer.hasReached(self.target.usesTLS ? .tls : .connect) else {
+            return LadderDescriptions.notChecked(.http)
+        }
+        guard let status = self.answer.status else {
+            let reason: UnreachableReason = self.isLate ? .timeout : .httpError
+            return RungReport(
+                rung: .http, status: .bad, reason: reason, evidence: [self.text("the server gave no answer")])
+        }
+        let time = self.answer.phases.processing.map { " after \(LadderDescriptions.time($0))" } ?? ""
+        let location = self.answer.location.map { ["Location: \($0)"] } ?? []
+        return RungReport(
+            rung: .http, status: status >= 400 ? .bad : .ok, reason: status >= 400 ? .httpError : nil,
+            evidence: ["status \(status)\(time)"] + location)
+    }
+
+    private var host: String { self.address.family == .ipv6 ? "[\(self.address)]" : self.address.description }
+
+    private var isLate: Bool { WebRungs.isLate(self.answer) }
+
+    private func text(_ otherwise: String) -> String { self.answer.text.isEmpty ? otherwise : self.answer.text }
+
+    private var certificate: [String] {
+        guard let certificate = self.answer.certificate else { return [] }
+        let names = certificate.names.isEmpty ? "" : ", for \(certificate.names.prefix(4).joined(separator: ", "))"
+        let start = certificate.notBefore.isEmpty ? "" : " from \(certificate.notBefore)"
+        return [
+            "certificate of \(certificate.subject)\(names)", "signed by \(certificate.issuer)",
+            "valid\(start) until \(certificate.notAfter)",
+        ]
+    }
+}

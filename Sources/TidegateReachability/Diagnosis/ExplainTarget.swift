@@ -1,0 +1,53 @@
+public import TidegateCore
+
+/// What a diagnosis is about: a host, a port of it, or a URL.
+public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
+    /// The host, with the port if one is named or the URL's scheme has one.
+    public let target: Target
+    /// The text it was made from, without user information.
+    public let description: String
+    /// Scheme and path; nil if no URL was given.
+    let location: HTTPURL?
+
+    private init(target: Target, description: String, location: HTTPURL?) {
+        self.target = target
+        self.description = description
+        self.location = location
+    }
+
+    /// A host, perhaps with a port.
+    public init(_ target: Target) {
+        self.init(target: target, description: target.description, location: nil)
+    }
+
+    /// Parses `HOST`, `HOST:PORT`, or an http or https URL.
+    ///
+    /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
+    /// - Throws: ``TargetError``, which quotes the part that is wrong.
+    public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
+        do throws(HTTPURLError) {
+            let url = try HTTPURL(text, zone: zone)
+            self.init(target: url.target, description: url.description, location: url)
+        } catch {
+            if case .target(let problem, _) = error { throw problem }
+            self.init(try Target(text, zone: zone))
+        }
+    }
+
+    /// How far the target can be checked; nil without a port.
+    var lastStage: Stage? {
+        if self.location != nil { return .body }
+        switch self.target.port {
+        case nil: return nil
+        // For the port of https the certificate is checked, too.
+        case 443: return .tls
+        default: return .connect
+        }
+    }
+
+    /// True if the target is checked over TLS.
+    var usesTLS: Bool { self.location?.scheme == .https || self.location == nil && self.target.port == 443 }
+
+    /// The URL that a check requests.
+    var url: HTTPURL { self.location ?? HTTPURL(scheme: self.usesTLS ? .https : .http, target: self.target) }
+}

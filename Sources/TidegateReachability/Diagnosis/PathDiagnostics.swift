@@ -1,0 +1,110 @@
+public import TidegateCore
+internal import TidegateNetwork
+
+/// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.
+///
+/// It reads the kernel through its monitor and sends a few packets: a byte to the gateway, a query to each resolver,
+/// one request to the target. It changes nothing and keeps nothing.
+public final class PathDiagnostics: Sendable {
+    let monitor: ReachabilityMonitor
+    let resolver: any NameResolver
+    let web: any HTTPChecker
+    let policy: InternetCheckPolicy
+    let time: any TimeSource
+    let dependencies: Dependencies
+
+    /// The limit for one rung that is checked by itself.
+    static let rungLimit = Duration.seconds(3)
+
+    /// Diagnostics by what a monitor knows.
+    ///
+    /// - Parameter internetCheck: The internet rung is checked if this has URLs, enabled or not.
+    package convenience init(
+        monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,
+        internetCheck: InternetCheckPolicy = .off, time: any TimeSource
+    ) {
+        self.init(
+            monitor: monitor, resolver: resolver, web: web, internetCheck: internetCheck, time: time,
+            dependencies: Dependencies(time: time))
+    }
+
+    /// Diagnostics whose packets are sent as a test wants.
+    package init(
+        monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,
+        internetCheck: InternetCheckPolicy, time: any TimeSource, dependencies: Dependencies
+    ) {
+        self.monitor = monitor
+        self.resolver = resolver
+        self.web = web
+        self.policy = internetCheck
+        self.time = time
+        self.dependencies = dependencies
+    }
+
+    /// Diagnoses the path to a target over each family at once: where it fails, and why.
+    ///
+    /// - Parameter limit: The deadline for everything; what is not known by then stays unknown.
+    public func diagnose(
+        _ target: ExplainTarget, families: [AddressFamily] = AddressFamily.allCases,
+        within limit: Duration = .seconds(10)
+    ) async -> Explanation {
+        let own = target.target.address.map { [$0.family] } ?? families
+        let diagnosis = PathDiagnosis(self, within: limit)
+        return ExplanationComposer.compose(await diagnosis.findings(target, own))
+    }
+
+    /// Whether the gateway of a family's default path answers; no packet is sent if it has just been reachable.
+    public func gateway(_ family: AddressFamily) async -> RungReport {
+        let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit + .seconds(1))
+        guard let findings = await diagnosis.defaultPath(family, watching: true) else {
+            return LadderDescriptions.notChecked(.gateway)
+        }
+        guard findings.verdict.level >= .routed, let path = findings.verdict.path else {
+            let text = findings.verdict.reason.map { VerdictDescriptions.phrase($0) } ?? "no route"
+            return RungReport(rung: .gateway, status: .unknown, evidence: ["there is no default path: \(text)"])
+        }
+        let quick = GatewayRung.report(path, findings.gateway, passive: findings.passive)
+        let isFresh = findings.gateway.neighbour?.state == .reachable || quick.status == .notApplicable
+        guard !isFresh, findings.passive == nil else { return quick }
+        return GatewayRung.report(path, await diagnosis.probed(findings), passive: findings.passive)
+    }
+
+    /// Whether a resolver answers; with a family, one whose own address is of that family.
+    public func dns(_ family: AddressFamily? = nil) async -> RungReport {
+        let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit + .seconds(1))
+        let servers = self.dependencies.settings().nameservers.filter { family == nil || $0.family == family }
+        guard !servers.isEmpty else {
+            return RungReport(rung: .dns, status: .notApplicable, evidence: ["no resolver has such an address"])
+        }
+        let resolvers = await diagnosis.routes(to: servers)
+        let findings = await diagnosis.queryControlName(resolvers, within: PathDiagnostics.rungLimit)
+        return DNSRung.report(resolvers: findings)
+    }
+
+    /// Whether the internet answers over a family; unknown if no check URL is configured.
+    public func internet(_ family: AddressFamily) async -> RungReport {
+        guard !self.policy.urls.isEmpty else { return InternetRung.report(nil) }
+        let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit * 2)
+        guard let findings = await diagnosis.defaultPath(family, watching: false) else {
+            return LadderDescriptions.notChecked(.internet)
+        }
+        if findings.passive?.internet != nil { return InternetRung.report(nil, passive: findings.passive) }
+        return InternetRung.report(await diagnosis.internet(family))
+    }
+
+    /// Whether an address of a host answers as `check` wants; over one family only if one is given.
+    public func host(
+        _ target: Target, _ check: WaitCondition.HostCheck, family: AddressFamily? = nil,
+        within limit: Duration = .seconds(5)
+    ) async -> HostCheckResult {
+        let diagnosis = PathDiagnosis(self, within: limit)
+        switch await diagnosis.resolve(target) {
+        case .success(let addresses)?:
+            let own = addresses.filter { family == nil || $0.family == family }
+            guard !own.isEmpty else { return .failed(.nameNotFound) }
+            return await diagnosis.check(own, of: target, check)
+        case .failure(let failure)?: return .failed(failure.reason)
+        case nil: return .failed(.resolverTimeout)
+        }
+    }
+}

@@ -1,0 +1,260 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Routes kernel changes, timers and commands on the netlink thread between the components that own the state.
+final class ReachabilityEngine: NetlinkDelegate {
+    private let kernel: NetlinkClient
+    private let evaluator: RouteEvaluator
+    private let publisher: VerdictPublisher
+    private let families: FamilyEvaluator
+    private let targets: TargetEvaluator
+    private let internet: InternetCheck?
+    private let reporter: RouteReporter
+    private var throttle = EvaluationThrottle()
+    private var timers: EngineTimers
+    private var calls: DelayedCalls
+
+    init(kernel: NetlinkClient, _ dependencies: Dependencies, store: ReachabilityStore) {
+        let configuration = dependencies.configuration
+        self.kernel = kernel
+        self.evaluator = RouteEvaluator(kernel, configuration, systemResolvers: dependencies.systemResolvers)
+        self.publisher = VerdictPublisher(bus: dependencies.bus, store: store, time: dependencies.time)
+        self.internet = InternetCheck(dependencies)
+        self.families = FamilyEvaluator(
+            evaluator: self.evaluator, publisher: self.publisher, internet: self.internet)
+        self.targets = TargetEvaluator(
+            configuration.targets, resolver: dependencies.resolver, evaluator: self.evaluator,
+            publisher: self.publisher, internet: self.internet)
+        self.reporter = RouteReporter(kernel: kernel, evaluator: self.evaluator)
+        self.timers = EngineTimers(kernel)
+        self.calls = DelayedCalls(kernel)
+    }
+
+    func started(send: @escaping @Sendable (Command) -> Bool) {
+        self.targets.lookups.didResolve = { _ = send(.resolved($0, $1)) }
+        self.targets.lookups.didFindTTL = { _ = send(.timeToLive($0, $1)) }
+        self.internet?.completion = { _ = send(.internetCheckFinished($0, round: $1, $2)) }
+    }
+
+    func stopping() { self.calls.releaseAll() }
+
+    // MARK: Kernel changes, commands, timers
+
+    func kernelChanged(_ news: NetlinkChanges) {
+        defer { self.armTimers() }
+        if news.isDirty { self.evaluator.invalidateSnapshot() }
+        self.reporter.record(news.neighbours)
+        if news.isStateChanged || !self.publisher.isReady {
+            self.evaluate(receivedAt: nil)
+        } else if news.isDirty {
+            let isStorm = self.kernel.state == .connected(.storm)
+            switch self.throttle.schedule(at: self.kernel.now, isLoss: news.isLoss, isStorm: isStorm) {
+            case .now: self.evaluate(receivedAt: self.kernel.now)
+            case .at(let moment): self.timers.arm(.evaluate, at: moment)
+            }
+        } else if news.events.contains(where: \.changesHealth) {
+            self.updateHealth()
+        }
+        if news.events.contains(where: \.isResumption) {
+            // The clock stood still during sleep, and with it every deadline.
+            self.targets.resolveAgain()
+            self.internet?.requestFailed(at: self.kernel.now)
+        }
+        news.events.forEach(self.publisher.publish)
+    }
+
+    func receive(_ command: Command) {
+        defer { self.armTimers() }
+        switch command {
+        case .watch(let target, let id, let handler): self.watch(target, id, handler)
+        case .unwatch(let id): self.targets.unwatch(id)
+        case .resolved(let name, let result): self.didResolve(name, result)
+        case .timeToLive(let name, let timeToLive):
+            self.targets.recordTTL(timeToLive, of: name, at: self.kernel.now)
+        case .resolversChanged:
+            self.evaluator.readResolvers()
+            self.evaluate(receivedAt: nil)
+            self.targets.resolveAgain()
+        case .waitForStatus(let limit, let waiter):
+            guard !self.isComplete else { return waiter.resume() }
+            self.calls.add(after: limit, isWaiting: true) { waiter.resume() }
+        case .evaluate(let waiter):
+            let start = self.kernel.moment
+            self.evaluatePeriodically()
+            waiter.resume(returning: self.kernel.moment - start)
+        case .report(let query, let waiter): waiter.resume(returning: self.report(query))
+        case .call(let delay, let call): self.calls.add(after: delay, isWaiting: false, call)
+        case .internetCheckFinished(let family, let round, let found):
+            let isChanged = self.internet?.didFinish(family, round: round, found, at: self.kernel.now) ?? false
+            if isChanged { self.evaluate(receivedAt: nil) }
+        case .requestFailed: self.internet?.requestFailed(at: self.kernel.now)
+        }
+    }
+
+    func timerFired(_ token: UInt64) {
+        defer { self.armTimers() }
+        switch self.timers.fired(token) {
+        case .evaluate: self.evaluate(receivedAt: self.kernel.now)
+        case .debounce: self.debounce()
+        case .periodic: self.evaluatePeriodically()
+        case .expiry:
+            self.evaluate(receivedAt: nil)
+            if let moment = self.evaluator.expiry.confirmation(from: self.kernel.moment) {
+                self.timers.arm(.expiry, at: moment)
+            }
+        case .hostnames: self.targets.refreshExpiredHostnames(at: self.kernel.now)
+        case .internet: self.checkInternet()
+        case nil: self.calls.fired(token)
+        }
+    }
+
+    // MARK: Evaluation
+
+    /// Evaluates everything; `receivedAt` is when the kernel's message was read, if one led here.
+    private func evaluate(receivedAt: MonotonicTime?) {
+        self.throttle.didEvaluate()
+        self.timers.arm(.evaluate, at: nil)
+        // While messages that the kernel dropped are read again, the last verdict is better than one by wrong tables.
+        if self.kernel.isBehind, self.publisher.isReady { return self.updateHealth() }
+        guard self.kernel.isConnected else { return self.didDisconnect() }
+        let start = self.kernel.moment
+        defer {
+            let end = self.kernel.moment
+            self.throttle.pause(for: end - start, from: end)
+        }
+        self.refreshSnapshot()
+        let now = self.kernel.now
+        let detection = { receivedAt.map { self.kernel.moment - $0 } }
+        if let reason = self.evaluator.reducer.snapshot.linkReason {
+            self.targets.shutAll(reason, detection: detection, at: now)
+        }
+        guard let evaluation = self.evaluator.evaluateFamilies() else { return self.didLoseNetlink() }
+        if self.targets.setResolverVerdict(evaluation.resolvers) { self.targets.resolve(.all) }
+        let result = self.families.update(evaluation.families, detection: detection(), at: now)
+        // Close gates before publishing the change, so that no attempt starts on a dead path.
+        let isAnswered = self.targets.evaluateAll(detection: detection, at: now)
+        self.publish(result)
+        guard isAnswered, self.kernel.isConnected else { return self.didLoseNetlink() }
+        self.didEvaluate(lookups: evaluation.lookups + self.targets.table.questionCount)
+    }
+
+    private func didEvaluate(lookups: Int) {
+        self.updateHealth()
+        self.publisher.publishLinks(self.evaluator.reducer.snapshot)
+        self.publisher.publish(.lookedUp(count: lookups))
+        self.timers.arm(.expiry, at: self.evaluator.expiry.deadline(from: self.kernel.moment))
+        self.timers.arm(.periodic, at: self.kernel.nextPeriodicEvaluation)
+        self.setReady()
+        self.releaseWaiting()
+        self.checkInternet()
+    }
+
+    private func refreshSnapshot() {
+        guard let snapshot = self.evaluator.refreshSnapshot(at: self.kernel.now) else { return }
+        // A watch that is called with a verdict may ask at once which addresses are still held.
+        self.publisher.setHeldAddresses(Set(snapshot.sources.keys))
+    }
+
+    /// Evaluates everything, and what may have changed without an event: routes, resolvers, a dead netlink socket.
+    private func evaluatePeriodically() {
+        let news = self.kernel.readMonitor()
+        if !news.events.isEmpty { self.kernelChanged(news) }
+        self.reporter.expireWatch()
+        self.evaluator.readResolvers()
+        self.evaluate(receivedAt: nil)
+    }
+
+    /// Lets pending gains that are stable take effect.
+    private func debounce() {
+        let now = self.kernel.now
+        let result = self.families.tick(at: now)
+        self.targets.tick(at: now)
+        self.publish(result)
+    }
+
+    private func publish(_ result: FamilyEvaluator.Result) {
+        if result.hasNewLevel { self.targets.publishInternetLevels() }
+        guard self.publisher.publish(result.changes) else { return }
+        // On another network names may have other addresses.
+        self.evaluator.readResolvers()
+        self.targets.resolveAgain()
+    }
+
+    // MARK: Netlink
+
+    private func updateHealth() { self.publisher.setHealth(self.kernel.health, self.kernel.state) }
+
+    /// Records that a lookup has found the netlink socket dead.
+    private func didLoseNetlink() {
+        if case .unavailable(let text) = self.kernel.state { self.publisher.publish(.lost(text)) }
+        self.didDisconnect()
+    }
+
+    /// Opens every gate: a monitor that cannot read the kernel must not hold tasks back.
+    private func didDisconnect() {
+        guard self.kernel.state != .starting else { return }
+        self.updateHealth()
+        let result = self.families.open(at: self.kernel.now)
+        self.targets.openAll(at: self.kernel.now)
+        self.publish(result)
+        self.setReady()
+    }
+
+    private func report(_ query: RouteQuery) -> RouteReport {
+        guard self.kernel.isConnected else { return .unavailable(self.kernel.unavailableReason) }
+        self.refreshSnapshot()
+        if let report = self.reporter.report(query) { return report }
+        self.didLoseNetlink()
+        return .unavailable(self.kernel.unavailableReason)
+    }
+
+    // MARK: First status
+
+    // True once every configured target's name is resolved, or has failed to.
+    private var isComplete: Bool { self.publisher.isReady && self.targets.table.isResolved }
+
+    private func releaseWaiting() { if self.isComplete { self.calls.releaseWaiting() } }
+
+    private func setReady() {
+        if self.publisher.setReady() { self.releaseWaiting() }
+        self.targets.resolve(.new)
+    }
+
+    // MARK: Targets and names
+
+    private func watch(_ target: Target, _ id: UInt64, _ handler: @escaping TargetTable.Handler) {
+        guard let position = self.targets.watch(target, id: id, handler: handler) else { return }
+        if self.publisher.isReady { self.evaluateTarget(at: position) }
+        self.targets.resolve(.new)
+        if !self.targets.isEvaluated(position) { handler(TargetVerdict(target: target, verdict: .unknown)) }
+    }
+
+    private func evaluateTarget(at position: Int) {
+        guard self.kernel.isConnected else { return self.targets.open(position, at: self.kernel.now) }
+        self.refreshSnapshot()
+        // Without the socket every verdict is unfounded, not only this one.
+        if !self.targets.evaluate(position, at: self.kernel.now) { self.didLoseNetlink() }
+    }
+
+    private func didResolve(_ name: String, _ result: Result<[IPAddress], ResolveFailure>) {
+        // A single evaluation ends before the time to live matters.
+        let findsTTL = self.kernel.state != .connected(.once)
+        for position in self.targets.record(result, for: name, findsTTL: findsTTL, at: self.kernel.now) {
+            self.evaluateTarget(at: position)
+        }
+        self.targets.resolve(.new)
+        self.releaseWaiting()
+    }
+
+    private func checkInternet() {
+        let isChanged = self.internet?.run(at: self.kernel.now) ?? false
+        if isChanged { self.evaluate(receivedAt: nil) }
+    }
+
+    // After every entry into the engine; a timer whose deadline has not moved stays as it is.
+    private func armTimers() {
+        self.timers.arm(.debounce, at: [self.publisher.deadline, self.targets.table.deadline].compactMap(\.self).min())
+        self.timers.arm(.hostnames, at: self.targets.table.hostnames.deadline)
+        self.timers.arm(.internet, at: self.internet?.deadline)
+    }
+}

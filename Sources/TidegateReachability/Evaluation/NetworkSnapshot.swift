@@ -1,0 +1,108 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Links and addresses with their states, which lookups are evaluated against.
+struct NetworkSnapshot {
+    /// What is known about a source address.
+    struct Source: Hashable {
+        var isDeprecated: Bool
+        var isLinkLocal: Bool
+    }
+
+    /// Every link by index, loopback included.
+    private(set) var links: [UInt32: Link] = [:]
+    /// What links run on, by index, if the kernel says so: the parent of a VLAN, the `dev` of a tunnel.
+    private(set) var underlays: [UInt32: UInt32] = [:]
+    /// Links that lead over a phone by Bluetooth.
+    private(set) var tethers: Set<UInt32> = []
+    /// Addresses that traffic may come from, on links in any state.
+    private(set) var sources: [IPAddress: Source] = [:]
+    /// Addresses of usable links that count.
+    private(set) var usableAddresses: Set<IPAddress> = []
+    /// Why a family has no usable address; absent if it has one.
+    private(set) var addressReasons: [AddressFamily: UnreachableReason] = [:]
+    /// Families with an address that can at least reach neighbours on the link.
+    private(set) var localFamilies: Set<AddressFamily> = []
+    /// Why no link is usable; nil if one is.
+    private(set) var linkReason: UnreachableReason?
+
+    init(_ tables: KernelTables, excluded: inout NamePatterns) {
+        let livePortMasters = Set(tables.links.values.lazy.filter(LinkEvaluator.isLivePort).compactMap(\.master))
+        for link in tables.links.values {
+            let reason = LinkEvaluator.reason(link, hasLivePort: livePortMasters.contains(link.index))
+            self.links[link.index] = Link(
+                link, reason, tables.addresses(on: link.index), excluded.match(link.name, or: link.alternativeNames))
+            self.underlays[link.index] = link.lower
+            if link.isTether { self.tethers.insert(link.index) }
+        }
+        self.linkReason = self.evaluateLinks()
+        self.evaluateAddresses(tables)
+    }
+
+    /// The links by index, as the status lists them.
+    var sortedLinks: [Link] { self.links.values.sorted { $0.index < $1.index } }
+
+    /// True when traffic to other hosts may leave by this link.
+    func isUsable(_ index: UInt32) -> Bool {
+        guard let link = self.links[index] else { return false }
+        return link.isUsable && link.kind != .loopback
+    }
+
+    /// Usable links other than this one.
+    func usableLinks(besides index: UInt32) -> [UInt32] {
+        self.links.keys.filter { $0 != index && self.isUsable($0) }.sorted()
+    }
+
+    private func evaluateLinks() -> UnreachableReason? {
+        let outward = self.links.values.filter { $0.kind != .loopback }
+        if outward.contains(where: \.isUsable) { return nil }
+        // Links that are not excluded come first, then the one closest to carrying traffic.
+        let best = outward.max { left, right in
+            if left.isExcluded != right.isExcluded { return left.isExcluded }
+            return LinkEvaluator.rung(of: left.reason ?? .noInterface)
+                < LinkEvaluator.rung(of: right.reason ?? .noInterface)
+        }
+        return best?.reason ?? .noInterface
+    }
+
+    private mutating func evaluateAddresses(_ tables: KernelTables) {
+        var reasons: [AddressFamily: [UnreachableReason]] = [:]
+        for address in tables.addresses {
+            let reason = AddressEvaluator.reason(address)
+            if reason == nil || reason == .linkLocalOnly {
+                self.sources[address.address] = Source(
+                    isDeprecated: address.flags & KernelAddress.flagDeprecated != 0, isLinkLocal: reason != nil)
+            }
+            guard self.isUsable(address.link), !self.isPort(address.link) else { continue }
+            let family = address.address.family
+            if let reason {
+                reasons[family, default: []].append(reason)
+            } else {
+                self.usableAddresses.insert(address.address)
+            }
+            if reason == nil || reason == .linkLocalOnly { self.localFamilies.insert(family) }
+        }
+        for family in AddressFamily.allCases where !self.usableAddresses.contains(where: { $0.family == family }) {
+            self.addressReasons[family] = AddressEvaluator.closest(reasons[family] ?? [])
+        }
+    }
+
+    // Traffic of a port belongs to its master.
+    private func isPort(_ index: UInt32) -> Bool {
+        guard let master = self.links[index]?.master, let kind = self.links[master]?.kind else { return false }
+        return kind == .bridge || kind == .bond
+    }
+}
+
+extension Link {
+    fileprivate init(_ link: KernelLink, _ reason: UnreachableReason?, _ addresses: [KernelAddress], _ isExcluded: Bool)
+    {
+        self.init(
+            name: link.name, index: link.index, generation: link.generation,
+            kind: link.isLoopback ? .loopback : link.kind,
+            isAdminUp: link.isAdminUp, hasCarrier: link.hasCarrier, operState: link.operState, reason: reason,
+            master: link.master, addresses: addresses.map(\.prefix),
+            usableFamilies: Set(addresses.filter { AddressEvaluator.reason($0) == nil }.map(\.address.family)),
+            carrierLosses: link.carrierLosses, isExcluded: isExcluded, alternativeNames: link.alternativeNames)
+    }
+}

@@ -1,0 +1,133 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Looks up routes and turns the answers into verdicts; owns the snapshot of links and addresses they are based on.
+final class RouteEvaluator {
+    private let source: any RouteSource
+    /// What lookups for sentinels and targets are made for.
+    let context: LookupContext
+    /// The addresses that stand for the internet, IPv4 first.
+    let sentinels: [(family: AddressFamily, addresses: [IPAddress])]
+    private let configuredResolvers: [IPAddress]
+    private let systemResolvers: @Sendable () -> [IPAddress]
+    private var excluded: NamePatterns
+    private var metered: NamePatterns
+    /// By the last snapshot.
+    private(set) var reducer: VerdictReducer
+    private var isStale = true
+    private var resolvers: [IPAddress] = []
+    private var flaps = FlapCounter()
+    /// When routes expire that were matched since the last evaluation of the families.
+    var expiry = RouteExpiry()
+
+    /// An evaluator; `systemResolvers` reads the host's own, and is called if the configuration names none.
+    init(
+        _ source: any RouteSource, _ configuration: ReachabilityConfiguration,
+        systemResolvers: @escaping @Sendable () -> [IPAddress]
+    ) {
+        self.source = source
+        self.context = LookupContext(mark: configuration.mark, uid: configuration.uid)
+        self.sentinels = AddressFamily.allCases.map { family in
+            let chosen = configuration.sentinels[family] ?? []
+            return (family, chosen.isEmpty ? ReachabilityConfiguration.defaultSentinels[family] ?? [] : chosen)
+        }
+        self.configuredResolvers = configuration.resolvers
+        self.systemResolvers = systemResolvers
+        self.excluded = NamePatterns(configuration.excludedInterfaces)
+        self.metered = NamePatterns(configuration.meteredInterfaces)
+        self.reducer = VerdictReducer(NetworkSnapshot(KernelTables(), excluded: &self.excluded))
+    }
+
+    // MARK: Snapshot
+
+    /// Records that the kernel's tables have changed.
+    func invalidateSnapshot() { self.isStale = true }
+
+    /// Takes a new snapshot if the tables have changed; nil if the last one still holds.
+    func refreshSnapshot(at now: MonotonicTime) -> NetworkSnapshot? {
+        guard self.isStale else { return nil }
+        self.isStale = false
+        let snapshot = NetworkSnapshot(self.source.tables, excluded: &self.excluded)
+        let metered = snapshot.links.values.filter { self.metered.match($0.name, or: $0.alternativeNames) }
+        self.reducer = VerdictReducer(snapshot, meteredLinks: Set(metered.map(\.index)))
+        self.flaps.observe(snapshot.links.values, at: now)
+        return snapshot
+    }
+
+    /// How long a gain over a path has to be stable.
+    func debounceTimes(for path: NetworkPath?, at now: MonotonicTime) -> VerdictDebouncer.Times {
+        guard let path, self.flaps.isFlapping(path.index, path.generation, at: now) else { return .usual }
+        return .flapping
+    }
+
+    /// Reads again which resolvers are configured.
+    func readResolvers() {
+        self.resolvers = self.configuredResolvers.isEmpty ? self.systemResolvers() : self.configuredResolvers
+    }
+
+    // MARK: Families and resolvers
+
+    /// Evaluates families and resolvers; nil if the kernel cannot be queried.
+    func evaluateFamilies() -> FamilyEvaluation? {
+        if self.resolvers.isEmpty { self.readResolvers() }
+        // The resolvers' routes decide about targets whose name has no address yet. Names are resolved by this
+        // process, whichever user or mark the sockets of tasks have.
+        let questions =
+            self.sentinels.flatMap(\.addresses).map { self.context.question($0) }
+            + self.resolvers.map { RouteQuestion($0) }
+        var results: [LookupResult] = []
+        self.expiry.reset()
+        let isAnswered = self.source.lookUp(questions[...]) { index, lookup in
+            results.append(self.result(lookup, of: questions[index].destination))
+        }
+        guard isAnswered else { return nil }
+        let verdicts = zip(self.resolvers, results.suffix(self.resolvers.count)).map {
+            AddressVerdict(address: $0, verdict: self.reducer.address($0, $1))
+        }
+        return FamilyEvaluation(
+            families: self.families(results), resolvers: VerdictReducer.best(verdicts) ?? .unknown,
+            lookups: questions.count)
+    }
+
+    private func families(_ results: [LookupResult]) -> [ReachabilityStatus.Family] {
+        var rest = results[...]
+        return self.sentinels.map { family, sentinels in
+            let own = Array(rest.prefix(sentinels.count))
+            rest = rest.dropFirst(sentinels.count)
+            var verdict = self.reducer.family(family, own)
+            if self.hidesLiveDefault(own, sentinels) { verdict.notes.append(.deadPreferredDefault) }
+            return .init(family: family, verdict: verdict)
+        }
+    }
+
+    // The kernel prefers a dead default route to a live one with a higher metric, which is worth a note.
+    private func hidesLiveDefault(_ results: [LookupResult], _ sentinels: [IPAddress]) -> Bool {
+        guard case .failed(_, let dead?) = results.first, let sentinel = sentinels.first else { return false }
+        let others = self.reducer.snapshot.usableLinks(besides: dead).prefix(8)
+        let questions = others.map { self.context.question(sentinel, link: $0) }
+        var isLive = false
+        _ = self.source.lookUp(questions[...]) { _, lookup in
+            if case .routed = self.reducer.evaluate(lookup, of: sentinel) { isLive = true }
+        }
+        return isLive
+    }
+
+    // MARK: Addresses
+
+    /// Looks up routes and hands over the verdict on each address, with the question's index, in order.
+    ///
+    /// False if the kernel cannot be queried.
+    func evaluate(_ questions: [RouteQuestion], _ body: (Int, AddressVerdict) -> Void) -> Bool {
+        self.source.lookUp(questions[...]) { index, lookup in
+            let address = questions[index].destination
+            let verdict = self.reducer.address(address, self.result(lookup, of: address))
+            body(index, AddressVerdict(address: address, verdict: verdict))
+        }
+    }
+
+    private func result(_ lookup: RouteLookup, of destination: IPAddress) -> LookupResult {
+        let result = self.reducer.evaluate(lookup, of: destination)
+        if case .routed(_, _, let expiry?) = result { self.expiry.note(expiry) }
+        return result
+    }
+}

@@ -1,0 +1,185 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Reduces lookups to verdicts: values in, values out.
+struct VerdictReducer {
+    /// What thousands of lookups need about a link.
+    private struct LinkPath {
+        var path: NetworkPath
+        var isUsable: Bool
+        var isTunnel: Bool
+    }
+
+    /// The leg of a route that packets take.
+    private struct Leg {
+        var link: LinkPath
+        var gateway: IPAddress?
+        var live: Int
+        var total: Int
+    }
+
+    let snapshot: NetworkSnapshot
+    private let paths: [UInt32: LinkPath]
+    private let loopback: Link?
+
+    /// A reducer by this snapshot; `meteredLinks` are those that the configuration calls metered.
+    init(_ snapshot: NetworkSnapshot, meteredLinks: Set<UInt32> = []) {
+        self.snapshot = snapshot
+        self.loopback = snapshot.links.values.first { $0.kind == .loopback }
+        let evaluator = MeteredEvaluator(snapshot, configured: meteredLinks)
+        self.paths = snapshot.links.mapValues { link in
+            LinkPath(
+                path: NetworkPath(
+                    interface: link.name, index: link.index, generation: link.generation,
+                    metered: evaluator.metered(link)),
+                isUsable: snapshot.isUsable(link.index), isTunnel: link.kind == .tunnel)
+        }
+    }
+
+    // MARK: One lookup
+
+    /// Evaluates the kernel's two answers about a destination.
+    func evaluate(_ lookup: RouteLookup, of destination: IPAddress) -> LookupResult {
+        switch (lookup.matched, lookup.chosen) {
+        case (.none, _), (_, .none): .silent
+        case (.refused(let code, let hasText), _), (.route, .refused(let code, let hasText)):
+            UnreachableReason(lookupErrno: code, hasText: hasText, family: destination.family)
+                .map { .failed($0, deadLink: nil) } ?? .silent
+        case (.route(let matched), .route(let chosen)):
+            switch matched.kind {
+            case .local: self.thisHost(chosen)
+            case .broadcast, .multicast, .anycast: .failed(.notAHost, deadLink: nil)
+            case .unicast: self.evaluate(VerdictReducer.completed(matched, chosen), chosen, to: destination)
+            case .other(let type): .failed(VerdictReducer.reason(ofType: type), deadLink: nil)
+            }
+        }
+    }
+
+    private static func reason(ofType type: UInt8) -> UnreachableReason {
+        switch type {
+        case 6: .blackholed
+        case 7: .routeUnreachable
+        case 8: .prohibited
+        default: .noRoute
+        }
+    }
+
+    private func thisHost(_ chosen: KernelRoute) -> LookupResult {
+        let path = NetworkPath(
+            interface: self.loopback?.name ?? "lo", index: self.loopback?.index ?? 1,
+            generation: self.loopback?.generation ?? 0,
+            source: chosen.source, table: chosen.table, metered: .guessNo)
+        return .routed(path, notes: [.thisHost], expiresIn: nil)
+    }
+
+    // With nexthop_compat_mode 0 a route by a nexthop object names only that; the chosen route has link and gateway.
+    private static func completed(_ matched: KernelRoute, _ chosen: KernelRoute) -> KernelRoute {
+        guard matched.link == nil, matched.nexthops.isEmpty else { return matched }
+        var matched = matched
+        (matched.link, matched.gateway) = (chosen.link, chosen.gateway)
+        return matched
+    }
+
+    private func evaluate(_ matched: KernelRoute, _ chosen: KernelRoute, to destination: IPAddress) -> LookupResult {
+        guard let leg = self.choose(matched, chosen) else { return self.dead(matched.legs) }
+        guard let source = chosen.source, let quality = self.snapshot.sources[source.withoutZone],
+            !quality.isLinkLocal || destination.isLinkLocal
+        else { return .failed(.noSourceAddress, deadLink: nil) }
+        var path = leg.link.path
+        path.gateway = leg.gateway
+        path.source = source
+        path.table = matched.table
+        var notes: [PathWarning] = []
+        if leg.live < leg.total {
+            notes.append(.degradedMultipath(live: leg.live, total: leg.total))
+        }
+        if quality.isDeprecated { notes.append(.deprecatedOnly) }
+        if source.isUniqueLocal, !destination.isUniqueLocal { notes.append(.uniqueLocalSource) }
+        if leg.link.isTunnel { notes.append(.tunnel) }
+        return .routed(path, notes: notes, expiresIn: matched.expiresIn)
+    }
+
+    private func choose(_ matched: KernelRoute, _ chosen: KernelRoute) -> Leg? {
+        // Nearly every route has a single leg, and thousands are evaluated in a row: no arrays for it.
+        if matched.nexthops.isEmpty {
+            let isDead = matched.flags & KernelRoute.Nexthop.deadFlags != 0
+            guard !isDead, let index = matched.link, let link = self.paths[index], link.isUsable else { return nil }
+            return Leg(
+                link: link, gateway: chosen.link == index ? chosen.gateway : matched.gateway, live: 1, total: 1)
+        }
+        let live = matched.nexthops.filter { !$0.isDead && self.paths[$0.link]?.isUsable ?? false }
+        guard let first = live.first else { return nil }
+        // The kernel may choose a dead leg of several; the next packet may take a live one.
+        let isChosenLive = live.contains { $0.link == chosen.link }
+        guard let link = self.paths[isChosenLive ? chosen.link ?? first.link : first.link] else { return nil }
+        return Leg(
+            link: link, gateway: isChosenLive ? chosen.gateway : first.gateway, live: live.count,
+            total: matched.nexthops.count)
+    }
+
+    private func dead(_ legs: [KernelRoute.Nexthop]) -> LookupResult {
+        guard let leg = legs.first else { return .failed(.noSuchInterface, deadLink: nil) }
+        guard let link = self.snapshot.links[leg.link] else { return .failed(.noSuchInterface, deadLink: leg.link) }
+        guard link.kind != .loopback else { return .failed(.noRoute, deadLink: nil) }
+        return .failed(link.reason ?? .noCarrier, deadLink: leg.link)
+    }
+
+    // MARK: Verdicts
+
+    /// The verdict of a family over its sentinels' results.
+    func family(_ family: AddressFamily, _ results: [LookupResult]) -> Verdict {
+        var routes: [(path: NetworkPath, notes: [PathWarning])] = []
+        var failures: [(reason: UnreachableReason, deadLink: UInt32?)] = []
+        for result in results {
+            switch result {
+            case .routed(let path, let notes, _): routes.append((path, notes))
+            case .failed(let reason, let deadLink): failures.append((reason, deadLink))
+            case .silent: break
+            }
+        }
+        guard let first = routes.first else {
+            // A lookup without an answer may be the one that has a route.
+            guard failures.count == results.count, !failures.isEmpty else { return .unknown }
+            // If sentinels fail differently, an unusable route says more than none.
+            let failure = failures.first { $0.reason != .noRoute } ?? failures.first
+            return self.noDefault(family, failure?.reason ?? .noRoute, deadLink: failure?.deadLink)
+        }
+        var notes = first.notes
+        if routes.count < results.count { notes.append(.partial) }
+        if routes.contains(where: { $0.path.index != first.path.index || $0.path.gateway != first.path.gateway }) {
+            notes.append(.mixedPaths)
+        }
+        return Verdict(level: .routed, path: first.path, notes: notes)
+    }
+
+    private func noDefault(_ family: AddressFamily, _ reason: UnreachableReason, deadLink: UInt32?) -> Verdict {
+        let level: ReachabilityLevel = self.snapshot.localFamilies.contains(family) ? .local : .none
+        return Verdict(level: level, reason: self.fundamental(reason, family, deadLink: deadLink))
+    }
+
+    /// The verdict for one address of a target.
+    func address(_ address: IPAddress, _ result: LookupResult) -> Verdict {
+        switch result {
+        case .routed(let path, let notes, _): return Verdict(level: .routed, path: path, notes: notes)
+        case .silent: return .unknown
+        case .failed(let reason, let deadLink):
+            // A neighbour on the link can be reached from a link-local source, whatever the family lacks.
+            guard !address.isLinkLocal else { return Verdict(level: .none, reason: reason) }
+            return Verdict(level: .none, reason: self.fundamental(reason, address.family, deadLink: deadLink))
+        }
+    }
+
+    /// The best verdict over a target's addresses; the first of several that are equally good.
+    static func best(_ verdicts: [AddressVerdict]) -> Verdict? {
+        verdicts.max { $0.verdict.level < $1.verdict.level }?.verdict
+    }
+
+    // The lowest rung that fails explains everything above it.
+    private func fundamental(_ reason: UnreachableReason, _ family: AddressFamily, deadLink: UInt32?)
+        -> UnreachableReason
+    {
+        if let reason = self.snapshot.linkReason { return reason }
+        if deadLink != nil { return reason }
+        return self.snapshot.addressReasons[family] ?? reason
+    }
+}

@@ -1,0 +1,100 @@
+internal import Synchronization
+internal import TidegateCore
+
+/// What requests that succeeded lately show about the paths they took.
+///
+/// It receives every event of a busy bus, so it only writes a few words in place under a short lock.
+final class PassiveEvidence: EventSink {
+    /// What succeeded from one source address, and when it last did.
+    struct SuccessRecord: Sendable, Hashable {
+        /// The source address of the requests, which identifies the path.
+        var source: IPAddress
+        /// A response came, which proves the gateway.
+        var answeredAt: MonotonicTime
+        /// The remote address of that response.
+        var remote: IPAddress
+        /// A name was resolved over the same path.
+        var resolvedAt: MonotonicTime?
+        /// A server on the internet proved its identity by TLS.
+        var internetAt: MonotonicTime?
+    }
+
+    /// For how long a success counts.
+    static let lifetime = Duration.seconds(30)
+    private static let capacity = 8
+
+    private let records = Mutex<[SuccessRecord]>([])
+
+    func receive(_ event: Event) {
+        guard case .task(let task) = event.payload, case .attemptSucceeded(let summary) = task.kind,
+            let source = summary.local?.withoutZone, let remote = summary.remote
+        else { return }
+        let isResolved = summary.phases.resolve != nil
+        let isInternet = summary.phases.tls != nil && remote.isGlobal
+        let now = event.moment
+        self.records.withLock { records in
+            let position = PassiveEvidence.position(of: source, in: &records, remote, now)
+            records[position].answeredAt = now
+            records[position].remote = remote
+            if isResolved { records[position].resolvedAt = now }
+            if isInternet { records[position].internetAt = now }
+        }
+    }
+
+    // A new address replaces the one whose last success is oldest.
+    private static func position(
+        of source: IPAddress, in records: inout [SuccessRecord], _ remote: IPAddress, _ now: MonotonicTime
+    ) -> Int {
+        var oldest = 0
+        for position in records.indices {
+            if records[position].source == source { return position }
+            if records[position].answeredAt < records[oldest].answeredAt { oldest = position }
+        }
+        let fresh = SuccessRecord(source: source, answeredAt: now, remote: remote)
+        guard records.count == self.capacity else {
+            records.append(fresh)
+            return records.count - 1
+        }
+        records[oldest] = fresh
+        return oldest
+    }
+
+    /// What succeeded from `source` within the last 30 seconds; nil if nothing did.
+    func fresh(from source: IPAddress?, at now: MonotonicTime) -> SuccessRecord? {
+        guard let source = source?.withoutZone else { return nil }
+        let found = self.records.withLock { records in records.first { $0.source == source } }
+        guard var record = found, now - record.answeredAt <= PassiveEvidence.lifetime else { return nil }
+        if let moment = record.resolvedAt, now - moment > PassiveEvidence.lifetime { record.resolvedAt = nil }
+        if let moment = record.internetAt, now - moment > PassiveEvidence.lifetime { record.internetAt = nil }
+        return record
+    }
+}
+
+extension PassiveFindings {
+    /// A record, by how long ago things happened.
+    init(_ record: PassiveEvidence.SuccessRecord, at now: MonotonicTime) {
+        self.init(
+            answered: now - record.answeredAt, remote: record.remote, resolved: record.resolvedAt.map { now - $0 },
+            internet: record.internetAt.map { now - $0 })
+    }
+}
+
+/// Calls a handler when attempts fail, at most once a second.
+final class FailedAttemptObserver: EventSink {
+    private static let interval: UInt64 = 1_000_000_000
+
+    private let calledAt = Atomic<UInt64>(0)
+    private let handler: @Sendable () -> Void
+
+    init(handler: @escaping @Sendable () -> Void) { self.handler = handler }
+
+    func receive(_ event: Event) {
+        guard case .task(let task) = event.payload, case .attemptFailed = task.kind else { return }
+        let now = event.moment.nanoseconds
+        let before = self.calledAt.load(ordering: .relaxed)
+        guard now >= before &+ FailedAttemptObserver.interval,
+            self.calledAt.compareExchange(expected: before, desired: now, ordering: .relaxed).exchanged
+        else { return }
+        self.handler()
+    }
+}

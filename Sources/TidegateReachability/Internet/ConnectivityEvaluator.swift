@@ -1,0 +1,94 @@
+internal import TidegateCore
+
+/// What the answer of one check URL means.
+struct InternetObservation: Sendable, Hashable {
+    enum Finding: Sendable, Hashable {
+        /// The expected answer.
+        case good
+        /// A portal answered, and redirected there if it named a location.
+        case portal(location: String?)
+        /// Neither of the two.
+        case unexpected
+        /// No answer.
+        case silent
+        /// The URL's host has no address of this family, so that nothing was requested.
+        case absent
+    }
+
+    var url: InternetCheckURL
+    var finding: Finding
+    /// What was seen, in one clause.
+    var evidence: String
+}
+
+/// Evaluates the answers to internet checks.
+enum ConnectivityEvaluator {
+    /// What one answer means.
+    static func observation(_ url: InternetCheckURL, _ answer: HTTPCheck.Result) -> InternetObservation {
+        guard let status = answer.status else {
+            let text = answer.text.isEmpty ? "no answer" : answer.text
+            return InternetObservation(url: url, finding: .silent, evidence: "\(url.text): \(text)")
+        }
+        let place = answer.location.map { " with Location \($0)" } ?? ""
+        return InternetObservation(
+            url: url, finding: self.finding(url, answer, status), evidence: "\(url.text) answered \(status)\(place)")
+    }
+
+    /// A URL whose host could not be resolved.
+    static func unresolved(_ url: InternetCheckURL, _ text: String) -> InternetObservation {
+        InternetObservation(url: url, finding: .silent, evidence: "\(url.location.target.host): \(text)")
+    }
+
+    /// A URL that means nothing for a family, because its host has no address of it.
+    static func absent(_ url: InternetCheckURL, from family: AddressFamily) -> InternetObservation {
+        let text = "it has no \(family == .ipv4 ? "IPv4" : "IPv6") address"
+        return InternetObservation(
+            url: url, finding: .absent, evidence: "\(url.location.target.host): \(text)")
+    }
+
+    private static func finding(
+        _ url: InternetCheckURL, _ answer: HTTPCheck.Result, _ status: Int
+    ) -> InternetObservation.Finding {
+        // RFC 6585: network authentication required.
+        if status == 511 { return .portal(location: answer.location) }
+        switch url.location.scheme {
+        case .https: return self.isExpected(url, answer, status, takesAnyBody: true) ? .good : .unexpected
+        case .http:
+            if self.isExpected(url, answer, status, takesAnyBody: false) { return .good }
+            if (300..<400).contains(status) { return self.redirect(url, answer.location) }
+            return (200..<300).contains(status) ? .portal(location: nil) : .unexpected
+        }
+    }
+
+    private static func isExpected(
+        _ url: InternetCheckURL, _ answer: HTTPCheck.Result, _ status: Int, takesAnyBody: Bool
+    ) -> Bool {
+        guard (200..<300).contains(status) else { return false }
+        if let expected = url.expectedBody { return answer.body.starts(with: expected.utf8) }
+        return status == 204 || takesAnyBody || answer.body.isEmpty
+    }
+
+    // A redirect to the server itself is no portal, only a bad choice of URL.
+    private static func redirect(_ url: InternetCheckURL, _ location: String?) -> InternetObservation.Finding {
+        guard let location else { return .portal(location: nil) }
+        if location.hasPrefix("/") && !location.hasPrefix("//") { return .unexpected }
+        let host = (try? HTTPURL(location))?.target.host
+        return host == url.location.target.host ? .unexpected : .portal(location: location)
+    }
+
+    /// What all answers together mean.
+    ///
+    /// A portal that answers http usually drops https, so it takes precedence over failures. One good answer of
+    /// several operators is enough, but each scheme that is checked needs one.
+    static func connectivity(_ all: [InternetObservation]) -> Connectivity {
+        let observations = all.filter { $0.finding != .absent }
+        guard !observations.isEmpty else { return .unknown }
+        for observation in observations {
+            if case .portal(let location) = observation.finding { return .portal(location: location) }
+        }
+        let schemes = Set(observations.map(\.url.location.scheme))
+        let good = Set(observations.filter { $0.finding == .good }.map(\.url.location.scheme))
+        if good == schemes { return .full }
+        return !good.isEmpty || observations.contains { $0.finding == .unexpected } ? .limited : .none
+    }
+}

@@ -1,0 +1,119 @@
+internal import TidegateCore
+
+/// Raises the verdicts of routes by what internet checks found; owns their state and makes them.
+final class InternetCheck {
+    /// Receives the result of a round of checks, on any thread.
+    typealias Completion = @Sendable (AddressFamily, _ round: Int, Connectivity) -> Void
+
+    private var machine: InternetMachine
+    private let checker: ConnectivityChecker
+    private let resolver: any NameResolver
+    private let evidence: PassiveEvidence
+    private let time: any TimeSource
+    /// Called after every round of checks.
+    var completion: Completion = { _, _, _ in }
+
+    init(
+        _ policy: InternetCheckPolicy, web: any HTTPChecker, resolver: any NameResolver, evidence: PassiveEvidence,
+        time: any TimeSource
+    ) {
+        self.machine = InternetMachine(interval: policy.interval)
+        self.checker = ConnectivityChecker(urls: policy.urls, web: web, limit: .seconds(10))
+        self.resolver = resolver
+        self.evidence = evidence
+        self.time = time
+    }
+
+    /// When the next check is due; nil while none is.
+    var deadline: MonotonicTime? { self.machine.deadline }
+
+    // MARK: Levels
+
+    /// Records the families' paths, and raises their verdicts by what is known about them.
+    func applyInternetLevel(
+        to families: [ReachabilityStatus.Family], at now: MonotonicTime
+    ) -> [ReachabilityStatus.Family] {
+        families.map { entry in
+            let path = entry.verdict.level >= .routed ? entry.verdict.path : nil
+            // A new level shows in the verdict that is raised right after.
+            _ = self.machine.handle(.path(entry.family, path), at: now)
+            return .init(family: entry.family, verdict: self.applyInternetLevel(to: entry.verdict, entry.family))
+        }
+    }
+
+    /// A routed verdict with the level that checks over the same path found.
+    ///
+    /// A verdict over another path than the family's default, such as to the local network, stays as it is.
+    func applyInternetLevel(to verdict: Verdict, _ family: AddressFamily) -> Verdict {
+        guard verdict.level == .routed, let path = verdict.path,
+            self.machine.path(family)?.isSamePath(as: path) ?? false
+        else { return verdict }
+        var verdict = verdict
+        let connectivity = self.machine.connectivity(family)
+        verdict.level = connectivity.level
+        verdict.reason = connectivity.reason
+        return verdict
+    }
+
+    // MARK: Checks
+
+    /// Starts the checks that are due, unless requests have just shown the same; true if a level has changed.
+    func run(at now: MonotonicTime) -> Bool {
+        guard let due = self.machine.deadline, due <= now else { return false }
+        var effects: [InternetMachine.Effect] = []
+        for family in AddressFamily.allCases {
+            guard let moment = self.lastSuccess(family, at: now) else { continue }
+            effects += self.machine.handle(.requestSucceeded(family, at: moment), at: now)
+        }
+        return self.perform(effects + self.machine.handle(.tick, at: now))
+    }
+
+    /// Records the result of a round of checks; true if a level has changed.
+    func didFinish(_ family: AddressFamily, round: Int, _ found: Connectivity, at now: MonotonicTime) -> Bool {
+        self.perform(self.machine.handle(.finished(family, round: round, found), at: now))
+    }
+
+    /// Records that a request has failed: what was good may not be any more.
+    func requestFailed(at now: MonotonicTime) { _ = self.machine.handle(.requestFailed, at: now) }
+
+    // When a request over the family's path last showed that the internet is there.
+    private func lastSuccess(_ family: AddressFamily, at now: MonotonicTime) -> MonotonicTime? {
+        let busNow = self.time.monotonic()
+        let record = self.evidence.fresh(from: self.machine.path(family)?.source, at: busNow)
+        // Events are stamped by the bus's clock, which may not be the netlink thread's.
+        return record?.internetAt.map { now + ($0 - busNow) }
+    }
+
+    private func perform(_ effects: [InternetMachine.Effect]) -> Bool {
+        var isChanged = false
+        for effect in effects {
+            switch effect {
+            case .level: isChanged = true
+            case .check(let family, let round): self.check(family, round)
+            }
+        }
+        return isChanged
+    }
+
+    private func check(_ family: AddressFamily, _ round: Int) {
+        Task { [checker, resolver, completion] in
+            let observations = await checker.check(family) { name in
+                await withCheckedContinuation { continuation in
+                    resolver.resolve(name) { continuation.resume(returning: $0) }
+                }
+            }
+            completion(family, round, ConnectivityEvaluator.connectivity(observations))
+        }
+    }
+}
+
+extension Connectivity {
+    /// The reason of a verdict at this connectivity's level.
+    fileprivate var reason: UnreachableReason? {
+        switch self {
+        case .unknown, .full: nil
+        case .none, .limited: .limited
+        case .portal: .portal
+        }
+    }
+}

@@ -1,0 +1,159 @@
+internal import TidegateCore
+
+/// Decides when the internet is checked and what the results mean, for each family separately.
+///
+/// After a success the next check follows after the policy's interval, after a failure with exponential back-off, and
+/// on another path at once.
+struct InternetMachine {
+    enum Input {
+        /// The family's default path is this one now; nil if it has none.
+        case path(AddressFamily, NetworkPath?)
+        /// A round of checks found this.
+        case finished(AddressFamily, round: Int, Connectivity)
+        /// A request over the path succeeded at this moment, which counts as a check.
+        case requestSucceeded(AddressFamily, at: MonotonicTime)
+        /// A request failed: what was good may not be any more.
+        case requestFailed
+        /// Time has passed.
+        case tick
+    }
+
+    enum Effect: Hashable {
+        /// Request every URL over this family.
+        case check(AddressFamily, round: Int)
+        /// The family's connectivity has changed to this.
+        case level(AddressFamily, Connectivity)
+    }
+
+    static let longestBackoff = Duration.seconds(300)
+    private static let meteredInterval = Duration.seconds(60)
+    private static let suspicionInterval = Duration.seconds(30)
+    private static let failureThreshold = 2
+
+    private enum Phase {
+        case waiting(until: MonotonicTime)
+        case checking
+    }
+
+    private struct Family {
+        var path: NetworkPath
+        var phase: Phase
+        var connectivity = Connectivity.unknown
+        /// Failed rounds in a row: the exponent of the back-off.
+        var failures = 0
+        var round: Int
+        var startedAt: MonotonicTime?
+    }
+
+    private let interval: Duration
+    private var families: [AddressFamily: Family] = [:]
+    // Kept across paths: a metered link that comes and goes must not be checked at every return.
+    private var lastMeteredChecks: [AddressFamily: MonotonicTime] = [:]
+    private var suspectedAt: MonotonicTime?
+    private var lastRound = 0
+
+    init(interval: Duration) { self.interval = interval }
+
+    /// When the next check is due; nil while none is.
+    var deadline: MonotonicTime? {
+        self.families.values.compactMap { family in
+            guard case .waiting(let until) = family.phase else { return nil }
+            return until
+        }.min()
+    }
+
+    /// What is known about a family on its present path.
+    func connectivity(_ family: AddressFamily) -> Connectivity { self.families[family]?.connectivity ?? .unknown }
+
+    /// The path that a family's checks go over.
+    func path(_ family: AddressFamily) -> NetworkPath? { self.families[family]?.path }
+
+    mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
+        switch input {
+        case .path(let family, let path): return self.move(family, to: path, at: now)
+        case .finished(let family, let round, let found):
+            guard let state = self.families[family], state.round == round, case .checking = state.phase else {
+                return []
+            }
+            return self.record(family, found, at: now)
+        case .requestSucceeded(let family, let moment):
+            // A success from before the running check says nothing about its result.
+            guard let state = self.families[family], state.startedAt.map({ $0 < moment }) ?? true else { return [] }
+            return self.record(family, .full, at: now)
+        case .requestFailed:
+            self.suspect(at: now)
+            return []
+        case .tick: return self.startDueChecks(at: now)
+        }
+    }
+
+    private mutating func move(_ family: AddressFamily, to path: NetworkPath?, at now: MonotonicTime) -> [Effect] {
+        guard let path else {
+            guard let gone = self.families.removeValue(forKey: family) else { return [] }
+            return gone.connectivity == .unknown ? [] : [.level(family, .unknown)]
+        }
+        if let known = self.families[family], known.path.isSamePath(as: path) {
+            self.families[family]?.path = path
+            return []
+        }
+        let old = self.connectivity(family)
+        self.lastRound += 1
+        self.families[family] = Family(path: path, phase: .waiting(until: now), round: self.lastRound)
+        self.wait(family, until: now)
+        return old == .unknown ? [] : [.level(family, .unknown)]
+    }
+
+    private mutating func record(_ family: AddressFamily, _ found: Connectivity, at now: MonotonicTime) -> [Effect] {
+        guard var state = self.families[family] else { return [] }
+        let old = state.connectivity
+        if found == .full {
+            state.failures = 0
+            state.connectivity = .full
+        } else {
+            state.failures += 1
+            if old != .full || state.failures >= InternetMachine.failureThreshold { state.connectivity = found }
+        }
+        self.families[family] = state
+        self.wait(family, until: now + (found == .full ? self.interval : self.backoff(after: state.failures)))
+        return state.connectivity == old ? [] : [.level(family, state.connectivity)]
+    }
+
+    private func backoff(after failures: Int) -> Duration {
+        min(InternetMachine.longestBackoff, .seconds(1 << min(max(0, failures - 1), 16)))
+    }
+
+    // At most once per interval: a server that always fails must not cause checks all the time.
+    private mutating func suspect(at now: MonotonicTime) {
+        if let before = self.suspectedAt, now - before < InternetMachine.suspicionInterval { return }
+        self.suspectedAt = now
+        for (family, state) in self.families {
+            guard case .waiting(let until) = state.phase, until > now + .seconds(1) else { continue }
+            if state.connectivity != .full { self.families[family]?.failures = 1 }
+            self.wait(family, until: now + .seconds(1))
+        }
+    }
+
+    private mutating func wait(_ family: AddressFamily, until moment: MonotonicTime) {
+        guard let state = self.families[family] else { return }
+        let floor = self.lastMeteredChecks[family].map { $0 + InternetMachine.meteredInterval }
+        let earliest = state.path.metered.isCostly ? floor ?? moment : moment
+        self.families[family]?.phase = .waiting(until: max(moment, earliest))
+    }
+
+    private mutating func startDueChecks(at now: MonotonicTime) -> [Effect] {
+        var effects: [Effect] = []
+        for family in AddressFamily.allCases {
+            guard var state = self.families[family], case .waiting(let until) = state.phase, until <= now else {
+                continue
+            }
+            self.lastRound += 1
+            state.round = self.lastRound
+            state.phase = .checking
+            state.startedAt = now
+            self.families[family] = state
+            if state.path.metered.isCostly { self.lastMeteredChecks[family] = now }
+            effects.append(.check(family, round: state.round))
+        }
+        return effects
+    }
+}

@@ -1,0 +1,179 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Writes the state that other threads read, publishes events, and calls the watches of targets.
+final class VerdictPublisher {
+    private let bus: EventBus
+    private let store: ReachabilityStore
+    private let time: any TimeSource
+    private var scopes = ScopeVerdicts()
+    // By index, as last published.
+    private var links: [UInt32: Link] = [:]
+    /// True once there is a first verdict.
+    private(set) var isReady = false
+
+    init(bus: EventBus, store: ReachabilityStore, time: any TimeSource) {
+        self.bus = bus
+        self.store = store
+        self.time = time
+    }
+
+    /// Records that there is a first verdict; false if there was one before.
+    func setReady() -> Bool {
+        guard !self.isReady else { return false }
+        self.isReady = true
+        self.store.write { $0.isReady = true }
+        return true
+    }
+
+    func setTargetOrder(_ targets: [Target]) { self.store.write { $0.targetOrder = targets } }
+
+    func setHeldAddresses(_ addresses: Set<IPAddress>) { self.store.write { $0.heldAddresses = addresses } }
+
+    func setHealth(_ health: ReachabilityStatus.Health, _ state: NetlinkClient.NetlinkState) {
+        self.store.write { content in
+            content.status.health = health
+            switch state {
+            case .starting: break
+            case .unavailable(let text): content.unavailableReason = text
+            case .connected(let mode):
+                content.unavailableReason = nil
+                content.status.mode = mode
+            }
+        }
+    }
+
+    func publish(_ event: NetlinkEvent) { self.bus.publish(.netlink(event)) }
+
+    // MARK: Families and the host as a whole
+
+    /// When the next pending gain of a family becomes stable; nil if none is pending.
+    var deadline: MonotonicTime? { self.scopes.deadline }
+
+    /// Records new verdicts, and writes them together with the links, so that readers see one consistent state.
+    ///
+    /// Returns the changes to publish once gates are closed, and whether a level has changed that gates go by.
+    func update(
+        _ families: [ReachabilityStatus.Family], times: (NetworkPath?) -> VerdictDebouncer.Times, detection: Duration?,
+        links: [Link], at now: MonotonicTime
+    ) -> (changes: [PathEvent], hasNewLevel: Bool) {
+        let levels = self.scopes.gatingLevels
+        let changes = self.scopes.update(families, times: times, detection: detection, at: now)
+        self.writeVerdicts(links: links)
+        return (changes, levels != self.scopes.gatingLevels)
+    }
+
+    /// Lets pending gains that are stable take effect; returns what ``update(_:times:detection:links:at:)`` does.
+    func tick(links: [Link], at now: MonotonicTime) -> (changes: [PathEvent], hasNewLevel: Bool) {
+        let levels = self.scopes.gatingLevels
+        let changes = self.scopes.tick(at: now)
+        self.writeVerdicts(links: links)
+        return (changes, levels != self.scopes.gatingLevels)
+    }
+
+    private func writeVerdicts(links: [Link]) {
+        let (global, families) = (self.scopes.publishedGlobal, self.scopes.publishedFamilies)
+        let gating = self.scopes.gatingFamilies
+        self.store.write { content in
+            content.status.links = links
+            content.status.global = global
+            content.status.families = families
+            content.gatingFamilies = gating
+        }
+    }
+
+    /// Publishes changes; true if they mean that the host is on another network now.
+    func publish(_ changes: [PathEvent]) -> Bool {
+        for change in changes {
+            if change.scope == .global, change.lasted != nil, change.from.level != change.to.level {
+                let wall = self.time.wall()
+                self.store.write { $0.status.since = wall }
+            }
+            self.bus.publish(.path(change))
+        }
+        return self.scopes.isNewNetwork(changes)
+    }
+
+    // MARK: Links
+
+    /// Publishes what has changed about links, except excluded ones; the first links are no change.
+    func publishLinks(_ snapshot: NetworkSnapshot) {
+        let before = self.links
+        self.links = snapshot.links
+        guard self.isReady else { return }
+        for link in snapshot.sortedLinks where !link.isExcluded {
+            let old = before[link.index].flatMap { $0.generation == link.generation ? $0 : nil }
+            guard old.map({ !$0.isSameState(as: link) }) ?? true else { continue }
+            self.bus.publish(.link(LinkEvent(from: old, to: link)))
+        }
+        for old in before.values where !old.isExcluded {
+            guard snapshot.links[old.index]?.generation != old.generation else { continue }
+            self.bus.publish(.link(LinkEvent(from: old, to: nil)))
+        }
+    }
+
+    // MARK: Targets
+
+    /// What the gate of a target goes by.
+    func gating(_ position: Int, in targets: TargetTable) -> TargetVerdict {
+        var verdict = targets.entries[position].gating
+        verdict.internetLevel = self.scopes.gatingLevel(verdict.family)
+        return verdict
+    }
+
+    /// Writes a target's verdicts, calls its watches if what gates go by has changed, and publishes its change.
+    func publish(_ position: Int, _ effects: [VerdictDebouncer.Effect], in targets: inout TargetTable) {
+        let gating = self.gating(position, in: targets)
+        self.write(position, in: targets, gating)
+        let hasNewLevel = targets.setInternetLevel(gating.internetLevel, at: position)
+        if effects.contains(.gatingChanged) || hasNewLevel && gating.verdict.level >= .routed {
+            for handler in targets.entries[position].watches.values { handler(gating) }
+        }
+        guard targets.entries[position].isConfigured else { return }
+        let verdict = targets.entries[position].debouncer.published.verdict
+        for effect in effects {
+            guard let change = PathEvent(.target(gating.target), effect, to: verdict) else { continue }
+            self.bus.publish(.path(change))
+        }
+    }
+
+    /// Calls the watches of the targets whose family has another level now.
+    func publishInternetLevels(in targets: inout TargetTable) {
+        for position in targets.entries.indices {
+            let level = self.gating(position, in: targets).internetLevel
+            if targets.entries[position].internetLevel != level { self.publish(position, [], in: &targets) }
+        }
+    }
+
+    private func write(_ position: Int, in targets: TargetTable, _ gating: TargetVerdict) {
+        let target = gating.target
+        guard targets.entries[position].isConfigured else {
+            return self.store.write { $0.gatingTargets[target] = gating }
+        }
+        var published = gating
+        published.verdict = targets.entries[position].debouncer.published.verdict ?? .unknown
+        // The gate of a name that does not exist stays open, so that the attempt can say so; the status says it here.
+        let failure = gating.addresses.isEmpty ? targets.hostnames[target.host]?.failure : nil
+        if let failure, published.verdict.level >= .routed {
+            published.verdict = Verdict(level: .none, reason: failure.reason)
+        }
+        self.store.write { content in
+            content.gatingTargets[target] = gating
+            content.publishedTargets[target] = published
+        }
+    }
+
+    func removeTarget(_ target: Target) {
+        self.store.write { content in
+            content.gatingTargets[target] = nil
+            content.publishedTargets[target] = nil
+        }
+    }
+}
+
+extension Link {
+    fileprivate func isSameState(as other: Link) -> Bool {
+        self.isAdminUp == other.isAdminUp && self.hasCarrier == other.hasCarrier && self.operState == other.operState
+            && self.reason == other.reason && self.name == other.name
+    }
+}

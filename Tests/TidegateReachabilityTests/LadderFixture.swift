@@ -1,0 +1,78 @@
+internal import Synchronization
+internal import Testing
+internal import TidegateCore
+internal import TidegateReachability
+internal import TidegateNetwork
+internal import TidegateTestKit
+
+/// A hosts with a monitor in it, and a diagnostics whose packets stay inside.
+final class LadderFixture: Sendable {
+    let hosts: VethPairFixture
+    let fixture: MonitorFixture
+    let diagnostics: PathDiagnostics
+    let web: ScriptedHTTPChecker
+
+    init(
+        _ hosts: VethPairFixture, names: [String: [IPAddress]] = [:], nameservers: [String] = ["10.0.0.1"],
+        internetCheck: InternetCheckPolicy = .off, web: ScriptedHTTPChecker = ScriptedHTTPChecker()
+    ) {
+        self.hosts = hosts
+        self.fixture = MonitorFixture(hosts.here, names: names)
+        self.web = web
+        var settings = ResolverSettings()
+        settings.nameservers = nameservers.compactMap { IPAddress($0) }
+        let fixed = settings
+        let dependencies = PathDiagnostics.Dependencies(
+            time: TestTime(), onThreadStart: { hosts.here.enter() }, settings: { fixed })
+        self.diagnostics = PathDiagnostics(
+            monitor: self.fixture.monitor, resolver: self.fixture.resolver, web: web, internetCheck: internetCheck,
+            time: TestTime(), dependencies: dependencies)
+    }
+
+    func explain(_ text: String, within limit: Duration = .seconds(5)) async throws -> Explanation {
+        await self.diagnostics.diagnose(try ExplainTarget(text), within: limit)
+    }
+}
+
+extension Explanation {
+    func report(_ rung: Rung, _ family: AddressFamily = .ipv4) -> RungReport? {
+        self.ladders.first { $0.family == family }?.rungs.first { $0.rung == rung }
+    }
+}
+
+extension RungReport {
+    /// All evidence as one text, for a look into it.
+    var text: String { self.evidence.joined(separator: "; ") }
+}
+
+/// A checker that answers what a test tells it to.
+final class ScriptedHTTPChecker: HTTPChecker {
+    private struct State {
+        var answer: @Sendable (HTTPCheck.Request) -> HTTPCheck.Result
+        var questions: [HTTPCheck.Request] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(
+        _ answer: @escaping @Sendable (HTTPCheck.Request) -> HTTPCheck.Result = { _ in
+            HTTPCheck.Result(reached: .response, status: 204)
+        }
+    ) {
+        self.state = Mutex(State(answer: answer))
+    }
+
+    func check(_ question: HTTPCheck.Request) async -> HTTPCheck.Result {
+        let answer = self.state.withLock { state in
+            state.questions.append(question)
+            return state.answer
+        }
+        return answer(question)
+    }
+
+    func say(_ answer: @escaping @Sendable (HTTPCheck.Request) -> HTTPCheck.Result) {
+        self.state.withLock { $0.answer = answer }
+    }
+
+    var questions: [HTTPCheck.Request] { self.state.withLock { $0.questions } }
+}

@@ -1,0 +1,51 @@
+internal import CLinux
+internal import Synchronization
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// A gate that remembers what it heard.
+final class Gate: Sendable {
+    private let heard = Mutex<[TargetVerdict]>([])
+
+    var levels: [ReachabilityLevel] { self.heard.withLock { $0.map(\.verdict.level) } }
+
+    var hear: @Sendable (TargetVerdict) -> Void { { verdict in self.heard.withLock { $0.append(verdict) } } }
+}
+
+/// A resolver that answers when a test lets it.
+final class PausedResolver: NameResolver {
+    private let held = Mutex<[@Sendable (Result<[IPAddress], ResolveFailure>) -> Void]>([])
+
+    func resolve(_ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void) {
+        self.held.withLock { $0.append(completion) }
+    }
+
+    func cached(_ name: String) -> [IPAddress]? { nil }
+
+    func invalidate() {}
+
+    var questions: Int { self.held.withLock { $0.count } }
+
+    func answer(_ addresses: [IPAddress]) {
+        for completion in self.held.withLock({ $0 }) { completion(.success(addresses)) }
+    }
+}
+
+/// A kernel that refuses the first few sockets.
+final class SocketRefusals: Sendable {
+    private let left: Atomic<Int>
+
+    init(_ count: Int) { self.left = Atomic(count) }
+
+    var next: @Sendable (NetlinkOptions.SocketKind) -> NetlinkError? {
+        { _ in
+            self.left.subtract(1, ordering: .relaxed).oldValue > 0
+                ? NetlinkError(operation: "opening a route netlink socket", text: "Too many open files") : nil
+        }
+    }
+}
+
+/// Gives up root on the calling thread alone: the system call knows threads, the library function whole processes.
+func dropPrivileges() {
+    _ = tg_thread_become(65534)
+}
