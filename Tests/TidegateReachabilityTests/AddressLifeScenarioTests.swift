@@ -19,7 +19,7 @@ struct AddressLifeScenarioTests {
         #expect(fixture.changes(.family(.ipv6)).allSatisfy { $0.to.level < .routed }, "not for a moment")
     }
 
-    @Test("A deprecated address announced again and again is no news")
+    @Test("A deprecated address announced again and again changes nothing")
     func deprecatedAgain() async throws {
         let hosts = try VethPairFixture(isConfigured: false)
         try hosts.here.batch(
@@ -31,20 +31,20 @@ struct AddressLifeScenarioTests {
         let fixture = MonitorFixture(hosts.here)
         let status = await fixture.status { $0.verdict(.ipv6).level == .routed }
         #expect(status.verdict(.ipv6).notes == [.deprecatedOnly])
-        // The link's own address is being checked for a second or two, which is news of its own.
+        // The link's own address is being checked for a second or two, which is a change of its own.
         let settled = await fixture.status { $0.links.contains { $0.name == "v0" && $0.reason == nil } }
         #expect(settled.verdict(.ipv6).level == .routed)
-        let (published, heard) = (fixture.changesAndLinks, fixture.received(.newaddr))
+        let (published, received) = (fixture.changesAndLinks, fixture.received(.newaddr))
         for _ in 0..<3 {
             try hosts.here.run(
                 ["ip", "-6", "addr", "change", "2001:db8::2/64", "dev", "v0", "valid_lft", "900", "preferred_lft", "0"])
         }
-        #expect(await eventually { fixture.received(.newaddr) >= heard + 3 })
+        #expect(await eventually { fixture.received(.newaddr) >= received + 3 })
         _ = await fixture.monitor.evaluateNow()
         #expect(fixture.changesAndLinks == published)
     }
 
-    @Test("A unique local source is routed with its note, and never taken for the internet")
+    @Test("A unique local source is routed with its note, and never counts as the internet")
     func uniqueLocal() async throws {
         let hosts = try VethPairFixture(isConfigured: false)
         try hosts.here.batch(
@@ -54,11 +54,11 @@ struct AddressLifeScenarioTests {
         let status = await MonitorFixture(hosts.here, configuration).status { $0.verdict(.ipv6).level == .routed }
         #expect(status.verdict(.ipv6).level == .routed, "routed, and not more")
         #expect(status.verdict(.ipv6).notes == [.uniqueLocalSource])
-        #expect(status.verdict("fd00:1::9")?.notes == [], "among its own kind it is an address like any other")
+        #expect(status.verdict("fd00:1::9")?.notes == [], "to another unique local address it is an ordinary source")
         #expect(status.verdict("2001:db8:77::1")?.notes == [.uniqueLocalSource])
     }
 
-    @Test("An address that lives for seconds is a path for seconds, and its default goes silently")
+    @Test("An address that lives for seconds is a path for seconds, and its default route goes without a message")
     func shortLife() async throws {
         let hosts = try VethPairFixture(isConfigured: false)
         try hosts.here.ip("link set v0 up")

@@ -6,7 +6,7 @@ internal import TidegateTestKit
 /// What happens to addresses and the main rule, on the real kernel.
 @Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct AddressScenarioTests {
-    @Test("An address that expires takes its silent default along")
+    @Test("An address that expires removes its default route without a message")
     func lifetime() async throws {
         let hosts = try VethPairFixture(isConfigured: false)
         try hosts.here.batch(
@@ -22,16 +22,16 @@ struct AddressScenarioTests {
         #expect(status.verdict(.ipv4) == Verdict(level: .none, reason: .noAddress))
     }
 
-    @Test("An address announced again is no news")
+    @Test("An address announced again changes nothing")
     func renewed() async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(hosts.here)
         _ = await fixture.first()
-        let (published, heard) = (fixture.changesAndLinks, fixture.received(.newaddr))
+        let (published, received) = (fixture.changesAndLinks, fixture.received(.newaddr))
         try hosts.here.batch(
             "addr replace 10.0.0.2/24 dev v0 valid_lft 3600 preferred_lft 1800\n"
                 + "addr replace 10.0.0.2/24 dev v0 valid_lft 3600 preferred_lft 1800")
-        #expect(await eventually { fixture.received(.newaddr) >= heard + 2 })
+        #expect(await eventually { fixture.received(.newaddr) >= received + 2 })
         _ = await fixture.monitor.evaluateNow()
         #expect(fixture.changesAndLinks == published)
         #expect(fixture.monitor.status.global.level == .routed)
@@ -47,7 +47,7 @@ struct AddressScenarioTests {
         #expect(verdict.path?.gateway == IPAddress("10.0.0.1"))
     }
 
-    @Test("IPv6 switched off is no IPv6, and IPv4 does not notice")
+    @Test("Without IPv6 the family is none, and IPv4 is not affected")
     func ipv6Off() async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(hosts.here)
@@ -72,7 +72,7 @@ struct AddressScenarioTests {
     }
 
     @Test("Loopback is up and yet no usable link, and veth is an ethernet")
-    func linkWords() async throws {
+    func linkText() async throws {
         let hosts = try VethPairFixture()
         let status = await MonitorFixture(hosts.here).first()
         let loopback = try #require(status.links.first { $0.name == "lo" })

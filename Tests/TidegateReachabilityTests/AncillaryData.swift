@@ -1,6 +1,6 @@
 internal import Testing
 
-/// Bytes that come along with every datagram of the kernel's.
+/// Bytes appended to every datagram of the kernel.
 struct AncillaryData: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let bytes: [UInt8]
@@ -28,7 +28,7 @@ struct AncillaryData: Sendable, CustomTestStringConvertible {
             isMalformed: false),
     ]
 
-    // Only that there was a route counts: nobody looks into it, so its attributes may say what they like.
+    // Only that there was a route counts: its attributes are never read, so they may say anything.
     private static let route = RawMessage.make(
         24, [2, 0, 0, 0, 254, 3, 0, 1] + RawMessage.bytes(UInt32(0)) + [64, 0, 5, 0, 10, 0, 0, 1])
 }

@@ -4,7 +4,7 @@ internal import TidegateNetwork
 
 @testable internal import TidegateReachability
 
-/// Why a default route is not the one that is taken.
+/// Why the kernel does not take a default route.
 struct DefaultRouteComparisonTests {
     private static let down = KernelRoute.Nexthop.deadFlags & 0x10
 
@@ -36,7 +36,7 @@ struct DefaultRouteComparisonTests {
         return explanation
     }
 
-    @Test("Metrics, prefixes, tables and dead links each say why they lose")
+    @Test("Metrics, prefixes, tables and dead links each give a reason")
     func reasons() throws {
         let winner = try #require(Self.route(metric: 100))
         let higher = try #require(Self.route(link: 78, metric: 200)).1
@@ -61,7 +61,7 @@ struct DefaultRouteComparisonTests {
                 == "rule 100 leads to table 100 first")
     }
 
-    @Test("A live default behind a dead one is pointed out, with the setting that keeps it there")
+    @Test("A live default behind a dead one is named, with the setting that hides it")
     func deadWinner() throws {
         let winner = try #require(Self.route(metric: 100, flags: Self.down))
         let live = try #require(Self.route(link: 78, metric: 200)).1
@@ -81,7 +81,7 @@ struct DefaultRouteComparisonTests {
         #expect(evidence.contains { $0.hasPrefix("not taken: default via 10.0.0.78 dev eth1 table main ") })
     }
 
-    @Test("The evidence of a good route: the way, what matched, the rule, and a strict rp_filter")
+    @Test("The evidence of a good route: the path, what matched, the rule, and a strict rp_filter")
     func evidence() throws {
         let winner = try #require(Self.route(metric: 100))
         var explanation = try self.explanation(winner, [])

@@ -4,7 +4,7 @@ internal import TidegateNetwork
 
 @testable internal import TidegateReachability
 
-/// How an explanation follows from what was found out.
+/// How an explanation is composed from findings.
 struct ExplainComposerTests {
     private static let own4 = IPAddress(ipv4: 0x0A00_0002)
     private static let gateway4 = IPAddress(ipv4: 0x0A00_0001)
@@ -83,7 +83,7 @@ struct ExplainComposerTests {
         #expect(dns?.status == .notApplicable)
     }
 
-    @Test("What lies above the first bad rung is not climbed, unless it is known anyway")
+    @Test("Rungs above the first bad one are not checked, unless their state is known anyway")
     func above() throws {
         var down = Self.eth0
         (down.hasCarrier, down.operState, down.reason) = (false, .down, .noCarrier)
@@ -102,7 +102,7 @@ struct ExplainComposerTests {
         #expect(explanation.advice.hasPrefix("Plug in the cable of eth0"))
     }
 
-    @Test("A gateway that seems dead is good once a connection has come about through it")
+    @Test("A gateway that seems dead is good once a connection through it has succeeded")
     func throughTheGateway() throws {
         var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .connect))
         way.gateway.neighbour?.state = .failed
@@ -117,8 +117,8 @@ struct ExplainComposerTests {
         #expect(refused.firstFailure?.rung == .tcp && refused.party == .theirs, "an ICMP error came back through it")
     }
 
-    @Test("A blind monitor is the first failure, and what is known without it is published")
-    func blind() throws {
+    @Test("A monitor that cannot read the kernel is the first failure; what is known without it is shown")
+    func unavailable() throws {
         var findings = try self.findings("api.test:80", [:], name: self.name([Self.server4]), links: [])
         findings.unavailableReason = "opening a route netlink socket: Permission denied"
         var way = PathFindings(subject: .target(Self.server4))
@@ -132,7 +132,7 @@ struct ExplainComposerTests {
         #expect(unreached.firstFailure?.rung == .monitor && unreached.party == .mine)
     }
 
-    @Test("Behind a portal an answer over http is nobody's")
+    @Test("Behind a portal an answer over http proves nothing")
     func portal() throws {
         var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .response, status: 200))
         let url = try InternetCheckURL("http://check.test/204")
@@ -146,7 +146,7 @@ struct ExplainComposerTests {
         #expect(explanation.party == .upstream && explanation.advice.contains("http://portal.test/"))
     }
 
-    @Test("A name that does not exist is the name's fault, with the rungs of the target unclimbed")
+    @Test("A name that does not exist is the name's fault, and the target's rungs are not checked")
     func name() throws {
         var findings = NameFindings(name: "nope.test", system: .failure(.nameNotFound))
         findings.servers = [
@@ -164,7 +164,7 @@ struct ExplainComposerTests {
         #expect(explanation.addresses.isEmpty)
     }
 
-    @Test("What was neither reached nor seen to fail is nobody's that can be published, and not well")
+    @Test("If nothing failed and nothing was reached, the party is unknown")
     func untold() throws {
         let pending = NameFindings(name: "api.test")
         var way = Self.way(Self.gateway4)
@@ -173,13 +173,13 @@ struct ExplainComposerTests {
             let explanation = ExplanationComposer.compose(
                 try self.findings(text, [.ipv4: way, .ipv6: way], name: pending))
             #expect(explanation.firstFailure == nil && explanation.party == .unknown, "\(text)")
-            #expect(explanation.advice == "Nothing that failed was seen; ask again, or with more time.")
+            #expect(explanation.advice == "No failure was found; try again with more time.")
         }
         let unasked = try self.findings("198.51.100.2:80", [.ipv4: Self.way(Self.server4)])
         #expect(ExplanationComposer.compose(unasked).party == .unknown)
     }
 
-    @Test("A name without an address in the only family asked about is a failure, and the name's")
+    @Test("A name without an address of the only wanted family is a failure of the name")
     func onlyFamily() throws {
         var way = Self.way(Self.gateway4)
         way.subject = .sentinel(try self.server6())
@@ -188,7 +188,7 @@ struct ExplainComposerTests {
         let explanation = ExplanationComposer.compose(findings)
         #expect(explanation.firstFailure?.reason == .nameNotFound && explanation.party == .theirs)
         #expect(explanation.firstFailure?.evidence.first == "api.test has no IPv6 address")
-        #expect(explanation.advice.contains("for an IPv6 address"))
+        #expect(explanation.advice.contains("Add an IPv6 address"))
     }
 
     @Test("The JSON has both families and every rung")

@@ -6,7 +6,7 @@ internal import TidegateTestKit
 /// Explanations of what a real kernel does, in namespaces.
 @Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct ExplainScenarioTests {
-    @Test("A healthy way is explained rung by rung")
+    @Test("A healthy path is explained rung by rung")
     func healthy() async throws {
         let ladder = LadderFixture(try VethPairFixture())
         ladder.web.say { _ in HTTPCheck.Result(reached: .connect) }
@@ -48,7 +48,7 @@ struct ExplainScenarioTests {
         #expect(passed.report(.route)?.text.contains("passed over (ignore_routes_with_linkdown=1)") ?? false)
     }
 
-    @Test("A route by a nexthop object is published with its gateway")
+    @Test("A route by a nexthop object is shown with its gateway")
     func nexthopObject() async throws {
         let hosts = try VethPairFixture()
         try hosts.here.batch(
@@ -83,7 +83,7 @@ struct ExplainScenarioTests {
         #expect(try await ladder.explain("10.0.0.1").report(.gateway)?.status == .notApplicable)
     }
 
-    @Test("Refusing routes and rules are named as what refuses")
+    @Test("Refusing routes and rules are named")
     func refusing() async throws {
         let hosts = try VethPairFixture()
         try hosts.here.batch(
@@ -99,7 +99,7 @@ struct ExplainScenarioTests {
         #expect(blackholed.report(.route)?.text.contains("50: from all to 203.0.113.16/28 blackhole") ?? false)
     }
 
-    @Test("Of several addresses one that answers is enough; the others are published beside it")
+    @Test("Of several addresses one that answers is enough; the others are shown beside it")
     func severalAddresses() async throws {
         let hosts = try VethPairFixture()
         try hosts.here.ip("route add prohibit 203.0.113.9")
@@ -116,7 +116,7 @@ struct ExplainScenarioTests {
         #expect(tcp?.evidence.contains("its other address 198.51.100.7: the connection was refused") ?? false)
         #expect(route?.evidence.first?.hasPrefix("198.51.100.2 via 10.0.0.1 dev v0") ?? false, "\(explanation)")
         #expect(route?.evidence.contains("its other address 203.0.113.9: a route or rule prohibits it") ?? false)
-        #expect(!ladder.web.questions.contains { $0.address == barred }, "no packet goes where none can go")
+        #expect(!ladder.web.questions.contains { $0.address == barred }, "no packet is sent without a route")
     }
 
     @Test("A gateway that answers is shown with its link-layer address, however new it is")
@@ -135,7 +135,7 @@ struct ExplainScenarioTests {
         #expect(route?.status == .ok && route?.evidence == ["10.0.0.2 is an address of this host"])
     }
 
-    @Test("A strict rp_filter is pointed out")
+    @Test("A strict rp_filter is named")
     func filter() async throws {
         let hosts = try VethPairFixture()
         try hosts.here.sysctl("net.ipv4.conf.v0.rp_filter=1")

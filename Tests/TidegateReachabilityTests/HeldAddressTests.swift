@@ -3,7 +3,7 @@ internal import TidegateCore
 internal import TidegateReachability
 internal import TidegateTestKit
 
-/// A connection survives a pulled cable for as long as its address stays; that is what tasks ask for.
+/// A connection survives a pulled cable for as long as its address stays; tasks depend on that.
 @Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct HeldAddressTests {
     @Test("An address is held without carrier, and no longer once it is removed")

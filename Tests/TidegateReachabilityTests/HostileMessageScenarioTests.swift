@@ -6,10 +6,10 @@ internal import TidegateNetwork
 internal import TidegateReachability
 internal import TidegateTestKit
 
-/// Messages that lie, that mean something else, or that the kernel never sent.
+/// Messages that are malformed, that mean something else, or that the kernel never sent.
 @Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct HostileMessageScenarioTests {
-    @Test("Whatever comes along with the kernel's messages takes no link and adds none", arguments: AncillaryData.all)
+    @Test("Bytes appended to the kernel's messages remove no link and add none", arguments: AncillaryData.all)
     func ancillary(_ ancillary: AncillaryData) async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(
@@ -26,7 +26,7 @@ struct HostileMessageScenarioTests {
         #expect(isCounted == ancillary.isMalformed)
     }
 
-    @Test("An answer that makes no sense costs its own question, no other and no time", arguments: Garbling.allCases)
+    @Test("A malformed answer affects its own lookup only, and takes no time", arguments: Garbling.allCases)
     func garbledAnswer(_ garbling: Garbling) async throws {
         let hosts = try VethPairFixture()
         let isOn = Atomic<Bool>(false)
@@ -40,16 +40,16 @@ struct HostileMessageScenarioTests {
                 }
             })
         _ = await fixture.first()
-        let (good, bad) = (Gate(), Gate())
+        let (good, bad) = (VerdictRecorder(), VerdictRecorder())
         let watches = [
-            fixture.monitor.watch(try Target("8.8.8.8"), sink: good.hear),
-            fixture.monitor.watch(try Target("198.51.100.1"), sink: bad.hear),
+            fixture.monitor.watch(try Target("8.8.8.8"), sink: good.handler),
+            fixture.monitor.watch(try Target("198.51.100.1"), sink: bad.handler),
         ]
         #expect(await eventually { good.levels == [.routed] && bad.levels == [.routed] })
         isOn.store(true, ordering: .releasing)
         let cost = await fixture.monitor.evaluateNow()
-        #expect(cost < .seconds(1), "nobody waits for what will not come")
-        #expect(bad.levels == [.routed, .unknown], "what is not known holds nobody back")
+        #expect(cost < .seconds(1), "an answer that does not come is not waited for")
+        #expect(bad.levels == [.routed, .unknown], "an unknown verdict opens the gate")
         #expect(good.levels == [.routed])
         #expect(fixture.monitor.status.global.level == .routed && fixture.monitor.unavailableReason == nil)
         _ = await fixture.monitor.evaluateNow()
@@ -60,7 +60,7 @@ struct HostileMessageScenarioTests {
         for watch in watches { watch.cancel() }
     }
 
-    @Test("A dump that makes no sense half way is made again, and takes nobody's sight")
+    @Test("A dump that is malformed half way is repeated, and the monitor stays available")
     func garbledDump() async throws {
         let hosts = try VethPairFixture()
         let left = Atomic<Int>(0)
@@ -86,7 +86,7 @@ struct HostileMessageScenarioTests {
         #expect(fixture.changes(.global).isEmpty && fixture.monitor.unavailableReason == nil)
     }
 
-    @Test("A message that somebody else sent in the kernel's name is thrown away")
+    @Test("A message that another process sent in the kernel's name is ignored")
     func forged() async throws {
         let hosts = try VethPairFixture()
         let descriptor = Atomic<Int32>(-1)
@@ -130,7 +130,7 @@ struct HostileMessageScenarioTests {
     }
 }
 
-/// Ways to spoil the answer to a lookup.
+/// How the answer to a lookup is corrupted.
 enum Garbling: CaseIterable {
     case lyingAttribute, cutHeader, lyingLength, otherNumber, otherType
 

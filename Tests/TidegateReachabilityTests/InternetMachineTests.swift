@@ -71,7 +71,7 @@ struct InternetMachineTests {
         _ = machine.handle(.finished(.ipv4, round: 2, .full), at: self.at(0))
         _ = machine.handle(.tick, at: self.at(300))
         #expect(machine.handle(.finished(.ipv4, round: 3, .none), at: self.at(301)).isEmpty)
-        #expect(machine.deadline == self.at(302), "it is asked again soon")
+        #expect(machine.deadline == self.at(302), "it is checked again soon")
         _ = machine.handle(.tick, at: self.at(302))
         #expect(machine.handle(.finished(.ipv4, round: 4, .none), at: self.at(303)) == [.level(.ipv4, .none)])
     }
@@ -85,7 +85,7 @@ struct InternetMachineTests {
         #expect(machine.handle(.finished(.ipv4, round: 3, portal), at: self.at(1)) == [.level(.ipv4, portal)])
     }
 
-    @Test("A lost path drops the level at once, and its late answer is not heard")
+    @Test("A lost path drops the level at once, and its late result is ignored")
     func loss() {
         var machine = self.checking()
         _ = machine.handle(.finished(.ipv4, round: 2, .full), at: self.at(0))
@@ -94,7 +94,7 @@ struct InternetMachineTests {
         #expect(machine.handle(.finished(.ipv4, round: 2, .full), at: self.at(6)).isEmpty)
     }
 
-    @Test("Another path starts anew; the same one, renamed, does not")
+    @Test("Another path resets the state; the same one, renamed, does not")
     func move() {
         var machine = self.checking()
         _ = machine.handle(.finished(.ipv4, round: 2, .full), at: self.at(0))
@@ -138,7 +138,7 @@ struct InternetMachineTests {
         _ = machine.handle(.finished(.ipv4, round: 2, .none), at: self.at(10))
         #expect(machine.handle(.requestSucceeded(.ipv4, at: self.at(-1)), at: self.at(11)).isEmpty)
         #expect(machine.handle(.requestSucceeded(.ipv4, at: self.at(10.5)), at: self.at(11)) == [.level(.ipv4, .full)])
-        #expect(machine.deadline == self.at(311), "the check is left out")
+        #expect(machine.deadline == self.at(311), "the check is skipped")
     }
 
     @Test("Each family is checked separately")

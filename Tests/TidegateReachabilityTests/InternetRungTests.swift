@@ -73,11 +73,11 @@ struct InternetRungTests {
         #expect(ConnectivityEvaluator.connectivity(try Self.observed(findings)) == connectivity)
     }
 
-    @Test("The rung names the portal and where it sends people, and says why it is not climbed")
+    @Test("The rung names the portal and its location, and says why it is not checked")
     func rung() throws {
         let portal = InternetRung.report(try Self.observed([("http", .portal(location: "http://p/login"))]))
         #expect(portal.status == .bad && portal.reason == .portal)
-        #expect(portal.evidence.first == "a captive portal answers: it sends people to http://p/login")
+        #expect(portal.evidence.first == "a captive portal answers: it redirects to http://p/login")
         #expect(InternetRung.report(try Self.observed([("http", .good), ("https", .silent)])).reason == .limited)
         #expect(InternetRung.report(try Self.observed([("http", .good)])).status == .ok)
         let unasked = InternetRung.report(nil)

@@ -52,12 +52,12 @@ struct LadderAdviceTests {
         context.isResolverPortClosed = true
         #expect(
             Advice.sentence(for: .resolverFailed, on: .dns, context)
-                == "Start the name server on the resolver 10.0.0.3, or name another in /etc/resolv.conf: "
+                == "Start the name server on the resolver 10.0.0.3, or configure another in /etc/resolv.conf: "
                 + "nothing listens there.")
         context.missingRecord = "IPv6 address"
         #expect(
             Advice.sentence(for: .nameNotFound, on: .dns, context)
-                == "Ask whoever runs the zone of api.test for an IPv6 address: the name exists and has none.")
+                == "Add an IPv6 address to the zone of api.test: the name exists and has none.")
     }
 
     @Test("A time-out says on which rung it was")

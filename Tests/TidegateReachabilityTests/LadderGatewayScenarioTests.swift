@@ -50,7 +50,7 @@ struct LadderGatewayScenarioTests {
     }
 
     @Test("A gateway that drops the udpProbe but answers on the link is good")
-    func pokeDropped() async throws {
+    func probeDropped() async throws {
         let hosts = try VethPairFixture()
         try hosts.there.run([
             "nft", "table inet quiet { chain in { type filter hook input priority 0; udp dport 9 drop; }; }",

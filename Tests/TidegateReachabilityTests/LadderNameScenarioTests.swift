@@ -29,7 +29,7 @@ struct LadderNameScenarioTests {
         try hosts.here.ip("route add unreachable 203.0.113.0/24")
         let ladder = LadderFixture(hosts, nameservers: ["203.0.113.53"])
         let report = await ladder.diagnostics.dns(nil)
-        #expect(report.reason == .resolverNoRoute && report.text.contains("it was not asked"), "\(report)")
+        #expect(report.reason == .resolverNoRoute && report.text.contains("it was not queried"), "\(report)")
         let explanation = try await ladder.explain("api.test:443")
         #expect(explanation.firstFailure?.rung == .dns && explanation.firstFailure?.reason == .resolverNoRoute)
         #expect(explanation.party == .mine)
@@ -37,7 +37,7 @@ struct LadderNameScenarioTests {
         #expect(explanation.report(.tcp)?.status == .unknown)
     }
 
-    @Test("Without any way out, the route is judged for the resolvers and is what fails")
+    @Test("Without a default path, the route to the resolvers is what fails")
     func noWayOut() async throws {
         let hosts = try VethPairFixture()
         try hosts.here.ip("route del default")

@@ -15,16 +15,16 @@ struct LadderPassiveTests {
         let summary = AttemptSummary(
             number: 1, method: "GET", status: 200, duration: .zero, phases: phases, remote: try address(remote),
             local: try address(local))
-        self.tell(.attemptSucceeded(summary))
+        self.record(.attemptSucceeded(summary))
     }
 
-    private func tell(_ change: TaskEvent.Kind) {
+    private func record(_ change: TaskEvent.Kind) {
         self.evidence.receive(self.event(change))
     }
 
     private func event(_ change: TaskEvent.Kind) -> Event {
-        var dice = SystemRandomNumberGenerator()
-        let id = TaskID(at: self.time.wall(), using: &dice)
+        var generator = SystemRandomNumberGenerator()
+        let id = TaskID(at: self.time.wall(), using: &generator)
         let task = TaskEvent(id: id, taskKind: .data, kind: change)
         return Event(
             sequence: 1, time: self.time.wall(), moment: self.time.monotonic(), payload: .task(task))
@@ -70,7 +70,7 @@ struct LadderPassiveTests {
         #expect(self.evidence.fresh(from: try address("10.0.0.20"), at: self.time.monotonic()) != nil)
     }
 
-    @Test("Trouble is published at most once a second")
+    @Test("Failed attempts are reported at most once a second")
     func trouble() {
         let counter = Counter()
         let sink = FailedAttemptObserver { counter.add() }

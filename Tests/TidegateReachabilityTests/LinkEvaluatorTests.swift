@@ -87,10 +87,12 @@ struct LinkEvaluatorTests {
     func names() {
         var link = KernelLink.make("enp1s0")
         link.alternativeNames = ["veth-uplink", "wan"]
-        let judged = NetworkSnapshot.of([link], []).links[77]
-        #expect(judged?.isExcluded == true, "a pattern for one of its names")
-        #expect(judged?.isNamed("wan") == true && judged?.isNamed("enp1s0") == true && judged?.isNamed("lo") == false)
-        #expect(judged?.alternativeNames == ["veth-uplink", "wan"])
+        let evaluated = NetworkSnapshot.of([link], []).links[77]
+        #expect(evaluated?.isExcluded == true, "a pattern for one of its names")
+        #expect(
+            evaluated?.isNamed("wan") == true && evaluated?.isNamed("enp1s0") == true
+                && evaluated?.isNamed("lo") == false)
+        #expect(evaluated?.alternativeNames == ["veth-uplink", "wan"])
     }
 
     // MARK: Metered

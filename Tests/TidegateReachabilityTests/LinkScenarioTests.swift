@@ -79,8 +79,8 @@ struct LinkScenarioTests {
         try hosts.there.ip("link set p0 down")
         _ = await fixture.status { $0.global.level == .none }
         try hosts.here.sysctl("net.ipv4.conf.v0.ignore_routes_with_linkdown=1")
-        let heard = await eventually { fixture.received(.netconf) > 0 }
-        #expect(heard)
+        let received = await eventually { fixture.received(.netconf) > 0 }
+        #expect(received)
         #expect(fixture.monitor.status.verdict(.ipv4) == Verdict(level: .none, reason: .noCarrier))
     }
 

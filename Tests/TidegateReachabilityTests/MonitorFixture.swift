@@ -89,7 +89,7 @@ final class MonitorFixture: Sendable {
         return self.monitor.status
     }
 
-    /// How many multicast messages of a type were heard.
+    /// How many multicast messages of a type were received.
     func received(_ type: NetlinkEvent.MessageType) -> Int {
         self.netlink.reduce(0) { sum, event in
             guard case .received(type, let count) = event else { return sum }
@@ -126,7 +126,7 @@ final class MonitorFixture: Sendable {
         }
     }
 
-    /// The changes of one scope heard so far, the first verdict left out.
+    /// The changes of one scope received so far, the first verdict left out.
     func changes(_ scope: PathEvent.Scope) -> [PathEvent] {
         self.sink.events.compactMap { event in
             guard case .path(let path) = event.payload, path.scope == scope, path.lasted != nil else { return nil }

@@ -8,7 +8,7 @@ internal import TidegateTestKit
 @Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct MonitorScenarioTests {
     @Test("A kernel that refuses netlink leaves everything unknown and every gate open")
-    func blind() async throws {
+    func unavailable() async throws {
         let hosts = try VethPairFixture()
         var configuration = ReachabilityConfiguration()
         configuration.targets = [try Target("8.8.8.8")]
@@ -21,9 +21,9 @@ struct MonitorScenarioTests {
         #expect(fixture.monitor.unavailableReason == "opening a route netlink socket: Permission denied")
         #expect(fixture.monitor.holdsAddress(try address("192.0.2.1")))
         #expect(fixture.monitor.family(.ipv4) == .unknown)
-        let heard = Gate()
-        let watch = fixture.monitor.watch(try Target("10.0.0.7"), sink: heard.hear)
-        #expect(await eventually { heard.levels == [.unknown] })
+        let received = VerdictRecorder()
+        let watch = fixture.monitor.watch(try Target("10.0.0.7"), sink: received.handler)
+        #expect(await eventually { received.levels == [.unknown] })
         watch.cancel()
         let outcome = try WaitCondition("route").evaluate(status)
         #expect(outcome == .unsatisfied(.monitor, .monitorDown, sentence: "the kernel's network state cannot be read"))
@@ -118,8 +118,8 @@ struct MonitorScenarioTests {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(hosts.here)
         _ = await fixture.first()
-        let gate = Gate()
-        let watch = fixture.monitor.watch(try Target("8.8.8.8:443"), sink: gate.hear)
+        let gate = VerdictRecorder()
+        let watch = fixture.monitor.watch(try Target("8.8.8.8:443"), sink: gate.handler)
         #expect(await eventually { gate.levels == [.routed] })
         #expect(fixture.monitor.current(try Target("8.8.8.8:443")).verdict.level == .routed)
         try hosts.there.ip("link set p0 down")
@@ -136,7 +136,7 @@ struct MonitorScenarioTests {
             })
     }
 
-    @Test("A name is judged by the resolvers until it has addresses, then by them")
+    @Test("The resolvers' routes count for a name until it has addresses")
     func names() async throws {
         let hosts = try VethPairFixture()
         var configuration = ReachabilityConfiguration()

@@ -35,8 +35,8 @@ struct NamespaceScenarioTests {
         let outside = try NetworkNamespace("o")
         let fixture = MonitorFixture(outside, tune: { $0.namespace = "/run/netns/\(name)" })
         #expect(await fixture.first().global.level == .routed)
-        let gate = Gate()
-        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
+        let gate = VerdictRecorder()
+        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.handler)
         #expect(await eventually { gate.levels == [.routed] })
         #expect(NamespaceCommand.run(["ip", "netns", "delete", name]).status == 0)
         let there = hosts.there.name
@@ -61,13 +61,13 @@ struct NamespaceScenarioTests {
             .init(), bus: EventBus(time: TestTime()), resolver: resolver, time: TestTime(),
             kernel: NetlinkOptions(onThreadStart: { here.enter() }), resolverAddresses: { [] })
         _ = await monitor.firstStatus(within: .seconds(5))
-        let slow = Gate()
-        let waiting = monitor.watch(try Target("slow.test"), sink: slow.hear)
+        let slow = VerdictRecorder()
+        let waiting = monitor.watch(try Target("slow.test"), sink: slow.handler)
         #expect(await eventually { resolver.questions == 1 && !slow.levels.isEmpty })
-        let published = Gate()
+        let published = VerdictRecorder()
         let watch = monitor.watch(try Target("8.8.8.8")) { verdict in
             monitor.stop()
-            published.hear(verdict)
+            published.handler(verdict)
         }
         #expect(await eventually { published.levels == [.routed] })
         watch.cancel()
@@ -76,8 +76,8 @@ struct NamespaceScenarioTests {
         resolver.answer([try address("198.51.100.2")])
         waiting.cancel()
         #expect(slow.levels.count == 1)
-        let gate = Gate()
-        monitor.watch(try Target("10.0.0.7"), sink: gate.hear).cancel()
+        let gate = VerdictRecorder()
+        monitor.watch(try Target("10.0.0.7"), sink: gate.handler).cancel()
         #expect(gate.levels == [.unknown], "a monitor that has ended holds nobody back")
     }
 }

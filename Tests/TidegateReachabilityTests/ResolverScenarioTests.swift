@@ -7,7 +7,7 @@ internal import TidegateTestKit
 
 @testable internal import TidegateReachability
 
-/// A resolver that knows how long its answers are good for.
+/// A resolver that knows how long its answers are valid.
 private final class TimedResolver: NameResolver {
     private struct State {
         var address = IPAddress(ipv4: 0x0A00_0007)
@@ -37,7 +37,7 @@ private final class TimedResolver: NameResolver {
     var invalidations: Int { self.state.withLock { $0.invalidations } }
 }
 
-/// A monitor of a target by name, in a hosts whose resolv.conf a test writes.
+/// A monitor of a target by name, whose resolv.conf a test writes.
 private final class NamedTarget: Sendable {
     let monitor: ReachabilityMonitor
     let resolver = TimedResolver()
@@ -66,9 +66,9 @@ private final class NamedTarget: Sendable {
     }
 }
 
-/// What becomes of names when their servers or their time are others.
+/// What happens to names when their servers or their time to live change.
 @Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need)) struct ResolverScenarioTests {
-    @Test("Another resolv.conf makes every name be asked for again at once")
+    @Test("Another resolv.conf makes every name be resolved again at once")
     func changed() async throws {
         let ladder = try NamedTarget(in: VethPairFixture(), servers: "nameserver 10.0.0.1\n")
         _ = await ladder.monitor.firstStatus(within: .seconds(5))
@@ -80,7 +80,7 @@ private final class NamedTarget: Sendable {
         #expect(ladder.resolver.questions > questions && ladder.resolver.invalidations > invalidations)
     }
 
-    @Test("A name is asked for again when its time is over, though not before five seconds")
+    @Test("A name is resolved again when its time to live is over, though not before five seconds")
     func timeToLive() async throws {
         let ladder = try NamedTarget(in: VethPairFixture(), servers: "nameserver 10.0.0.1\n")
         _ = await ladder.monitor.firstStatus(within: .seconds(5))

@@ -3,11 +3,11 @@ internal import TidegateCore
 internal import TidegateReachability
 internal import TidegateTestKit
 
-/// Routes that come and go in ways of their own: nexthop objects, advertisements, replacements.
+/// Routes that come and go without route messages: nexthop objects, advertisements, replacements.
 @Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct RouteLifeScenarioTests {
     @Test(
-        "A nexthop that is replaced or deleted is heard of by itself, with and without route messages",
+        "A nexthop that is replaced or deleted is received of by itself, with and without route messages",
         arguments: [0, 1])
     func nexthopNews(compatibility: Int) async throws {
         let hosts = try VethPairFixture()
@@ -16,18 +16,18 @@ struct RouteLifeScenarioTests {
             "route del default\nnexthop add id 10 via 10.0.0.1 dev v0\nroute add default nhid 10")
         let fixture = MonitorFixture(hosts.here)
         #expect(await fixture.first().verdict(.ipv4).path?.gateway == IPAddress("10.0.0.1"))
-        let heard = fixture.received(.newroute)
+        let received = fixture.received(.newroute)
         try hosts.here.ip("nexthop replace id 10 via 10.0.0.9 dev v0")
         let moved = await fixture.status { $0.verdict(.ipv4).path?.gateway == IPAddress("10.0.0.9") }
         #expect(moved.verdict(.ipv4).path?.gateway == IPAddress("10.0.0.9"))
-        #expect(fixture.changes(.family(.ipv4)).map(\.to.level) == [.routed], "another way, published once")
-        if compatibility == 0 { #expect(fixture.received(.newroute) == heard, "no route message tells of it") }
+        #expect(fixture.changes(.family(.ipv4)).map(\.to.level) == [.routed], "another path, published once")
+        if compatibility == 0 { #expect(fixture.received(.newroute) == received, "no route message reports it") }
         try hosts.here.ip("nexthop del id 10")
         #expect(await fixture.status { $0.verdict(.ipv4).level == .local }.verdict(.ipv4).reason == .noRoute)
         #expect(fixture.received(.delroute) == 0, "nor of its end")
     }
 
-    @Test("An IPv6 default by a nexthop object is one like any other", arguments: [0, 1])
+    @Test("An IPv6 default by a nexthop object is an ordinary default", arguments: [0, 1])
     func ipv6Nexthop(compatibility: Int) async throws {
         let hosts = try VethPairFixture()
         try hosts.here.sysctl("net.ipv4.nexthop_compat_mode=\(compatibility)")
@@ -64,7 +64,7 @@ struct RouteLifeScenarioTests {
         #expect(await fixture.status { $0.verdict(.ipv4).level == .none }.verdict(.ipv4).reason == .noCarrier)
     }
 
-    @Test("A lost carrier takes nexthop objects along for good")
+    @Test("A lost carrier removes nexthop objects for good")
     func nexthopWithoutCarrier() async throws {
         let hosts = try VethPairFixture()
         try hosts.here.batch(
@@ -111,12 +111,12 @@ struct RouteLifeScenarioTests {
         let hosts = try VethPairFixture(isConfigured: false)
         try hosts.there.ip("addr add fe80::1/64 dev p0 nodad")
         try hosts.here.batch("link set v0 up\naddr add 2001:db8::2/64 dev v0 nodad")
-        // A host asks routers itself, and so may get an answer twice; nobody but the test may speak here.
+        // A host solicits routers itself, and may get an answer twice; only the test may advertise here.
         try hosts.here.sysctl("net.ipv6.conf.v0.router_solicitations=0")
         return (hosts, try NetworkNamespaceRouter("fe80::1", on: "p0", in: hosts.there))
     }
 
-    // Advertisements are lost while the link is still being joined: sent again until one was heard.
+    // Advertisements are lost while the link is still being joined: sent again until one was received.
     private func advertise(
         _ router: NetworkNamespaceRouter, _ seconds: UInt16, until fixture: MonitorFixture
     ) async throws -> ReachabilityStatus {
@@ -128,7 +128,7 @@ struct RouteLifeScenarioTests {
         return fixture.monitor.status
     }
 
-    @Test("An advertised default that runs out is missed at its time, before any message says so")
+    @Test("An advertised default that expires is lost at its time, before any message reports it")
     func advertisementExpires() async throws {
         let (hosts, router) = try self.advertisingWorld()
         let fixture = MonitorFixture(hosts.here)
@@ -142,7 +142,7 @@ struct RouteLifeScenarioTests {
         #expect(fixture.received(.delroute) == 0)
     }
 
-    @Test("A default that its router takes back is gone at once")
+    @Test("A default that its router withdraws is gone at once")
     func advertisementWithdrawn() async throws {
         let (hosts, router) = try self.advertisingWorld()
         let fixture = MonitorFixture(hosts.here)

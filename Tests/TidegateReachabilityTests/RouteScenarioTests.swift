@@ -46,7 +46,7 @@ struct RouteScenarioTests {
         #expect(fixture.changes(.family(.ipv6)).filter { $0.to.level >= .routed }.count == 1)
     }
 
-    @Test("Losing the last IPv4 address takes the default along, and IPv6 carries on")
+    @Test("Losing the last IPv4 address removes the default, and IPv6 is not affected")
     func lastAddress() async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(hosts.here)
@@ -160,7 +160,7 @@ struct RouteScenarioTests {
         #expect(none.reason == .noCarrier)
     }
 
-    @Test("A nexthop object carries a default, and takes it along without a route message")
+    @Test("A nexthop object carries a default, and removes it without a route message")
     func nexthopObject() async throws {
         let hosts = try VethPairFixture()
         try hosts.here.batch(
@@ -208,7 +208,7 @@ struct RouteScenarioTests {
         #expect(status.global.level == .routed)
     }
 
-    @Test("A default that expires is missed at its time, although no message says so")
+    @Test("A default that expires is lost at its time, although no message reports it")
     func expiry() async throws {
         let hosts = try VethPairFixture()
         try hosts.here.run(["ip", "-6", "route", "del", "default"])

@@ -4,7 +4,7 @@ internal import TidegateNetwork
 internal import TidegateReachability
 internal import TidegateTestKit
 
-/// More routes than anybody wants to hear of.
+/// More routes than a monitor can follow.
 @Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct RouteStormScenarioTests {
     private func configuration() throws -> ReachabilityConfiguration {
@@ -24,7 +24,7 @@ struct RouteStormScenarioTests {
         try await Task.detached { try namespace.run(["sh", "-c", script]) }.value
     }
 
-    @Test("Two hundred thousand routes of a routing daemon are no news, and the verdict stays exact")
+    @Test("Two hundred thousand routes of a routing daemon change nothing, and the verdict stays exact")
     func manyRoutes() async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(hosts.here, try self.configuration())
@@ -39,13 +39,13 @@ struct RouteStormScenarioTests {
         #expect(fixture.changesAndLinks == published + 1, "one target, published once")
     }
 
-    @Test("A buffer that is far too small makes a storm, which is judged rightly and left when it is over")
+    @Test("A buffer that is far too small makes a storm, which is recognised and left when it is over")
     func tinyBuffer() async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(hosts.here, try self.configuration(), receiveBufferBytes: 1024)
         _ = await fixture.first()
         let published = fixture.changesAndLinks
-        // A burst that is lost as one is no storm yet; the next one within ten seconds makes it one.
+        // A burst that is lost at once is no storm yet; the next one within ten seconds makes it one.
         var storm = fixture.monitor.status
         for _ in 0..<10 where storm.mode != .storm {
             try await self.flood(hosts.here, routes: 10_000)
@@ -62,6 +62,6 @@ struct RouteStormScenarioTests {
         #expect(calm.mode == .event && calm.health.isConsistent)
         try hosts.here.ip("route del unreachable 203.0.113.0/24")
         #expect(await fixture.status { $0.verdict("203.0.113.1")?.level == .routed }.global.level == .routed)
-        #expect(fixture.received(.delroute) > 0, "it listens to routes again")
+        #expect(fixture.received(.delroute) > 0, "it receives route messages again")
     }
 }

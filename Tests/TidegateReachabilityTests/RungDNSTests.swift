@@ -48,12 +48,12 @@ struct RungDNSTests {
         self.resolver(outcome, control: nil, self.routed, address)
     }
 
-    @Test("Before anybody has answered nothing is known")
+    @Test("Before any answer nothing is known")
     func silence() {
         #expect(DNSRung.report(NameFindings(name: "api.test"), family: .ipv4).status == .unknown)
     }
 
-    @Test("The system's answer outweighs servers that fail, and each says its part")
+    @Test("The system's answer outweighs servers that fail, and each is shown")
     func answers() throws {
         let address = try address("198.51.100.2")
         let findings = NameFindings(
@@ -72,7 +72,7 @@ struct RungDNSTests {
         #expect(other.status == .notApplicable && other.evidence.first == "api.test has no IPv6 address")
     }
 
-    @Test("A server's answer does where the system's own is late")
+    @Test("A server's answer is enough if the system's is late")
     func late() throws {
         let findings = NameFindings(name: "api.test", servers: [Self.resolver(Self.good)])
         #expect(DNSRung.report(findings, family: .ipv4).status == .ok)
@@ -97,7 +97,7 @@ struct RungDNSTests {
         #expect(DNSRung.report(resolvers: [Self.resolver(nil, Self.noRoute)]).reason == .resolverNoRoute)
     }
 
-    @Test("Who says that the name is wrong is believed only where he knows other names")
+    @Test("A server that denies the name is believed only if it knows other names")
     func belief() {
         let known = NameFindings(name: "x.test", servers: [Self.resolver(.nameNotFound, control: Self.good)])
         #expect(known.isNameWrong)

@@ -4,7 +4,7 @@ internal import TidegateNetwork
 
 @testable internal import TidegateReachability
 
-/// Whether a gateway is there, by what its link knows and what it answers.
+/// Whether a gateway is there, by its neighbour entry and its answers.
 struct RungGatewayTests {
     private static let gateway = IPAddress(ipv4: 0x0A00_0001)
     private static let path = NetworkPath(
@@ -55,7 +55,7 @@ struct RungGatewayTests {
         #expect(report.rung == .gateway && !report.evidence.isEmpty)
     }
 
-    @Test("A way without a gateway, and a link without neighbours, have nothing to ask")
+    @Test("A path without a gateway, and a link without neighbours, need no answer")
     func notApplicable() {
         var path = Self.path
         path.gateway = nil
@@ -66,7 +66,7 @@ struct RungGatewayTests {
         #expect(report.status == .notApplicable && report.evidence == ["eth0 resolves no neighbours (NOARP)"])
     }
 
-    @Test("A gateway that does not answer us but forwards is good")
+    @Test("A gateway that does not answer but forwards is good")
     func traffic() {
         let report = GatewayRung.report(Self.path, Self.findings(.failed), passive: Self.passive)
         #expect(report.status == .ok && report.reason == nil)

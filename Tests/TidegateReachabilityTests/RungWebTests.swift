@@ -3,7 +3,7 @@ internal import TidegateCore
 
 @testable internal import TidegateReachability
 
-/// What a look at a server says about the rungs tcp, tls and http.
+/// What the check of a server means for the rungs tcp, tls and http.
 struct RungWebTests {
     private static let own = IPAddress(ipv4: 0x0A00_0002)
     private static let gateway = IPAddress(ipv4: 0x0A00_0001)
@@ -53,7 +53,7 @@ struct RungWebTests {
         #expect(best([:]) == nil)
     }
 
-    @Test("An ICMP error is published with who sent it")
+    @Test("An ICMP error is shown with its sender")
     func offender() throws {
         let refusal = ICMPError(offender: Self.gateway, type: 3, code: 0)
         let rungs = try self.reports("api.test:80", Self.failed(.networkUnreachable, refusal))
@@ -98,7 +98,7 @@ struct RungWebTests {
         #expect(try self.reports("https://api.test/", good)[1].evidence == shown)
     }
 
-    @Test("Only the rungs that were asked for are climbed")
+    @Test("Only the rungs that the target has are checked")
     func depth() throws {
         let answer = HTTPCheck.Result(reached: .connect)
         #expect(try self.reports("api.test", nil).map(\.status) == [.notApplicable, .notApplicable, .notApplicable])

@@ -3,16 +3,16 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// A gate that remembers what it heard.
-final class Gate: Sendable {
-    private let heard = Mutex<[TargetVerdict]>([])
+/// Records the verdicts that a gate receives.
+final class VerdictRecorder: Sendable {
+    private let received = Mutex<[TargetVerdict]>([])
 
-    var levels: [ReachabilityLevel] { self.heard.withLock { $0.map(\.verdict.level) } }
+    var levels: [ReachabilityLevel] { self.received.withLock { $0.map(\.verdict.level) } }
 
-    var hear: @Sendable (TargetVerdict) -> Void { { verdict in self.heard.withLock { $0.append(verdict) } } }
+    var handler: @Sendable (TargetVerdict) -> Void { { verdict in self.received.withLock { $0.append(verdict) } } }
 }
 
-/// A resolver that answers when a test lets it.
+/// A resolver that answers when a test tells it to.
 final class PausedResolver: NameResolver {
     private let held = Mutex<[@Sendable (Result<[IPAddress], ResolveFailure>) -> Void]>([])
 

@@ -6,7 +6,7 @@ internal import TidegateNetwork
 internal import TidegateReachability
 internal import TidegateTestKit
 
-/// What the monitor does when its own sockets fail it.
+/// What the monitor does when its own sockets fail.
 @Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct SocketFaultTests {
     /// The descriptors that a monitor has opened.
@@ -34,36 +34,36 @@ struct SocketFaultTests {
         return bytes
     }
 
-    @Test("A monitor socket that dies unannounced is found, opens the gates and comes back")
+    @Test("A monitor socket that dies without an error is found, opens the gates and is opened again")
     func monitorDies() async throws {
         let hosts = try VethPairFixture()
         let sockets = Sockets()
         let fixture = MonitorFixture(hosts.here, tune: { $0.onOpen = { sockets.note($0, $1) } })
         _ = await fixture.first()
-        let gate = Gate()
-        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
+        let gate = VerdictRecorder()
+        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.handler)
         #expect(await eventually { gate.levels == [.routed] })
         try hosts.there.ip("link set p0 down")
         #expect(await eventually { gate.levels == [.routed, .none] })
         sockets.kill(.monitor)
         _ = await fixture.monitor.evaluateNow()
-        #expect(gate.levels.starts(with: [.routed, .none, .unknown]), "a blind monitor holds nobody back")
+        #expect(gate.levels.starts(with: [.routed, .none, .unknown]), "an unavailable monitor opens the gates")
         #expect(await eventually { sockets.count(.monitor) == 2 && fixture.monitor.unavailableReason == nil })
         #expect(await eventually { gate.levels == [.routed, .none, .unknown, .none] })
         try hosts.there.ip("link set p0 up")
-        #expect(await eventually { gate.levels.last == .routed }, "the new socket hears")
+        #expect(await eventually { gate.levels.last == .routed }, "the new socket receives")
         watch.cancel()
     }
 
-    @Test("A query socket that dies opens the gates, says so and comes back", arguments: [true, false])
+    @Test("A query socket that dies opens the gates, is reported and is opened again", arguments: [true, false])
     func queryDies(isFoundByWatch: Bool) async throws {
         let hosts = try VethPairFixture()
         let sockets = Sockets()
         let fixture = MonitorFixture(hosts.here, tune: { $0.onOpen = { sockets.note($0, $1) } })
         _ = await fixture.first()
         try hosts.here.ip("route add unreachable 198.51.100.0/24")
-        let gate = Gate()
-        let watch = fixture.monitor.watch(try Target("198.51.100.1"), sink: gate.hear)
+        let gate = VerdictRecorder()
+        let watch = fixture.monitor.watch(try Target("198.51.100.1"), sink: gate.handler)
         #expect(await eventually { gate.levels == [.none] })
         sockets.kill(.query)
         if isFoundByWatch {
@@ -79,7 +79,7 @@ struct SocketFaultTests {
         watch.cancel()
     }
 
-    @Test("A truncated datagram is a loss like any other: counted, and healed by a dump")
+    @Test("A truncated datagram is counted as a loss, and repaired by a dump")
     func truncated() async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(hosts.here, tune: { $0.datagramLimit = { $0 == .monitor ? 256 : .max } })
@@ -91,7 +91,7 @@ struct SocketFaultTests {
         #expect(fixture.monitor.unavailableReason == nil)
     }
 
-    @Test("A dump whose answer is lost keeps the last verdict, and the next one through heals")
+    @Test("A dump whose answer is lost keeps the last verdict, and the next complete one repairs it")
     func lostDump() async throws {
         let hosts = try VethPairFixture()
         let isShort = Atomic<Bool>(false)
@@ -106,8 +106,8 @@ struct SocketFaultTests {
                 }
             })
         _ = await fixture.first()
-        let gate = Gate()
-        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
+        let gate = VerdictRecorder()
+        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.handler)
         #expect(await eventually { gate.levels == [.routed] })
         #expect(fixture.monitor.status.health.isConsistent)
         isShort.store(true, ordering: .relaxed)
@@ -140,8 +140,8 @@ struct SocketFaultTests {
                 }
             })
         _ = await fixture.first()
-        let gate = Gate()
-        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.hear)
+        let gate = VerdictRecorder()
+        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.handler)
         #expect(await eventually { gate.levels == [.routed] })
         left.store(7, ordering: .relaxed)
         try hosts.here.ip("link set v0 mtu 1400")
@@ -153,7 +153,7 @@ struct SocketFaultTests {
         watch.cancel()
     }
 
-    @Test("Port numbers that others took are no hindrance, nor is a second monitor")
+    @Test("Port numbers in use do not matter, nor does a second monitor")
     func takenPorts() async throws {
         let hosts = try VethPairFixture()
         // A process of another PID namespace may have this process's number, which libnl would take as its port.

@@ -13,7 +13,7 @@ struct TunnelScenarioTests {
         route add 128.0.0.0/1 dev tun0
         """
 
-    @Test("A tunnel without carrier hides the way below it, and a tunnel that is gone gives it back")
+    @Test("A tunnel without carrier hides the path below it, and its removal restores that")
     func carrier() async throws {
         let hosts = try VethPairFixture()
         var tunnel: NetworkNamespaceTun? = try NetworkNamespaceTun("tun0", in: hosts.here)
@@ -31,7 +31,7 @@ struct TunnelScenarioTests {
         #expect(below.level == .routed && below.notes.isEmpty)
     }
 
-    @Test("Half a default through a tunnel beside a real one mixes the paths")
+    @Test("Half a default through a tunnel beside a full one mixes the paths")
     func halfSplit() async throws {
         let hosts = try VethPairFixture()
         let tunnel = try NetworkNamespaceTun("tun0", in: hosts.here)
@@ -44,7 +44,7 @@ struct TunnelScenarioTests {
         try tunnel.setCarrier(true)
     }
 
-    @Test("A tap alone is a way out, as user-mode networks have it", arguments: NetworkNamespaceTun.Kind.allCases)
+    @Test("A TAP device alone is a usable link, as in user-mode networks", arguments: NetworkNamespaceTun.Kind.allCases)
     func onlyLink(kind: NetworkNamespaceTun.Kind) async throws {
         let namespace = try NetworkNamespace("u")
         let tap = try NetworkNamespaceTun("tap0", kind, in: namespace)
@@ -57,7 +57,7 @@ struct TunnelScenarioTests {
         #expect(await fixture.status { $0.global.level == .none }.global.reason == .noCarrier)
     }
 
-    @Test("A tunnel with marks and a table of its own leads everything but the neighbours")
+    @Test("A tunnel with marks and a table of its own routes everything but the neighbours")
     func wireGuardQuick() async throws {
         let hosts = try VethPairFixture()
         let tunnel = try NetworkNamespaceTun("wg0", in: hosts.here)

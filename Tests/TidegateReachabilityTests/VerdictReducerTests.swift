@@ -39,14 +39,16 @@ struct VerdictReducerTests {
         #expect(result == .failed(reason, deadLink: nil))
     }
 
-    @Test("A request that the kernel finds wrong says nothing about the network")
+    @Test("A request that the kernel calls invalid says nothing about the network")
     func wrongRequest() {
         #expect(self.usual.evaluate(.refused(22, hasText: true), of: self.internet) == .silent)
         #expect(self.usual.evaluate(RouteLookup(matched: .none, chosen: .none), of: self.internet) == .silent)
         #expect(self.usual.family(.ipv4, [.silent]) == .unknown)
     }
 
-    @Test("A sandbox without lookups blinds, a kernel without IPv6 merely lacks it", arguments: [1, 38, 95] as [Int32])
+    @Test(
+        "Without lookups in a sandbox the verdict is unknown; a kernel without IPv6 merely lacks it",
+        arguments: [1, 38, 95] as [Int32])
     func unsupported(code: Int32) throws {
         #expect(self.usual.evaluate(.refused(code, hasText: true), of: self.internet) == .silent)
         let ipv6 = self.usual.evaluate(.refused(code), of: try address("2001:4860:4860::8888"))
@@ -104,7 +106,7 @@ struct VerdictReducerTests {
         #expect(self.reports(self.route { $0.kind = kind }) == .failed(.notAHost, deadLink: nil))
     }
 
-    @Test("Sentinels that partly fail or part ways leave notes")
+    @Test("Sentinels that partly fail or take different paths leave notes")
     func sentinels() {
         let reducer = VerdictReducer(
             .of([.make(), .make("eth1", index: 78)], [.make("10.0.0.2/24"), .make("10.0.1.2/24", on: 78)]))
@@ -121,7 +123,7 @@ struct VerdictReducerTests {
         #expect(reducer.family(.ipv6, [failed]) == Verdict(level: .none, reason: .noAddress))
     }
 
-    @Test("An answer that got lost hides no path, and without a path nothing is certain")
+    @Test("A lost answer hides no path, and without a path the verdict is unknown")
     func lostAnswers() {
         let routed = self.reports(self.route()), failed = LookupResult.failed(.noRoute, deadLink: nil)
         #expect(self.usual.family(.ipv4, [.silent, routed]).level == .routed)
@@ -130,7 +132,7 @@ struct VerdictReducerTests {
         #expect(self.usual.family(.ipv4, []) == .unknown)
     }
 
-    @Test("Trouble inside the kernel says nothing about the network", arguments: [12, 16, 105, 11] as [Int32])
+    @Test("A shortage in the kernel says nothing about the network", arguments: [12, 16, 105, 11] as [Int32])
     func kernelTrouble(code: Int32) {
         #expect(self.usual.evaluate(.refused(code), of: self.internet) == .silent)
     }

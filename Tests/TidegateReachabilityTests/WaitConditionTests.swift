@@ -2,7 +2,7 @@ internal import Testing
 internal import TidegateCore
 internal import TidegateReachability
 
-/// Conditions in, yes or the first unsatisfied rung out.
+/// Which rung a condition fails on, if it does not hold.
 struct WaitConditionTests {
     @Test(
         "Every condition reads as it is written",
@@ -16,7 +16,7 @@ struct WaitConditionTests {
         #expect(try WaitCondition(text).description == text)
     }
 
-    @Test("A host with a port is connected to")
+    @Test("A host with a port is checked by a connection")
     func defaultCheck() throws {
         #expect(try WaitCondition("host:db:5432") == .host(Target("db:5432"), .tcp))
         #expect(try WaitCondition("host:db") == .host(Target("db"), nil))
@@ -76,7 +76,7 @@ struct WaitConditionTests {
         try WaitCondition(text).evaluate(status, family: family, evidence: evidence)
     }
 
-    @Test("Routes, carriers and addresses are judged by family and by link")
+    @Test("Routes, carriers and addresses are evaluated by family and by link")
     func links() throws {
         let good = self.status(self.routed, links: [self.eth0])
         for text in ["carrier", "carrier:eth0", "address", "address:eth0", "address:eth0:v4", "route", "route:v4"] {
@@ -92,7 +92,7 @@ struct WaitConditionTests {
                 == .unsatisfied(.interface, .noInterface, sentence: "there is no interface eth9"))
     }
 
-    @Test("A link is waited for by a name that administrators gave it besides, however long")
+    @Test("A link can be named by an alternative name of any length")
     func alternativeNames() throws {
         var link = self.eth0
         link.alternativeNames = ["office", "enx-the-one-behind-the-printer"]
@@ -110,7 +110,7 @@ struct WaitConditionTests {
         #expect(throws: WaitConditionError.self) { try WaitCondition("carrier:" + String(repeating: "x", count: 128)) }
     }
 
-    @Test("The first unsatisfied rung is named in text")
+    @Test("The message names the first unsatisfied rung")
     func text() throws {
         let none = Verdict(level: .none, reason: .noCarrier)
         let bad = self.status(none, none, links: [self.unplugged])
@@ -126,7 +126,7 @@ struct WaitConditionTests {
         #expect(try self.outcome("route", .blind(mode: .event)).isSatisfied == false)
     }
 
-    @Test("A host is judged by its addresses, then by its check")
+    @Test("A host is evaluated by its addresses, then by its check")
     func hosts() throws {
         let target = try Target("db:5432")
         let address = try address("198.51.100.2")

@@ -80,7 +80,7 @@ struct LadderEndToEndTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test("A captive portal is named with the page that it sends people to, although HTTPS only fails")
+    @Test("A captive portal is named with the page that it redirects to, although HTTPS only fails")
     func portal() async throws {
         let portal = try self.serve(self.hosts.gateway, port: 8080, "return 302 http://portal.test/login;")
         try ThreeHosts.filter(
@@ -96,7 +96,7 @@ struct LadderEndToEndTests {
         let explanation = await climber.diagnose(try ExplainTarget("http://198.51.100.2/"), within: .seconds(3))
         let report = try self.report(explanation, .internet)
         #expect(report.reason == .portal, "\(report)")
-        #expect(report.evidence.first == "a captive portal answers: it sends people to http://portal.test/login")
+        #expect(report.evidence.first == "a captive portal answers: it redirects to http://portal.test/login")
         #expect(explanation.firstFailure?.rung == .internet && explanation.party == .upstream)
         #expect(explanation.advice.contains("http://portal.test/login"))
         withExtendedLifetime(portal) {}

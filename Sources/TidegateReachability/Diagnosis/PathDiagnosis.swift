@@ -157,7 +157,8 @@ struct PathDiagnosis: Sendable {
 
     // MARK: The target itself
 
-    private func checkTarget(_ target: ExplainTarget, at addresses: [IPAddress]) async -> [IPAddress: HTTPCheck.Result] {
+    private func checkTarget(_ target: ExplainTarget, at addresses: [IPAddress]) async -> [IPAddress: HTTPCheck.Result]
+    {
         guard let stage = target.lastStage else { return [:] }
         let limit = self.rest
         return await withTaskGroup(of: (IPAddress, HTTPCheck.Result).self) { group in

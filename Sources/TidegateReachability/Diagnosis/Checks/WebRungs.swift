@@ -3,7 +3,9 @@ internal import TidegateCore
 /// Evaluates a web server: the rungs tcp, tls and http.
 enum WebRungs {
     /// The three rungs by the result of a check; nil if there was none.
-    static func reports(_ target: ExplainTarget, _ answer: HTTPCheck.Result?, at address: IPAddress?, path: NetworkPath?)
+    static func reports(
+        _ target: ExplainTarget, _ answer: HTTPCheck.Result?, at address: IPAddress?, path: NetworkPath?
+    )
         -> [RungReport]
     {
         guard let stage = target.lastStage else {
