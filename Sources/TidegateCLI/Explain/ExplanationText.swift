@@ -44,7 +44,7 @@ enum ExplanationText {
         } else {
             lines = page.row("fails at", "nothing that could be seen", .doubtful)
         }
-        if let party = explanation.party { lines += page.row("whose", VerdictDescriptions.words(of: party)) }
+        if let party = explanation.party { lines += page.row("whose", VerdictDescriptions.text(of: party)) }
         if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
         return lines
     }
