@@ -11,7 +11,7 @@ struct LadderGatewayScenarioTests {
 
     private func darken(_ hosts: VethPairFixture) throws { try hosts.there.run(["nft", Self.dark]) }
 
-    @Test("A udpProbe finds a gateway alive")
+    @Test("A UDP probe finds a gateway alive")
     func alive() async throws {
         let ladder = LadderFixture(try VethPairFixture())
         let report = await ladder.diagnostics.gateway(.ipv4)
@@ -19,12 +19,14 @@ struct LadderGatewayScenarioTests {
         #expect(await ladder.diagnostics.gateway(.ipv6).status == .ok)
     }
 
-    @Test("A gateway that has gone dark is found out by a udpProbe, and is good again when it is back")
+    @Test("A gateway that has gone dark is found out by a UDP probe, and is good again when it is back")
     func dark() async throws {
         let hosts = try VethPairFixture()
         try self.darken(hosts)
         let ladder = LadderFixture(hosts)
-        let report = await ladder.diagnostics.gateway(.ipv4)
+        var report = await ladder.diagnostics.gateway(.ipv4)
+        // On a busy machine the limit may be over before the kernel gives up resolving; it soon does.
+        for _ in 0..<5 where report.status == .unknown { report = await ladder.diagnostics.gateway(.ipv4) }
         #expect(report.status == .bad && report.reason == .gatewayUnresolved, "\(report)")
         let explanation = try await ladder.explain("198.51.100.2")
         #expect(explanation.firstFailure?.rung == .gateway && explanation.party == .gateway)
@@ -49,7 +51,7 @@ struct LadderGatewayScenarioTests {
         #expect(!report.text.contains("FAILED before"), "\(report)")
     }
 
-    @Test("A gateway that drops the udpProbe but answers on the link is good")
+    @Test("A gateway that drops the UDP probe but answers on the link is good")
     func probeDropped() async throws {
         let hosts = try VethPairFixture()
         try hosts.there.run([

@@ -60,7 +60,7 @@ struct PolicyScenarioTests {
         #expect(await fixture.status { $0.verdict(.ipv4).level == .routed }.verdict(.ipv4).level == .routed)
     }
 
-    @Test("An IPv6 rule is received of by itself")
+    @Test("An IPv6 rule changes the path by itself")
     func ipv6Rule() async throws {
         let hosts = try VethPairFixture()
         try hosts.here.run(["ip", "-6", "route", "del", "default"])

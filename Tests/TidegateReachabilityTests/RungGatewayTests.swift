@@ -25,7 +25,7 @@ struct RungGatewayTests {
     private static let router = ICMPError(offender: IPAddress(ipv4: 0x0A00_0009), type: 3, code: 13)
 
     @Test(
-        "Every state of the neighbour and every outcome of a udpProbe",
+        "Every state of the neighbour and every result of a UDP probe",
         arguments: [
             (findings(.reachable), RungReport.Status.ok, UnreachableReason?.none),
             (findings(.permanent), .ok, nil),

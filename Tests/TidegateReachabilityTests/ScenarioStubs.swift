@@ -7,7 +7,8 @@ internal import TidegateNetwork
 final class VerdictRecorder: Sendable {
     private let received = Mutex<[TargetVerdict]>([])
 
-    var levels: [ReachabilityLevel] { self.received.withLock { $0.map(\.verdict.level) } }
+    var verdicts: [TargetVerdict] { self.received.withLock { $0 } }
+    var levels: [ReachabilityLevel] { self.verdicts.map(\.verdict.level) }
 
     var handler: @Sendable (TargetVerdict) -> Void { { verdict in self.received.withLock { $0.append(verdict) } } }
 }

@@ -47,13 +47,13 @@ struct TunnelScenarioTests {
     @Test("A TAP device alone is a usable link, as in user-mode networks", arguments: NetworkNamespaceTun.Kind.allCases)
     func onlyLink(kind: NetworkNamespaceTun.Kind) async throws {
         let namespace = try NetworkNamespace("u")
-        let tap = try NetworkNamespaceTun("tap0", kind, in: namespace)
+        let device = try NetworkNamespaceTun("tap0", kind, in: namespace)
         try namespace.batch(
             "link set tap0 up\naddr add 10.0.2.100/24 dev tap0\nroute add default via 10.0.2.2 dev tap0")
         let fixture = MonitorFixture(namespace)
         let verdict = await fixture.status { $0.global.level == .routed }.global
         #expect(verdict.level == .routed && verdict.path?.interface == "tap0")
-        try tap.setCarrier(false)
+        try device.setCarrier(false)
         #expect(await fixture.status { $0.global.level == .none }.global.reason == .noCarrier)
     }
 

@@ -38,8 +38,6 @@ final class ReachabilityEngine: NetlinkDelegate {
 
     func stopping() { self.calls.releaseAll() }
 
-    // MARK: Kernel changes, commands, timers
-
     func kernelChanged(_ news: NetlinkChanges) {
         defer { self.armTimers() }
         if news.isDirty { self.evaluator.invalidateSnapshot() }
@@ -47,8 +45,7 @@ final class ReachabilityEngine: NetlinkDelegate {
         if news.isStateChanged || !self.publisher.isReady {
             self.evaluate(receivedAt: nil)
         } else if news.isDirty {
-            let isStorm = self.kernel.state == .connected(.storm)
-            switch self.throttle.schedule(at: self.kernel.now, isLoss: news.isLoss, isStorm: isStorm) {
+            switch self.throttle.schedule(at: self.kernel.now, isLoss: news.isLoss, isStorm: self.kernel.isStorm) {
             case .now: self.evaluate(receivedAt: self.kernel.now)
             case .at(let moment): self.timers.arm(.evaluate, at: moment)
             }
@@ -145,7 +142,6 @@ final class ReachabilityEngine: NetlinkDelegate {
         self.timers.arm(.expiry, at: self.evaluator.expiry.deadline(from: self.kernel.moment))
         self.timers.arm(.periodic, at: self.kernel.nextPeriodicEvaluation)
         self.setReady()
-        self.releaseWaiting()
         self.checkInternet()
     }
 
@@ -166,9 +162,8 @@ final class ReachabilityEngine: NetlinkDelegate {
 
     /// Lets pending gains that are stable take effect.
     private func debounce() {
-        let now = self.kernel.now
-        let result = self.families.tick(at: now)
-        self.targets.tick(at: now)
+        let result = self.families.tick(at: self.kernel.now)
+        self.targets.tick(at: self.kernel.now)
         self.publish(result)
     }
 
@@ -208,19 +203,16 @@ final class ReachabilityEngine: NetlinkDelegate {
         return .unavailable(self.kernel.unavailableReason)
     }
 
-    // MARK: First status
+    // MARK: First status, targets and names
 
     // True once every configured target's name is resolved, or has failed to.
     private var isComplete: Bool { self.publisher.isReady && self.targets.table.isResolved }
 
-    private func releaseWaiting() { if self.isComplete { self.calls.releaseWaiting() } }
-
     private func setReady() {
-        if self.publisher.setReady() { self.releaseWaiting() }
+        self.publisher.setReady()
+        if self.isComplete { self.calls.releaseWaiting() }
         self.targets.resolve(.new)
     }
-
-    // MARK: Targets and names
 
     private func watch(_ target: Target, _ id: UInt64, _ handler: @escaping TargetTable.Handler) {
         guard let position = self.targets.watch(target, id: id, handler: handler) else { return }
@@ -243,12 +235,11 @@ final class ReachabilityEngine: NetlinkDelegate {
             self.evaluateTarget(at: position)
         }
         self.targets.resolve(.new)
-        self.releaseWaiting()
+        if self.isComplete { self.calls.releaseWaiting() }
     }
 
     private func checkInternet() {
-        let isChanged = self.internet?.run(at: self.kernel.now) ?? false
-        if isChanged { self.evaluate(receivedAt: nil) }
+        if self.internet?.run(at: self.kernel.now) ?? false { self.evaluate(receivedAt: nil) }
     }
 
     // After every entry into the engine; a timer whose deadline has not moved stays as it is.

@@ -9,6 +9,9 @@ extension NetlinkClient {
     /// True while the kernel can be read.
     var isConnected: Bool { if case .connected = self.state { true } else { false } }
 
+    /// True while route messages are left out because there are too many.
+    var isStorm: Bool { self.state == .connected(.storm) }
+
     /// Why the kernel cannot be read.
     var unavailableReason: String {
         if case .unavailable(let text) = self.state { text } else { "the kernel has not been read yet" }

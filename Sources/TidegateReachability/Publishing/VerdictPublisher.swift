@@ -18,12 +18,11 @@ final class VerdictPublisher {
         self.time = time
     }
 
-    /// Records that there is a first verdict; false if there was one before.
-    func setReady() -> Bool {
-        guard !self.isReady else { return false }
+    /// Records that there is a first verdict.
+    func setReady() {
+        guard !self.isReady else { return }
         self.isReady = true
         self.store.write { $0.isReady = true }
-        return true
     }
 
     func setTargetOrder(_ targets: [Target]) { self.store.write { $0.targetOrder = targets } }

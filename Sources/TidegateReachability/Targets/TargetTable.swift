@@ -6,37 +6,8 @@ struct TargetTable {
     /// Receives a target's verdict.
     typealias Handler = @Sendable (TargetVerdict) -> Void
 
-    /// A target.
-    struct Entry {
-        let target: Target
-        /// Configured targets are part of the status and of events; the others exist for their watches.
-        var isConfigured: Bool
-        fileprivate(set) var watches: [UInt64: Handler] = [:]
-        fileprivate(set) var debouncer = VerdictDebouncer()
-        fileprivate(set) var addresses: [AddressVerdict] = []
-        /// The level of the family in use, as the watches were last given it.
-        fileprivate(set) var internetLevel = ReachabilityLevel.unknown
-        /// The lookups for this target, as a range of ``TargetTable/questions()``; empty while its name has no address.
-        fileprivate(set) var questions: Range<Int> = 0..<0
-
-        /// The verdict that gates go by, without the level of the family.
-        // Made of parts, because thousands change together: a copy of the whole entry costs more than its lookup.
-        var gating: TargetVerdict {
-            TargetVerdict(
-                target: self.target, verdict: self.debouncer.gating.verdict ?? .unknown, addresses: self.addresses)
-        }
-
-        /// True if gates are open to other hosts, which only a link can lead to.
-        fileprivate var needsLink: Bool {
-            guard let level = self.debouncer.gating.verdict?.level, level >= .routed, !self.addresses.isEmpty else {
-                return false
-            }
-            return self.addresses.allSatisfy { !$0.verdict.notes.contains(.thisHost) && !$0.address.isLinkLocal }
-        }
-    }
-
     private let context: LookupContext
-    private(set) var entries: [Entry] = []
+    private(set) var entries: [TargetEntry] = []
     /// The targets' names.
     private(set) var hostnames = HostnameTable()
     /// The best verdict over the resolvers, which stands for targets whose name has no address.
@@ -51,7 +22,7 @@ struct TargetTable {
     init(configured: [Target], context: LookupContext = LookupContext()) {
         self.context = context
         for target in configured where self.positions[target] == nil {
-            self.append(Entry(target: target, isConfigured: true), known: nil)
+            self.append(TargetEntry(target: target, isConfigured: true), known: nil)
         }
     }
 
@@ -64,7 +35,7 @@ struct TargetTable {
             self.entries[position].watches[id] = handler
             return position
         }
-        var entry = Entry(target: target, isConfigured: false)
+        var entry = TargetEntry(target: target, isConfigured: false)
         entry.watches[id] = handler
         self.append(entry, known: known)
         return self.entries.count - 1
@@ -218,7 +189,7 @@ struct TargetTable {
 
     // MARK: Entries
 
-    private mutating func append(_ entry: Entry, known: [IPAddress]?) {
+    private mutating func append(_ entry: TargetEntry, known: [IPAddress]?) {
         self.positions[entry.target] = self.entries.count
         self.entries.append(entry)
         self.cachedQuestions = nil

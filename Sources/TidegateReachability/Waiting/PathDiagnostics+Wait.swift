@@ -29,11 +29,10 @@ extension PathDiagnostics {
         let (wakes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // A watch keeps a target's verdict up to date that is not configured.
         let watches = targets.map { self.monitor.watch($0) { _ in continuation.yield() } }
-        let ticker = Task {
-            repeat { continuation.yield() } while (try? await Task.sleep(for: PathDiagnostics.pollInterval)) != nil
-        }
+        let ticker = Ticker(self.monitor, every: PathDiagnostics.pollInterval, continuation)
+        ticker.start()
         defer {
-            ticker.cancel()
+            ticker.stop()
             for watch in watches { watch.cancel() }
         }
         let poller = ConditionPoller(
@@ -41,14 +40,16 @@ extension PathDiagnostics {
         let limit = min(timeout ?? PathDiagnostics.resolveTimeout, PathDiagnostics.resolveTimeout)
         _ = await self.monitor.firstStatus(within: limit)
         var wait = StableWait(required: stable)
+        var unmet: UnmetCondition?
         for await _ in wakes {
             let (status, now) = (self.monitor.status(including: targets), self.time.monotonic())
             poller.pollAll(status, at: now)
-            let unmet = self.unmet(conditions, family, in: status, poller)
+            unmet = self.unmet(conditions, family, in: status, poller)
             if wait.observe(unmet == nil, at: now) == .done { return }
             if let timeout, now - start >= timeout { throw .timedOut(unmet) }
         }
-        throw .cancelled
+        // Without a monitor that runs, nothing will change any more.
+        throw Task.isCancelled ? .cancelled : .timedOut(unmet)
     }
 
     private func unmet(

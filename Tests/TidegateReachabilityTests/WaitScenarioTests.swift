@@ -1,0 +1,81 @@
+internal import Testing
+internal import TidegateCore
+internal import TidegateTestKit
+
+@testable internal import TidegateReachability
+
+/// Waiting for conditions and following a path, on a real link.
+@Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
+struct WaitScenarioTests {
+    @Test("A wait ends once all conditions hold, a target among them that is not configured")
+    func conditions() async throws {
+        let hosts = try VethPairFixture()
+        try hosts.there.ip("link set p0 down")
+        let ladder = LadderFixture(hosts, web: ScriptedHTTPChecker { _ in HTTPCheck.Result(reached: .connect) })
+        let wait = Task {
+            try await ladder.diagnostics.wait(
+                for: .carrier(interface: "v0"), .host("10.0.0.1", 22), stable: .milliseconds(300),
+                timeout: .seconds(60))
+        }
+        let early = await ladder.fixture.status { $0.global.level == .none }
+        #expect(early.global.level == .none)
+        #expect(ladder.web.questions.isEmpty, "nothing is checked without a path")
+        try hosts.there.ip("link set p0 up")
+        try await wait.value
+        #expect(ladder.web.questions.map(\.lastStage).first == .connect)
+    }
+
+    @Test("A wait that is over names the condition and the rung that it fails on")
+    func timeout() async throws {
+        let hosts = try VethPairFixture()
+        try hosts.there.ip("link set p0 down")
+        let ladder = LadderFixture(hosts)
+        let error = await #expect(throws: WaitError.self) {
+            try await ladder.diagnostics.wait(
+                for: .route(family: nil), .carrier(interface: "v0"), timeout: .milliseconds(300))
+        }
+        guard case .timedOut(let unmet?)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(unmet.condition == .route(family: nil) && unmet.rung == .carrier && unmet.reason == .noCarrier)
+        #expect(unmet.description == "carrier: v0 has no carrier")
+    }
+
+    @Test("A wait ends with its Swift task, and with its monitor")
+    func ends() async throws {
+        let ladder = LadderFixture(try VethPairFixture())
+        let wait = Task { () -> WaitError? in
+            do throws(WaitError) {
+                try await ladder.diagnostics.wait(for: .carrier(interface: "absent0"))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        wait.cancel()
+        #expect(await wait.value == .cancelled)
+        ladder.fixture.monitor.stop()
+        await #expect(throws: WaitError.self) {
+            try await ladder.diagnostics.wait(for: .carrier(interface: "absent0"))
+        }
+    }
+
+    @Test("A path is followed from its present state through a loss and a gain")
+    func paths() async throws {
+        let hosts = try VethPairFixture()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.status { $0.global.level == .routed }
+        var levels: [ReachabilityLevel] = []
+        for await path in fixture.monitor.paths(to: try Target("198.51.100.2")) {
+            if levels.last != path.verdict.level { levels.append(path.verdict.level) }
+            switch levels.count {
+            case 1: try hosts.there.ip("link set p0 down")
+            case 2: try hosts.there.ip("link set p0 up")
+            default: break
+            }
+            if levels.count == 3 { break }
+        }
+        #expect(levels == [.routed, .none, .routed])
+    }
+}
