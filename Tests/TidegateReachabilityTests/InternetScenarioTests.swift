@@ -53,7 +53,7 @@ struct InternetScenarioTests {
                 == .online)
     }
 
-    @Test("What checks find out about the same way has no name asked for again; leaving a portal has")
+    @Test("A result over the same path resolves no name again; leaving a portal does")
     func names() async throws {
         try self.hosts.here.run(["ip", "-6", "route", "del", "default"])
         self.web.say { _ in HTTPCheck.Result(reached: .response, status: 302, location: "http://portal.test/login") }
@@ -66,7 +66,7 @@ struct InternetScenarioTests {
         #expect(await eventually { fixture.resolver.invalidations == 1 })
     }
 
-    @Test("A machine that wakes up asks for names and the internet again, on the same way too")
+    @Test("After sleep names and the internet are checked again, on the same path too")
     func wake() async throws {
         let slept = Atomic<Int>(0)
         let urls = [try InternetCheckURL("http://8.8.8.8/204")]
@@ -85,7 +85,7 @@ struct InternetScenarioTests {
         #expect(await eventually { self.web.questions.count > asked }, "within a second or two, not in five minutes")
     }
 
-    @Test("Losing the path drops the level at once, and getting it back asks again")
+    @Test("Losing the path drops the level at once, and regaining it starts a check")
     func loss() async throws {
         let fixture = try self.fixture()
         _ = await fixture.status { $0.verdict(.ipv4).level == .online }
@@ -100,7 +100,7 @@ struct InternetScenarioTests {
         #expect(self.web.questions.count > asked)
     }
 
-    @Test("Another gateway is asked over anew before it counts as online")
+    @Test("Another gateway is checked before it counts as online")
     func moved() async throws {
         try self.hosts.there.ip("addr add 10.0.0.9/24 dev p0")
         let fixture = try self.fixture()
@@ -112,7 +112,7 @@ struct InternetScenarioTests {
             status.verdict(.ipv4).level == .limited && status.verdict(.ipv4).path?.gateway?.description == "10.0.0.9")
     }
 
-    @Test("Without a configuration nobody is asked")
+    @Test("Without a configuration nothing is checked")
     func silent() async throws {
         let fixture = MonitorFixture(self.hosts.here, web: self.web)
         _ = await fixture.first()

@@ -3,7 +3,7 @@ internal import TidegateCore
 
 @testable internal import TidegateReachability
 
-/// What people are published to do, and whose failure it is said to be.
+/// What the advice says, and whose failure it names.
 struct LadderAdviceTests {
     private func context() throws -> Advice.Context {
         var context = Advice.Context(target: try Target("api.test:443"))
@@ -46,7 +46,7 @@ struct LadderAdviceTests {
                 + "sysctl -w net.ipv4.conf.eth0.ignore_routes_with_linkdown=1.")
     }
 
-    @Test("A resolver that nobody listens at, and a name without a record, have sentences of their own")
+    @Test("A resolver whose port is closed, and a name without a record, have sentences of their own")
     func resolvers() throws {
         var context = try self.context()
         context.isResolverPortClosed = true

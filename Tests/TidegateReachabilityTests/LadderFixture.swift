@@ -5,7 +5,7 @@ internal import TidegateReachability
 internal import TidegateNetwork
 internal import TidegateTestKit
 
-/// A hosts with a monitor in it, and a diagnostics whose packets stay inside.
+/// Two hosts with a monitor on one, and diagnostics whose packets stay between them.
 final class LadderFixture: Sendable {
     let hosts: VethPairFixture
     let fixture: MonitorFixture
@@ -45,7 +45,7 @@ extension RungReport {
     var text: String { self.evidence.joined(separator: "; ") }
 }
 
-/// A checker that answers what a test tells it to.
+/// A checker with scripted answers.
 final class ScriptedHTTPChecker: HTTPChecker {
     private struct State {
         var answer: @Sendable (HTTPCheck.Request) -> HTTPCheck.Result

@@ -35,12 +35,12 @@ struct LadderGatewayScenarioTests {
         #expect(await self.becomesGood(ladder))
     }
 
-    @Test("A gateway that was there and falls silent is published so, for as long as the kernel only tries")
+    @Test("A gateway that was reachable and falls silent is silent for as long as the kernel only tries")
     func silenced() async throws {
         let hosts = try VethPairFixture()
         let ladder = LadderFixture(hosts)
         #expect(await ladder.diagnostics.gateway(.ipv4).status == .ok)
-        // What the kernel would find out in half a minute of traffic, it is published here.
+        // The kernel would detect it after half a minute of traffic; the test removes the entry instead.
         try self.darken(hosts)
         try hosts.here.ip("neigh del 10.0.0.1 dev v0")
         var report = await ladder.diagnostics.gateway(.ipv4)

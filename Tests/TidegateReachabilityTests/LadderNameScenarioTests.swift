@@ -76,7 +76,7 @@ struct LadderNameScenarioTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test("A name that exists is published with the resolver's answer and its time to live")
+    @Test("A name that exists is shown with the resolver's answer and its time to live")
     func goodName() async throws {
         let hosts = try VethPairFixture()
         let server = try self.serve(hosts)

@@ -42,7 +42,7 @@ struct LadderPassiveTests {
         #expect(self.evidence.fresh(from: try address("10.0.0.2"), at: self.time.monotonic()) == nil)
     }
 
-    @Test("Only TLS with an address of the wide hosts shows the internet; only a lookup shows the resolver")
+    @Test("Only TLS with a global address shows the internet; only a lookup shows the resolver")
     func kinds() throws {
         let own = try address("10.0.0.2")
         try self.succeeded("10.0.0.2", "192.168.1.1", tls: true)

@@ -55,7 +55,7 @@ struct LinkEvaluatorTests {
         #expect(AddressEvaluator.reason(try #require(.make(text, flags: flags))) == expected)
     }
 
-    @Test("The link that people care about names the reason, then the one that got furthest")
+    @Test("Links that are not excluded give the reason first, then the one closest to carrying traffic")
     func culprit() {
         let down = KernelLink.make(flags: 0, state: .down)
         let docker = KernelLink.make("docker0", index: 3, flags: KernelLink.flagUp, state: .down)
@@ -66,7 +66,7 @@ struct LinkEvaluatorTests {
         #expect(NetworkSnapshot.of([down, .make("eth1", index: 4)], []).linkReason == nil)
     }
 
-    @Test("Addresses on the port of a bridge belong to nobody")
+    @Test("Addresses on the port of a bridge do not count")
     func ports() {
         let bridge = KernelLink.make("br0", index: 5, kind: .bridge)
         let snapshot = NetworkSnapshot.of([bridge, .make(master: 5)], [.make("10.0.0.2/24")])

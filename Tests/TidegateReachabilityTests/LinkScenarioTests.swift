@@ -40,7 +40,7 @@ struct LinkScenarioTests {
         #expect(status.health.isConsistent && status.mode == .event)
     }
 
-    @Test("An administratively down link is published without any route message")
+    @Test("An administratively down link is detected without any route message")
     func adminDown() async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(hosts.here, try self.targets("10.0.0.2"))
@@ -185,7 +185,7 @@ struct LinkScenarioTests {
         #expect(fixture.changes(.global).count <= 6)
     }
 
-    @Test("A tunnel is a way out while somebody holds its other end, also as the only link")
+    @Test("A tunnel is a usable link while its other end is open, also as the only link")
     func tunnel() async throws {
         let namespace = try NetworkNamespace()
         try namespace.batch(

@@ -43,7 +43,7 @@ struct VethPairFixture {
     static let need: Comment = "network namespaces need root and ip(8)"
 }
 
-/// A monitor inside a hosts, with everything that it says.
+/// A monitor inside a namespace, with everything that it publishes.
 final class MonitorFixture: Sendable {
     let sink = RecordingSink()
     let monitor: ReachabilityMonitor
@@ -160,7 +160,7 @@ struct TestTime: TimeSource {
     }
 }
 
-/// A resolver that knows what a test tells it.
+/// A resolver with scripted answers.
 final class ScriptedResolver: NameResolver {
     private struct State {
         var names: [String: [IPAddress]]

@@ -41,7 +41,7 @@ struct MonitorScenarioTests {
         #expect(lost == 2)
     }
 
-    @Test("Where multicast is refused, the monitor asks every other second")
+    @Test("If multicast is refused, the monitor polls every two seconds")
     func poll() async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(

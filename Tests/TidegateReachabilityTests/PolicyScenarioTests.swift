@@ -14,7 +14,7 @@ struct PolicyScenarioTests {
         return await MonitorFixture(namespace, configuration).first().verdict(.ipv4)
     }
 
-    @Test("The tunnel's own packets, published by their mark, go below it")
+    @Test("The tunnel's own packets, recognised by their mark, go below it")
     func mark() async throws {
         let hosts = try VethPairFixture()
         let tunnel = try NetworkNamespaceTun("wg0", in: hosts.here)

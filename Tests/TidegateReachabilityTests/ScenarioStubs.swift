@@ -13,7 +13,7 @@ final class VerdictRecorder: Sendable {
     var handler: @Sendable (TargetVerdict) -> Void { { verdict in self.received.withLock { $0.append(verdict) } } }
 }
 
-/// A resolver that answers when a test tells it to.
+/// A resolver whose answers a test releases.
 final class PausedResolver: NameResolver {
     private let held = Mutex<[@Sendable (Result<[IPAddress], ResolveFailure>) -> Void]>([])
 

@@ -6,6 +6,7 @@ public protocol PathSource: Sendable {
     func current(_ target: Target) -> TargetVerdict
 
     /// Calls `sink` with the target's verdict: once soon, then at every change, until the watch is cancelled.
+    /// A change of ``TargetVerdict/internetLevel`` is one, too, so that a gate that requires `online` needs no polling.
     ///
     /// Calls come from one thread, in order; the sink must not block. A loss arrives at once, a gain once it is stable.
     func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch

@@ -22,7 +22,7 @@ enum ExplanationComposer {
             advice: self.advice(failure, path, findings, isReached: isReached))
     }
 
-    // The ladder whose first failure is highest; IPv4 where both fail on the same rung.
+    // The ladder whose first failure is highest; IPv4 if both fail on the same rung.
     private static func furthest(_ ladders: [Explanation.Ladder]) -> Explanation.Ladder? {
         var best: (ladder: Explanation.Ladder, order: Int)?
         for ladder in ladders {

@@ -7,7 +7,7 @@ struct LookupContext: Hashable {
     /// Nil for this process's own user.
     var uid: UInt32?
 
-    /// The question where such a socket's packets to an address would go.
+    /// The lookup for such a socket's packets to an address.
     func question(_ destination: IPAddress, port: UInt16? = nil, link: UInt32? = nil) -> RouteQuestion {
         RouteQuestion(destination, port: port, link: link, mark: self.mark, uid: self.uid)
     }

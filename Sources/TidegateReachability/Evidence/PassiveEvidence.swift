@@ -3,7 +3,7 @@ internal import TidegateCore
 
 /// What requests that succeeded lately show about the paths they took.
 ///
-/// It receives every event of a busy bus, so it only writes a few words in place under a short lock.
+/// It receives every event of a busy bus, so it only updates a record in place under a short lock.
 final class PassiveEvidence: EventSink {
     /// What succeeded from one source address, and when it last did.
     struct SuccessRecord: Sendable, Hashable {

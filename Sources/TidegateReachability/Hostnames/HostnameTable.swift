@@ -37,7 +37,7 @@ struct HostnameTable {
     private var names: [String: Name] = [:]
     private var new: Set<String> = []
     private var earliestScan = MonotonicTime(nanoseconds: 0)
-    /// When to look for names that are due; may be early, never late.
+    /// When to scan for names that are due; may be early, never late.
     private(set) var deadline: MonotonicTime?
 
     subscript(name: String) -> Name? { self.names[name] }
