@@ -154,6 +154,6 @@ struct RouteLifeScenarioTests {
         let gone = await fixture.status { $0.verdict(.ipv6).level < .routed }
         #expect(gone.verdict(.ipv6) == Verdict(level: .local, reason: .noRoute))
         #expect(ContinuousClock.now - start < .seconds(20))
-        #expect(fixture.received(.delroute) > 0)
+        #expect(await eventually { fixture.received(.delroute) > 0 })
     }
 }

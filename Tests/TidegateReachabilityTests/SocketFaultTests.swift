@@ -21,7 +21,10 @@ struct SocketFaultTests {
 
         /// Puts /dev/null in a socket's context: nothing announces it, and no other descriptor is hit.
         func kill(_ purpose: NetlinkOptions.SocketKind) {
-            guard let descriptor = self.opened.withLock({ $0[purpose]?.last }) else { return }
+            guard let descriptor = self.opened.withLock({ $0[purpose]?.last }) else {
+                Issue.record("no \(purpose) socket was opened")
+                return
+            }
             let null = open("/dev/null", O_RDWR | O_CLOEXEC)
             dup2(null, descriptor)
             close(null)
