@@ -5,7 +5,7 @@ SHELL := /bin/bash
 SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
-# More at a time only wait for each other's processor, until time limits meant for a hung peer are over.
+# With more tests at a time each takes longer, and none ends earlier: most of them wait for a process or a processor.
 TESTS_AT_A_TIME ?= 6
 # The tests run with every check for overlapping access; in a release that check alone is a fifteenth of a small request.
 RELEASE := --configuration release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked

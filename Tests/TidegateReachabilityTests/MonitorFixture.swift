@@ -74,11 +74,11 @@ final class MonitorFixture: Sendable {
     deinit { self.monitor.stop() }
 
     /// The first status.
-    func first() async -> ReachabilityStatus { await self.monitor.firstStatus(within: .seconds(30)) }
+    func first() async -> ReachabilityStatus { await self.monitor.firstStatus(within: .seconds(60)) }
 
     /// Waits until the status is as wanted; the last one seen.
     func status(
-        within limit: Duration = .seconds(30), when isWanted: (ReachabilityStatus) -> Bool
+        within limit: Duration = .seconds(60), when isWanted: (ReachabilityStatus) -> Bool
     ) async -> ReachabilityStatus {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
@@ -194,7 +194,7 @@ final class ScriptedResolver: NameResolver {
 func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
 /// Asks again and again until the answer is yes or `limit` has passed; gives the last answer.
-func eventually(within limit: Duration = .seconds(5), _ isTrue: () -> Bool) async -> Bool {
+func eventually(within limit: Duration = .seconds(60), _ isTrue: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
         if isTrue() { return true }

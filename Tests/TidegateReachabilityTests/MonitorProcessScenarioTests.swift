@@ -9,7 +9,9 @@ internal import TidegateTestKit
     .enabled(if: MonitorProcess.isBuilt, MonitorProcess.need),
     .timeLimit(.minutes(5)))
 struct MonitorProcessScenarioTests {
-    @Test("A monitor that slept through thousands of changes counts the loss and is right within two seconds")
+    @Test(
+        "A monitor that slept through thousands of changes counts the loss and is right within two seconds",
+        .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"))
     func frozen() async throws {
         let hosts = try VethPairFixture()
         let monitor = try MonitorProcess(in: hosts.here)

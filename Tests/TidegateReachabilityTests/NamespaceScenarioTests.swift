@@ -60,7 +60,7 @@ struct NamespaceScenarioTests {
         let monitor = ReachabilityMonitor(
             .init(), bus: EventBus(time: TestTime()), resolver: resolver, time: TestTime(),
             kernel: NetlinkOptions(onThreadStart: { here.enter() }), resolverAddresses: { [] })
-        _ = await monitor.firstStatus(within: .seconds(5))
+        _ = await monitor.firstStatus(within: .seconds(60))
         let slow = VerdictRecorder()
         let waiting = monitor.watch(try Target("slow.test"), sink: slow.handler)
         #expect(await eventually { resolver.questions == 1 && !slow.levels.isEmpty })

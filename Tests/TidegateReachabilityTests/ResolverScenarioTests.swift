@@ -71,7 +71,7 @@ private final class NamedTarget: Sendable {
     @Test("Another resolv.conf makes every name be resolved again at once")
     func changed() async throws {
         let ladder = try NamedTarget(in: VethPairFixture(), servers: "nameserver 10.0.0.1\n")
-        _ = await ladder.monitor.firstStatus(within: .seconds(5))
+        _ = await ladder.monitor.firstStatus(within: .seconds(60))
         #expect(await eventually { ladder.addresses == ["10.0.0.7"] })
         let (questions, invalidations) = (ladder.resolver.questions, ladder.resolver.invalidations)
         ladder.resolver.say(IPAddress(ipv4: 0x0A00_0009))
@@ -83,11 +83,11 @@ private final class NamedTarget: Sendable {
     @Test("A name is resolved again when its time to live is over, though not before five seconds")
     func timeToLive() async throws {
         let ladder = try NamedTarget(in: VethPairFixture(), servers: "nameserver 10.0.0.1\n")
-        _ = await ladder.monitor.firstStatus(within: .seconds(5))
+        _ = await ladder.monitor.firstStatus(within: .seconds(60))
         #expect(await eventually { ladder.addresses == ["10.0.0.7"] })
         let start = ContinuousClock.now
         ladder.resolver.say(IPAddress(ipv4: 0x0A00_0009))
-        #expect(await eventually(within: .seconds(15)) { ladder.addresses == ["10.0.0.9"] })
+        #expect(await eventually { ladder.addresses == ["10.0.0.9"] })
         #expect(ContinuousClock.now - start > .seconds(3))
     }
 }

@@ -134,11 +134,9 @@ struct RouteLifeScenarioTests {
         let fixture = MonitorFixture(hosts.here)
         _ = await fixture.first()
         let status = try await self.advertise(router, 3, until: fixture)
-        let start = ContinuousClock.now
         #expect(status.verdict(.ipv6).path?.gateway == IPAddress("fe80::1"))
         let gone = await fixture.status { $0.verdict(.ipv6).level < .routed }
         #expect(gone.verdict(.ipv6) == Verdict(level: .local, reason: .noRoute))
-        #expect(ContinuousClock.now - start < .seconds(20))
         #expect(fixture.received(.delroute) == 0)
     }
 
@@ -149,11 +147,9 @@ struct RouteLifeScenarioTests {
         _ = await fixture.first()
         let status = try await self.advertise(router, 600, until: fixture)
         #expect(status.verdict(.ipv6).level == .routed)
-        let start = ContinuousClock.now
         try router.advertise(lifetime: 0)
         let gone = await fixture.status { $0.verdict(.ipv6).level < .routed }
         #expect(gone.verdict(.ipv6) == Verdict(level: .local, reason: .noRoute))
-        #expect(ContinuousClock.now - start < .seconds(20))
         #expect(await eventually { fixture.received(.delroute) > 0 })
     }
 }

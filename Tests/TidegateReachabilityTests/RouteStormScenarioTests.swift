@@ -5,7 +5,9 @@ internal import TidegateReachability
 internal import TidegateTestKit
 
 /// More routes than a monitor can follow.
-@Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
+@Suite(
+    .enabled(if: VethPairFixture.isPossible, VethPairFixture.need),
+    .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(5)))
 struct RouteStormScenarioTests {
     private func configuration() throws -> ReachabilityConfiguration {
         var configuration = ReachabilityConfiguration()

@@ -102,7 +102,7 @@ public final class Program: Sendable {
 }
 
 /// Evaluates a condition until it is true or `limit` has passed; returns the last value.
-public func eventually(within limit: Duration = .seconds(10), _ isTrue: () async throws -> Bool) async rethrows -> Bool
+public func eventually(within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool) async rethrows -> Bool
 {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {

@@ -75,8 +75,8 @@ struct LadderEndToEndTests {
         #expect(try self.report(explanation, .tcp).evidence.first?.contains("from 10.0.0.2") ?? false)
         #expect(try self.report(explanation, .http).evidence.first?.hasPrefix("status 204") ?? false)
         #expect(await climber.internet(.ipv4).status == .ok)
-        #expect(await climber.host(try Target("198.51.100.2:80"), .http, within: .seconds(2)) == .passed)
-        #expect(await climber.host(try Target("198.51.100.2:81"), .tcp, within: .seconds(2)) == .failed(.refused))
+        #expect(await climber.host(try Target("198.51.100.2:80"), .http, within: .seconds(20)) == .passed)
+        #expect(await climber.host(try Target("198.51.100.2:81"), .tcp, within: .seconds(20)) == .failed(.refused))
         withExtendedLifetime(server) {}
     }
 

@@ -83,9 +83,7 @@ struct ExplainProgramTests {
         #expect(waited.status == 1 && waited.output.isEmpty, "\(waited)")
         let last = waited.errors.split(separator: "\n").last ?? ""
         #expect(last == "tidegate: gave up after 2s: carrier: v0 has no carrier", "\(waited.errors)")
-        let start = ContinuousClock.now
         let tested = try await office.run("wait", "--for", "route", "--timeout", "0")
-        #expect(ContinuousClock.now - start < .seconds(30))
         #expect(tested.status == 1 && tested.errors == "tidegate: carrier: v0 has no carrier\n", "\(tested)")
         let flag = try await office.run("wait", "--for", "route", "--tiemout", "2")
         #expect(flag.status == 2 && flag.errors.contains("--tiemout"), "\(flag)")

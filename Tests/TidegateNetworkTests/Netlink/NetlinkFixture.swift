@@ -62,7 +62,7 @@ final class NetlinkFixture: Sendable {
     }
 
     /// Waits until the recorded changes fulfil the condition.
-    func records(within limit: Duration = .seconds(5), _ isFulfilled: (Recorder) -> Bool) async -> Bool {
+    func records(within limit: Duration = .seconds(60), _ isFulfilled: (Recorder) -> Bool) async -> Bool {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             if isFulfilled(self.recorder) { return true }
@@ -72,7 +72,7 @@ final class NetlinkFixture: Sendable {
     }
 
     /// Waits until the condition is true on the netlink thread.
-    func becomes(within limit: Duration = .seconds(5), _ isTrue: @escaping @Sendable (NetlinkClient) -> Bool) async
+    func becomes(within limit: Duration = .seconds(60), _ isTrue: @escaping @Sendable (NetlinkClient) -> Bool) async
         -> Bool
     {
         let deadline = ContinuousClock.now + limit

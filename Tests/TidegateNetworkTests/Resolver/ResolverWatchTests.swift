@@ -30,7 +30,7 @@ import TidegateTestKit
 
         /// Waits until these are the final servers.
         func servers(_ servers: String...) async -> Bool {
-            await eventually(within: .seconds(3)) {
+            await eventually {
                 self.reported.settings.withLock { $0.last }?.finalServers.map(\.description) == servers
                     && self.watch.settings.finalServers.map(\.description) == servers
             }

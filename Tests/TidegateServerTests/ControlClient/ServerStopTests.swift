@@ -89,10 +89,8 @@ struct ServerStopTests {
         let path = place.path
         let client = Task { try await ControlClient(socket: path).tasks() }
         #expect(await eventually { desk.asked.load(ordering: .relaxed) == 1 })
-        let began = ContinuousClock.now
         run.cancel()
         _ = await run.result
-        #expect(ContinuousClock.now - began < .seconds(30))
         #expect(!place.isThere)
         desk.letGo()
         _ = await client.result

@@ -7,7 +7,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// A process is killed at every step of its journal, and once more after a restart; the last one finishes the tasks.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(10)))
 struct JournalKillTests {
     // Most of a run is waiting for its processes and its server.
     private static let concurrentRuns = 8
