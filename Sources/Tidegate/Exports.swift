@@ -1,5 +1,6 @@
-// What an app imports: the nouns, the bus and the rooms, under one name.
+// What an app imports as `Tidegate`.
 @_exported public import TidegateCore
+@_exported public import struct TidegateLoop.SystemClock
+@_exported public import enum TidegateMetrics.ExpositionFormat
 @_exported public import TidegateReachability
 @_exported public import TidegateSession
-@_exported public import struct TidegateLoop.SystemClock

@@ -5,26 +5,37 @@ internal import TidegateNetwork
 public import TidegateSession
 internal import TidegateTransfer
 
-/// One of each, wired together: what watches the network, what makes requests, and the bus that tells of both.
+/// Watches this host's network, and makes requests that wait for a path instead of failing without one.
 ///
-/// Several monitors live side by side; each has its own threads and its own bus.
+/// ```swift
+/// let monitor = try Monitor()
+/// print(monitor.status().global.level)
+/// for await path in monitor.paths(to: "api.example.com:443") { print(path.verdict.level) }
+/// let (data, response) = try await monitor.session.data(for: "https://api.example.com/status")
+/// ```
+/// Several monitors can run side by side; each has its own threads and its own bus. Stop a monitor with ``stop()``; one
+/// that is released without it cancels its tasks.
 public final class Monitor: Sendable {
+    /// The configuration that the monitor was made with.
+    public let configuration: MonitorConfiguration
     /// Carries every event of this monitor.
     public let bus: EventBus
-    /// Watches links, addresses, routes and targets.
-    public let reachability: ReachabilityMonitor
-    /// Climbs the ladder on demand: explains a target, or tests one rung.
-    public let ladder: PathDiagnostics
     /// Makes requests, held while there is no path.
     public let session: Session
+    /// Watches links, addresses, routes and targets.
+    package let reachability: ReachabilityMonitor
+    /// Checks the ladder on demand.
+    package let diagnostics: PathDiagnostics
     /// Has recorded every event of the bus since its start.
     package let recorder: MetricsRecorder
+    let time: any TimeSource
 
     /// Starts watching; the first verdict follows within milliseconds.
     ///
-    /// A host that does not let netlink be opened makes the level `unknown` and leaves gates open. Whoever must hear
-    /// the very first event subscribes to a bus and passes it in; nobody else may publish on it.
-    /// - Throws: ``TaskError`` where the machine gives no thread for transfers.
+    /// Without access to netlink the level is `unknown` and gates are open. To receive the very first event, subscribe to
+    /// a bus and pass it in; nothing else may publish on it. With a `journal` tasks can be submitted that survive their
+    /// process.
+    /// - Throws: ``TaskError`` if the system gives no thread for transfers.
     public init(
         _ configuration: MonitorConfiguration = MonitorConfiguration(), bus: EventBus? = nil,
         journal: (any TaskJournal)? = nil,
@@ -33,25 +44,28 @@ public final class Monitor: Sendable {
         let bus = bus ?? EventBus(time: time)
         let recorder = MetricsRecorder(
             build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel)
-        // Attached first: the counters have to equal the number of events.
+        // Attached first, so that the counters equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
-        // One for both, because it keeps a thread; that starts with the first question.
+        // One for both, because it has a thread, which starts with the first check.
         let web = TransferHTTPChecker()
         let reachability = ReachabilityMonitor(
             configuration.reachability, bus: bus, resolver: resolver, time: time, web: web)
+        self.configuration = configuration
         self.bus = bus
+        self.time = time
         self.recorder = recorder
         self.reachability = reachability
-        self.ladder = PathDiagnostics(
+        self.diagnostics = PathDiagnostics(
             monitor: reachability, resolver: resolver, web: web,
             internetCheck: configuration.reachability.internetCheck, time: time)
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
-            generator: SystemRandomNumberGenerator(), journal: journal)
+            generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
+            hearing: configuration.observer)
     }
 
-    /// Ends every task, then the watching; temporary files that a later run can continue are kept.
+    /// Ends every task, then the watching; partial files that a later run can continue are kept.
     public func stop() async {
         await self.session.invalidate(cancellingTasks: true)
         self.reachability.stop()
@@ -65,8 +79,8 @@ public final class Monitor: Sendable {
         TransferHTTPChecker(caFile: caFile)
     }
 
-    /// The resolver that monitors use, for looks without a monitor.
-    public static func systemResolver(time: any TimeSource = SystemClock()) -> any NameResolver {
+    /// The resolver that monitors use, for checks without a monitor.
+    package static func systemResolver(time: any TimeSource = SystemClock()) -> any NameResolver {
         Resolver(time: time)
     }
 }
@@ -75,10 +89,10 @@ extension Monitor: MonitorView {
     /// Everything known about the network now.
     public func status() -> ReachabilityStatus { self.reachability.status }
 
-    /// The tasks that are not over, and those that ended lately; oldest first.
+    /// The unfinished tasks, and those that ended recently; oldest first.
     public func tasks() -> [TaskInfo] { self.session.tasks() }
 
-    /// One task; nil where the id is not known.
+    /// One task; nil if the id is not known.
     public func task(_ id: TaskID) -> TaskInfo? { self.session.task(id) }
 
     /// Counts of tasks and connections now.

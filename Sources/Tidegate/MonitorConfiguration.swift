@@ -2,27 +2,32 @@ public import TidegateCore
 public import TidegateReachability
 public import TidegateSession
 
-/// Everything a monitor is told once.
+/// Everything a monitor can be configured with; each part has defaults.
 public struct MonitorConfiguration: Sendable {
     /// What the reachability monitor watches.
     public var reachability: ReachabilityConfiguration
-    /// How tasks are carried out.
+    /// How tasks are executed.
     public var session: SessionConfiguration
-    /// The names under which targets appear in series; a target without one appears under its own text.
+    /// The names of targets in metrics; a target without one appears as its text.
     public var targetNames: [Target: String]
-    /// Whether metrics tell attempts apart by the host they asked.
+    /// Whether metrics distinguish attempts by host.
     public var hostLabel: HostLabel
+    /// Called to decide about redirects, authentication and responses of every task; nil for the defaults.
+    public var hooks: SessionHooks?
+    /// Called with the responses, progress and completion of every task.
+    public var observer: TaskObserver?
 
     /// A configuration; the defaults watch this host's network and have no targets.
     public init(
         reachability: ReachabilityConfiguration = ReachabilityConfiguration(),
-        session: SessionConfiguration = .standard,
-        targetNames: [Target: String] = [:],
-        hostLabel: HostLabel = .off
+        session: SessionConfiguration = .standard, targetNames: [Target: String] = [:], hostLabel: HostLabel = .off,
+        hooks: SessionHooks? = nil, observer: TaskObserver? = nil
     ) {
         self.reachability = reachability
         self.session = session
         self.targetNames = targetNames
         self.hostLabel = hostLabel
+        self.hooks = hooks
+        self.observer = observer
     }
 }

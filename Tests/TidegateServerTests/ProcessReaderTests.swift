@@ -1,9 +1,8 @@
 import Foundation
 import Testing
-import TidegateMetrics
 import TidegateTestKit
 
-@testable import TidegateServer
+@testable import TidegateMetrics
 
 @Suite struct ProcessReaderTests {
     private let reader = ProcessReader(time: ManualTime())

@@ -1,5 +1,5 @@
-/// The ways to write the metrics down.
-package enum ExpositionFormat: Sendable, CaseIterable {
+/// The formats of an exposition.
+public enum ExpositionFormat: Sendable, CaseIterable {
     /// OpenMetrics 1.0.0.
     case openMetrics
     /// OpenMetrics 0.0.1; the body is the same for everything in use here.

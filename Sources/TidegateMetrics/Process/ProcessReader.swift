@@ -1,12 +1,13 @@
 internal import Glibc
-internal import TidegateMetrics
-internal import TidegateCore
+package import TidegateCore
 
 /// Reads the process's own figures (proc(5)); what the system hides stays nil.
-struct ProcessReader {
-    let time: any TimeSource
+package struct ProcessReader: Sendable {
+    private let time: any TimeSource
 
-    func sample() -> ProcessSample {
+    package init(time: any TimeSource) { self.time = time }
+
+    package func sample() -> ProcessSample {
         var sample = ProcessSample(openDescriptors: ProcessReader.openDescriptors())
         if let text = ProcessReader.contents("/proc/self/stat") { self.parse(stat: text, into: &sample) }
         if let text = ProcessReader.contents("/proc/self/limits") {

@@ -1,0 +1,75 @@
+public import TidegateCore
+public import TidegateMetrics
+public import TidegateReachability
+
+// What an app asks a monitor about the network.
+extension Monitor {
+    /// The path to a target: first its present state, then every change.
+    ///
+    /// The target is watched for as long as the loop runs. Of changes that arrive faster than they are read, the newest
+    /// is kept. Ends when its Swift task is cancelled.
+    ///
+    /// A string literal is read as ``Target/init(_:zone:)`` reads it.
+    public func paths(to target: Target) -> PathUpdates { self.reachability.paths(to: target) }
+
+    /// Waits until every condition holds, without a break for `stable`.
+    ///
+    /// Conditions that the kernel's state does not decide (`gateway`, `dns`, `internet`, and hosts with a check) are
+    /// polled: after each change of a path at once, otherwise after 1 to 10 seconds.
+    /// - Throws: ``TaskError``: `deadlineExceeded` after `timeout` with the first condition that does not hold, and
+    ///   `cancelled` when the Swift task is cancelled.
+    public func wait(
+        for conditions: WaitCondition..., stable: Duration = .zero, timeout: Duration? = nil
+    ) async throws(TaskError) {
+        try await self.wait(for: conditions, stable: stable, timeout: timeout)
+    }
+
+    /// As the variadic form, for conditions in an array.
+    public func wait(
+        for conditions: [WaitCondition], stable: Duration = .zero, timeout: Duration? = nil
+    ) async throws(TaskError) {
+        let wait = ConditionWait(
+            reachability: self.reachability, checker: ConditionChecker(diagnostics: self.diagnostics, family: nil),
+            bus: self.bus, time: self.time)
+        let unmet: String?
+        do throws(CancellationError) {
+            unmet = try await wait.run(conditions, stable: stable, timeout: timeout)
+        } catch {
+            throw TaskError(reason: .cancelled, underlying: "the wait was cancelled")
+        }
+        if let unmet { throw TaskError(reason: .deadlineExceeded, underlying: unmet) }
+    }
+
+    /// Finds where the path to a host, a port or a URL fails, rung by rung, as `tidegate explain` shows it.
+    ///
+    /// Sends a few packets: a byte to the gateway, a query to each resolver, one request to the target. What is not
+    /// known after `timeout` stays unknown.
+    public func diagnose(_ target: ExplainTarget, timeout: Duration = .seconds(10)) async -> Explanation {
+        await self.diagnostics.diagnose(target, within: timeout)
+    }
+
+    /// Every event of this monitor from now on, for one reader.
+    ///
+    /// The newest `capacity` events are kept for a slow reader; ``Subscription/dropped`` counts the others. Ends when
+    /// its Swift task is cancelled.
+    public func events(bufferingNewest capacity: Int = 256) -> Subscription {
+        self.bus.subscribe(.library, bufferingNewest: capacity)
+    }
+
+    /// What an endpoint of `TidegateServer` needs to serve this monitor.
+    public var endpointDependencies: EndpointDependencies {
+        EndpointDependencies(
+            view: self, bus: self.bus, recorder: self.recorder, time: self.time,
+            targetNames: self.configuration.targetNames, version: TidegateVersion.version)
+    }
+
+    /// What this monitor and the program measure.
+    public var metrics: MonitorMetrics { MonitorMetrics(monitor: self) }
+}
+
+extension WaitCondition {
+    /// Some address of a host is routed; with a `check`, its port answers.
+    public static func host(_ name: String, _ port: UInt16? = nil, _ check: HostCheck? = nil) -> WaitCondition {
+        .host(Target(host: name, port: port), check)
+    }
+}

@@ -1,0 +1,24 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// An app as others write it: it sees the products and nothing else.
+let package = Package(
+    name: "client",
+    dependencies: [.package(name: "tidegate", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "Client",
+            dependencies: [
+                .product(name: "Tidegate", package: "tidegate"),
+                .product(name: "TidegateServer", package: "tidegate"),
+                .product(name: "TidegateStore", package: "tidegate"),
+            ]),
+        .testTarget(
+            name: "ClientTests",
+            dependencies: [
+                "Client", .product(name: "Tidegate", package: "tidegate"),
+                .product(name: "TidegateTesting", package: "tidegate"),
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,2 @@
+import Tidegate
+print(MonitorConfiguration())
