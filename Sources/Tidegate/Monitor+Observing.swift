@@ -15,29 +15,13 @@ extension Monitor {
     /// Waits until every condition holds, without a break for `stable`.
     ///
     /// Conditions that the kernel's state does not decide (`gateway`, `dns`, `internet`, and hosts with a check) are
-    /// polled: after each change of a path at once, otherwise after 1 to 10 seconds.
-    /// - Throws: ``TaskError``: `deadlineExceeded` after `timeout` with the first condition that does not hold, and
-    ///   `cancelled` when the Swift task is cancelled.
+    /// checked when paths change, and otherwise after intervals of 1 to 10 seconds.
+    /// - Throws: ``WaitError`` after `timeout`, with the first condition that does not hold, or when the Swift task is
+    ///   cancelled.
     public func wait(
         for conditions: WaitCondition..., stable: Duration = .zero, timeout: Duration? = nil
-    ) async throws(TaskError) {
-        try await self.wait(for: conditions, stable: stable, timeout: timeout)
-    }
-
-    /// As the variadic form, for conditions in an array.
-    public func wait(
-        for conditions: [WaitCondition], stable: Duration = .zero, timeout: Duration? = nil
-    ) async throws(TaskError) {
-        let wait = ConditionWait(
-            reachability: self.reachability, checker: ConditionChecker(diagnostics: self.diagnostics, family: nil),
-            bus: self.bus, time: self.time)
-        let unmet: String?
-        do throws(CancellationError) {
-            unmet = try await wait.run(conditions, stable: stable, timeout: timeout)
-        } catch {
-            throw TaskError(reason: .cancelled, underlying: "the wait was cancelled")
-        }
-        if let unmet { throw TaskError(reason: .deadlineExceeded, underlying: unmet) }
+    ) async throws(WaitError) {
+        try await self.diagnostics.wait(for: conditions, stable: stable, timeout: timeout)
     }
 
     /// Finds where the path to a host, a port or a URL fails, rung by rung, as `tidegate explain` shows it.
@@ -65,11 +49,4 @@ extension Monitor {
 
     /// What this monitor and the program measure.
     public var metrics: MonitorMetrics { MonitorMetrics(monitor: self) }
-}
-
-extension WaitCondition {
-    /// Some address of a host is routed; with a `check`, its port answers.
-    public static func host(_ name: String, _ port: UInt16? = nil, _ check: HostCheck? = nil) -> WaitCondition {
-        .host(Target(host: name, port: port), check)
-    }
 }

@@ -1,6 +1,6 @@
 public import TidegateCore
 package import TidegateMetrics
-public import TidegateReachability
+package import TidegateReachability
 internal import TidegateNetwork
 public import TidegateSession
 internal import TidegateTransfer

@@ -12,13 +12,8 @@ let package = Package(
                 .product(name: "Tidegate", package: "tidegate"),
                 .product(name: "TidegateServer", package: "tidegate"),
                 .product(name: "TidegateStore", package: "tidegate"),
-            ]),
-        .testTarget(
-            name: "ClientTests",
-            dependencies: [
-                "Client", .product(name: "Tidegate", package: "tidegate"),
                 .product(name: "TidegateTesting", package: "tidegate"),
-            ]),
+            ])
     ],
     swiftLanguageModes: [.v6]
 )

@@ -48,24 +48,24 @@ package struct ProcessReader: Sendable {
     }
 
     private static func openDescriptors() -> Int? {
-        guard let directory = opendir("/proc/self/fd") else { return nil }
-        defer { closedir(directory) }
+        guard let directory = unsafe opendir("/proc/self/fd") else { return nil }
+        defer { unsafe closedir(directory) }
         var count = 0
-        while readdir(directory) != nil { count += 1 }
+        while unsafe readdir(directory) != nil { count += 1 }
         // Without `.`, `..` and the descriptor of this listing.
         return max(0, count - 3)
     }
 
     private static func contents(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 4096)
         var length = 0
         while length < bytes.count {
             let room = bytes.count - length
-            let count = bytes.withUnsafeMutableBytes {
-                Glibc.read(descriptor, $0.baseAddress?.advanced(by: length), room)
+            let count = unsafe bytes.withUnsafeMutableBytes {
+                unsafe Glibc.read(descriptor, $0.baseAddress?.advanced(by: length), room)
             }
             guard count >= 0 else { return nil }
             if count == 0 { break }

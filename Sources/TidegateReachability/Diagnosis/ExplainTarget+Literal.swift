@@ -1,4 +1,4 @@
-public import TidegateCore
+internal import TidegateCore
 
 extension ExplainTarget: ExpressibleByStringLiteral {
     /// A target in source code, as ``init(_:zone:)`` parses it; other text counts as a host name that does not exist.

@@ -1,2 +1,0 @@
-import Tidegate
-print(MonitorConfiguration())
