@@ -8,15 +8,13 @@ internal import TidegateTransfer
 ///
 /// A session that is released without ``invalidate(cancellingTasks:)`` cancels its tasks.
 public final class Session: Sendable {
-    /// What the session was told.
+    /// The configuration that the session was made with.
     public let configuration: SessionConfiguration
 
-    /// The header fields that new tasks get where their requests have none of that name.
+    /// The header fields that new tasks get if their requests have none of that name.
     public let defaultHeaders = DefaultHeaders()
 
-    let surroundings: SessionLoop.Surroundings
-    private let bus: EventBus
-    private let time: any TimeSource
+    let dependencies: SessionDependencies
 
     /// How long the end of a session waits for its thread, which may itself wait for a disk that does not answer.
     private static let patience = Duration.seconds(7)
@@ -25,25 +23,24 @@ public final class Session: Sendable {
     ///
     /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays; with a
     /// `journal` tasks can be submitted that survive their process.
-    /// `hooks` are asked, and `hearing` hears, about every task.
-    /// - Throws: ``TaskError`` with the reason `internal` where the machine gives no thread.
+    /// `hooks` are asked, and `observer` is called, about every task.
+    /// - Throws: ``TaskError`` with the reason `internal` if the system gives no thread.
     public init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)? = nil,
-        hooks: SessionHooks? = nil, hearing: TaskObserver? = nil
+        hooks: SessionHooks? = nil, observer: TaskObserver? = nil
     ) throws(TaskError) {
         self.configuration = configuration
-        self.bus = bus
-        self.time = time
         do {
-            let surroundings = SessionLoop.Surroundings(
+            let dependencies = SessionDependencies(
                 configuration: configuration, bus: bus, paths: paths, resolver: resolver, time: time,
-                dice: RandomSource(generator), disk: try DiskThread(), line: Mailbox(tap: SessionEvents(time: time)),
+                random: RandomSource(generator), disk: try DiskThread(),
+                mailbox: Mailbox(events: SessionEvents(time: time)),
                 registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: journal, hooks: hooks,
-                hearing: hearing)
-            self.surroundings = surroundings
-            surroundings.line.connect(
-                try TransferThread { SessionLoop(engine: $0, surroundings: surroundings) })
+                observer: observer)
+            self.dependencies = dependencies
+            dependencies.mailbox.connect(
+                try TransferThread { SessionLoop(engine: $0, dependencies: dependencies) })
         } catch {
             throw TaskError(reason: .internal, underlying: "the session could not start: \(error)")
         }
@@ -51,168 +48,191 @@ public final class Session: Sendable {
 
     deinit { self.stop() }
 
+    // MARK: - Making tasks
+
     /// Makes a task.
     ///
-    /// It is suspended: ``TransferTask/resume()`` lets it go.
+    /// It is suspended: ``TransferTask/resume()`` starts it.
     ///
     /// `onCompletion` is called once, on the session's thread, when the task is over: before its `completed` event and
     /// before ``TransferTask/result()`` returns, and with ``TransferTask/body()`` at hand. It must not block. It may
     /// make and resume the next task, which costs no change of threads.
     ///
-    /// After ``invalidate(cancellingTasks:)`` the task is born cancelled, and no event tells of it; `onCompletion` is
-    /// then called before this returns, so that a handler that makes tasks has to look at the outcome first.
-    public func task(
+    /// After ``invalidate(cancellingTasks:)`` the task is cancelled from the start, and no event is published about
+    /// it; `onCompletion` is then called before this returns, so that a handler that makes tasks has to look at the
+    /// outcome first.
+    public func makeTask(
         _ request: TaskRequest, options: TaskOptions? = nil,
         onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil
     ) -> TransferTask {
-        self.make(request, options.map { TaskHandlers($0, call: nil) }, onCompletion)
+        self.make(request, options.map { TaskHandlers($0, completion: nil) }, onCompletion)
     }
 
-    /// Makes a task whose completion is heard where the caller says.
-    public func task(
+    /// Makes a task whose completion handler runs where the caller says.
+    public func makeTask(
         _ request: TaskRequest, options: TaskOptions? = nil, completion: TaskCompletion
     ) -> TransferTask {
         switch completion.place {
-        case .thread(let handler): return self.task(request, options: options, onCompletion: handler)
+        case .thread(let handler): return self.makeTask(request, options: options, onCompletion: handler)
         case .elsewhere(let executor, let handler):
-            let traits = TaskHandlers(options ?? TaskOptions(), call: OneShotCompletion(executor, handler))
-            return self.make(request, traits, nil)
+            let handlers = TaskHandlers(
+                options ?? TaskOptions(), completion: OneShotCompletion(executor, handler))
+            return self.make(request, handlers, nil)
         }
     }
 
     private func make(
-        _ request: TaskRequest, _ traits: TaskHandlers?,
+        _ request: TaskRequest, _ handlers: TaskHandlers?,
         _ onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
     ) -> TransferTask {
         let request = self.defaultHeaders.applied(to: request)
-        let wall = self.time.wall()
-        let id = self.surroundings.dice.taskID(at: wall)
-        let line = self.surroundings.line
-        let board = self.board(of: request, at: wall)
-        let task = self.surroundings.registry.add(onCompletion: onCompletion) {
-            TransferTask(id: id, number: $0, request: request, board: board, line: line, traits: traits)
+        let wall = self.dependencies.time.wall()
+        let (registry, mailbox) = (self.dependencies.registry, self.dependencies.mailbox)
+        let number = registry.reserve()
+        let task = TransferTask(
+            id: self.dependencies.random.taskID(at: wall), number: number ?? 0, request: request,
+            shared: self.sharedState(of: request, at: wall), controller: mailbox, handlers: handlers)
+        guard number != nil else {
+            let result = Session.cancelled(task, "the session is over")
+            onCompletion?(task, result)
+            Session.finish(task, result)
+            return task
         }
-        if let task, line.send(.adopt(task)) { return task }
-        // Whoever ended the session may have ended this task with it.
-        if let task, self.surroundings.registry.end(task) == nil { return task }
-        let orphan =
-            task ?? TransferTask(id: id, number: 0, request: request, board: board, line: line, traits: traits)
-        let result = Session.cancelled(orphan, "the session is over")
-        onCompletion?(orphan, result)
-        Session.finish(orphan, result)
-        return orphan
+        self.publish(.created(method: request.method, url: task.shared.url), of: task)
+        let isOpen = registry.add(task, onCompletion: onCompletion)
+        // A task that is only made is nothing to the thread, unless it expires or the session is ending meanwhile.
+        guard !isOpen || request.expires != nil else { return task }
+        if !mailbox.send(.adopt(task)), let entry = registry.end(task) {
+            self.end(entry, "the session is over")
+        }
+        return task
     }
+
+    func publish(_ change: TaskEvent.Kind, of task: TransferTask) {
+        let event = TaskEvent(id: task.id, taskKind: task.request.kind, kind: change)
+        let events = self.dependencies.mailbox.events
+        if events.isOpen { events.publish(event) }
+        self.dependencies.bus.publish(.task(event))
+    }
+
+    func sharedState(of request: TaskRequest, at wall: WallTime) -> SharedTaskState {
+        SharedTaskState(url: request.publishedURL(self.configuration.redaction), created: wall)
+    }
+
+    // MARK: - Finding tasks
 
     /// The tasks that are not over, and those that ended lately; oldest first.
     ///
-    /// Those that ended hold 16 MiB of bodies at most: with more, the oldest ones that have a body are left out.
-    public func tasks() -> [TaskInfo] { self.surroundings.registry.all.map(\.info) }
+    /// Bodies in memory are bounded: the tasks that ended lately hold 16 MiB of them at most, and with more the oldest
+    /// ones that have a body are left out.
+    public func tasks() -> [TaskInfo] { self.dependencies.registry.all.map(\.info) }
 
     /// The tasks of one kind, as ``tasks()`` gives them.
     public func tasks(of kind: TaskKind) -> [TaskInfo] { self.tasks().filter { $0.kind == kind } }
 
-    /// The events of this session's tasks from now on, for one reader: the newest `capacity` are kept, and what they
-    /// displace is counted.
-    ///
-    /// Its events are counted from 1 for themselves; those of all sessions together are on the bus.
-    public func events(bufferingNewest capacity: Int = 256) -> Subscription {
-        self.surroundings.line.tap.subscribe(bufferingNewest: capacity)
+    /// The task that is not over or ended lately; nil if the id is not known.
+    public func task(withID id: TaskID) -> TransferTask? {
+        self.dependencies.registry.all.first { $0.id == id }
     }
 
-    /// One task that is not over or ended lately; nil where the id is not known.
-    public func task(_ id: TaskID) -> TaskInfo? { self.handle(id)?.info }
+    /// The events of this session's tasks from now on, for one reader: the newest `capacity` are kept, and those that
+    /// they displace are counted.
+    ///
+    /// They are numbered from 1 by themselves; those of all sessions together are on the bus.
+    public func events(bufferingNewest capacity: Int = 256) -> Subscription {
+        self.dependencies.mailbox.events.subscribe(bufferingNewest: capacity)
+    }
 
-    /// The handle of a task that is not over or ended lately; nil where the id is not known.
-    public func handle(_ id: TaskID) -> TransferTask? { self.surroundings.registry.all.first { $0.id == id } }
-
-    /// Counts of tasks and connections now; idle connections and retry budgets as they were when this was asked for the
-    /// last time.
+    /// Counts of tasks and connections now; idle connections and retry budgets as they were when this was called for
+    /// the last time.
     public func statistics() -> SessionStatistics {
-        self.surroundings.line.send(.count)
-        var statistics = SessionStatistics(of: self.surroundings.registry.live, at: self.time.monotonic())
-        let counted = self.surroundings.registry.counted
+        self.dependencies.mailbox.send(.count)
+        let registry = self.dependencies.registry
+        var statistics = SessionStatistics(of: registry.live, at: self.dependencies.time.monotonic())
+        let counted = registry.counted
         statistics.idleConnections = counted.idleConnections
         statistics.retryTokens = counted.retryTokens
         return statistics
     }
 
+    // MARK: - The end
+
     /// Ends the session: no task is made any more, and the last event is `session.invalidated`.
     ///
     /// With `cancellingTasks` every task is cancelled, and what the disk has not finished after five seconds is left;
-    /// after seven seconds in all the session's thread is left, too, where it hangs in the disk or in a handler: its
-    /// tasks are then told as cancelled from here. Without, the call waits for all of them to end.
+    /// after seven seconds in all the session's thread is left, too, if it hangs in the disk or in a handler: its
+    /// tasks are then published as cancelled from here. Without, the call waits for all of them to end.
     public func invalidate(cancellingTasks: Bool) async {
-        let isFirst = self.surroundings.registry.close()
-        if await self.drain(cancellingTasks: cancellingTasks) { self.stop() } else { self.leave() }
-        if isFirst { self.bus.publish(.session(.invalidated)) }
+        let isFirst = self.dependencies.registry.close()
+        if await self.drain(cancellingTasks: cancellingTasks) { self.stop() } else { self.abandon() }
+        if isFirst { self.dependencies.bus.publish(.session(.invalidated)) }
     }
 
-    /// Waits until no task is left; false where that took longer than cancelling may.
+    /// Waits until no task is left; false if that took longer than cancelling may.
     private func drain(cancellingTasks: Bool) async -> Bool {
-        var alarm: Task<Void, Never>?
+        var timeout: Task<Void, Never>?
         let isDone = await withCheckedContinuation { continuation in
-            let once = Once { continuation.resume(returning: $0) }
-            let isAsked = self.surroundings.line.send(.drain(cancellingTasks: cancellingTasks) { once.run(true) })
-            if !isAsked { once.run(true) }
-            guard isAsked, cancellingTasks else { return }
-            // A task of its own: whoever waits for the session's end may itself be cancelled.
-            alarm = Task {
+            let once = OneShotCallback { continuation.resume(returning: $0) }
+            let isSent = self.dependencies.mailbox.send(
+                .drain(cancellingTasks: cancellingTasks) { once.call(true) })
+            if !isSent { once.call(true) }
+            guard isSent, cancellingTasks else { return }
+            // A task of its own, because the caller's may itself be cancelled.
+            timeout = Task {
                 try? await ContinuousClock().sleep(for: Session.patience)
-                once.run(false)
+                once.call(false)
             }
         }
-        alarm?.cancel()
+        timeout?.cancel()
         return isDone
     }
 
-    // A thread that hangs cannot be waited for: it is left to itself, and its tasks are ended without it.
-    private func leave() {
-        self.surroundings.registry.noteStuckDisk()
-        self.surroundings.line.disconnect()?.abandon()
-        self.surroundings.disk.abandon()
-        for entry in self.surroundings.registry.endAll() {
-            let task = entry.task
-            let result = Session.cancelled(task, "the task was cancelled, and the disk did not answer")
-            entry.onCompletion?(task, result)
-            let change: TaskEvent.Kind =
-                task.journaled == nil
-                ? .completed(result.told(of: task)) : .suspended(.shutdown)
-            self.bus.publish(.task(TaskEvent(id: task.id, taskKind: result.kind, kind: change)))
-            Session.finish(task, result)
+    // A thread that hangs cannot be waited for: its tasks are ended without it.
+    private func abandon() {
+        self.dependencies.registry.noteStuckDisk()
+        self.dependencies.mailbox.disconnect()?.abandon()
+        self.dependencies.disk.abandon()
+        for entry in self.dependencies.registry.endAll() {
+            self.end(entry, "the task was cancelled, and the disk did not answer")
         }
     }
 
-    // Nobody is left to wait for a handler elsewhere.
+    private func end(_ entry: TaskRegistry.Entry, _ message: String) {
+        let task = entry.task
+        let result = Session.cancelled(task, message)
+        entry.onCompletion?(task, result)
+        self.publish(
+            task.journaled == nil ? .completed(result.published(of: task)) : .suspended(.shutdown), of: task)
+        Session.finish(task, result)
+    }
+
+    // No thread is left that could wait for a handler on another executor.
     private static func finish(_ task: TransferTask, _ result: TaskResult) {
-        task.traits?.call?.run(task, result)
+        task.handlers?.completion?.run(task, result)
         task.finish(result)
     }
 
-    private static func cancelled(_ task: TransferTask, _ words: String) -> TaskResult {
+    private static func cancelled(_ task: TransferTask, _ message: String) -> TaskResult {
         TaskResult(
             id: task.id, name: task.request.name, kind: task.request.kind, method: task.request.method,
-            url: task.request.url, outcome: .cancelled, failure: .cancelled, explanation: words)
+            url: task.request.url, outcome: .cancelled, failure: .cancelled, explanation: message)
     }
 
     private func stop() {
-        self.surroundings.line.disconnect()?.stop()
-        if self.surroundings.registry.isDiskStuck {
-            self.surroundings.disk.abandon()
+        self.dependencies.mailbox.disconnect()?.stop()
+        if self.dependencies.registry.isDiskStuck {
+            self.dependencies.disk.abandon()
         } else {
-            self.surroundings.disk.stop()
+            self.dependencies.disk.stop()
         }
-    }
-
-    func board(of request: TaskRequest, at wall: WallTime) -> SharedTaskState {
-        SharedTaskState(url: request.told(self.configuration.redaction), created: wall)
     }
 }
 
-/// Does something the first time it is asked to.
-private final class Once: Sendable {
-    private let work: Mutex<(@Sendable (Bool) -> Void)?>
+/// A callback of which only the first call counts.
+private final class OneShotCallback: Sendable {
+    private let callback: Mutex<(@Sendable (Bool) -> Void)?>
 
-    init(_ work: @escaping @Sendable (Bool) -> Void) { self.work = Mutex(work) }
+    init(_ callback: @escaping @Sendable (Bool) -> Void) { self.callback = Mutex(callback) }
 
-    func run(_ value: Bool) { self.work.withLock { $0.take() }?(value) }
+    func call(_ value: Bool) { self.callback.withLock { $0.take() }?(value) }
 }

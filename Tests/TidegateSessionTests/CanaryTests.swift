@@ -101,7 +101,7 @@ struct CanaryTests {
     }
 
     @Test("A suspended POST keeps its connection although the pause is over; a GET gives it back")
-    func giveBack() async throws {
+    func releaseConnection() async throws {
         let answer = Latch()
         let server = try LiveServer { _ in
             LiveServerAnswer([.waitFor(answer)] + LiveServerAnswer.respond(text: "ok").steps)

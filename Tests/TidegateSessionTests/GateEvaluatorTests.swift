@@ -8,13 +8,13 @@ import TidegateTestKit
 struct GateEvaluatorTests {
     private static func judge(
         _ requirements: [Requirement], _ verdict: Verdict, family: ReachabilityLevel = .routed, hint: String? = nil
-    ) throws -> GateEvaluator.Answer {
-        GateEvaluator.judge(
+    ) throws -> GateEvaluator.Admission {
+        GateEvaluator.evaluate(
             requirements, target: TargetVerdict(target: try Target("192.0.2.1:80"), verdict: verdict), hint: hint
         ) { _ in Verdict(level: family) }
     }
 
-    private static func words(_ answer: GateEvaluator.Answer) -> String? {
+    private static func words(_ answer: GateEvaluator.Admission) -> String? {
         if case .shut(let shut) = answer { "\(shut.reason.rawValue): \(shut.words)" } else { nil }
     }
 
@@ -46,8 +46,8 @@ struct GateEvaluatorTests {
     func alternativeNames() throws {
         let routed = ScriptedPathSource.routed(over: "enp3s0", index: 2)
         let target = TargetVerdict(target: try Target("192.0.2.1:80"), verdict: routed)
-        func judge(_ name: String) -> GateEvaluator.Answer {
-            GateEvaluator.judge(
+        func judge(_ name: String) -> GateEvaluator.Admission {
+            GateEvaluator.evaluate(
                 [.interface(name)], target: target,
                 isInterface: { $1.index == 2 && ["enp3s0", "office"].contains($0) },
                 family: { _ in routed })
@@ -66,7 +66,7 @@ struct GateEvaluatorTests {
     func queue() throws {
         let origin = try HTTPURL("http://a.test/").origin
         let other = try HTTPURL("http://b.test/").origin
-        var queue = AdmissionQueue(perOrigin: 1, inAll: 2)
+        var queue = ConnectionLimiter(perOrigin: 1, inAll: 2)
         var entered: [Bool] = []
         for (task, place, priority) in [(1, origin, 0), (2, origin, 0), (3, origin, 5), (4, other, 0), (5, other, 9)] {
             entered.append(queue.enter(UInt64(task), place, priority: priority))
@@ -88,7 +88,7 @@ struct GateEvaluatorTests {
     @Test("A long line moves on in order")
     func longLine() throws {
         let origin = try HTTPURL("http://a.test/").origin
-        var queue = AdmissionQueue(perOrigin: 1, inAll: 1)
+        var queue = ConnectionLimiter(perOrigin: 1, inAll: 1)
         for task in 0..<1000 { _ = queue.enter(UInt64(task), origin, priority: 0) }
         var order: [UInt64] = []
         for _ in 1..<1000 {

@@ -19,8 +19,8 @@ struct RetryRulesTests {
     @Test("What was never on the wire, or does no harm twice, is tried again; the rest is in doubt")
     func wireAndHarm() {
         let statuses = RetryPolicy.standard.statuses
-        func judge(_ evidence: RetryClassifier.Evidence) -> RetryClassifier.Answer {
-            RetryClassifier.judge(evidence, statuses: statuses)
+        func judge(_ evidence: RetryClassifier.Evidence) -> RetryClassifier.Decision {
+            RetryClassifier.classify(evidence, statuses: statuses)
         }
         #expect(judge(Self.evidence(.transport, .reset)) == .retry(price: .full, atMost: nil))
         #expect(judge(Self.evidence(.transport, .reset, idempotent: false)) == .forbidden(.outcomeUnknown))
@@ -44,10 +44,10 @@ struct RetryRulesTests {
     func lostPath() {
         let statuses = RetryPolicy.standard.statuses
         for kind in [FailureClass.link, .connect, .transport, .timeout, .dns] {
-            #expect(RetryClassifier.judge(Self.evidence(kind, .reset, lost: true), statuses: statuses) == .free)
+            #expect(RetryClassifier.classify(Self.evidence(kind, .reset, lost: true), statuses: statuses) == .free)
         }
         #expect(
-            RetryClassifier.judge(Self.evidence(.transport, .reset, idempotent: false, lost: true), statuses: statuses)
+            RetryClassifier.classify(Self.evidence(.transport, .reset, idempotent: false, lost: true), statuses: statuses)
                 == .forbidden(.outcomeUnknown))
     }
 
@@ -59,10 +59,10 @@ struct RetryRulesTests {
         ])
     func statuses(_ row: (status: Int, isTried: Bool)) {
         let evidence = Self.evidence(.status, .httpStatus, status: row.status)
-        let answer = RetryClassifier.judge(evidence, statuses: RetryPolicy.standard.statuses)
+        let answer = RetryClassifier.classify(evidence, statuses: RetryPolicy.standard.statuses)
         if case .retry = answer { #expect(row.isTried) } else { #expect(!row.isTried) }
         let post = Self.evidence(.status, .httpStatus, status: row.status, idempotent: false)
-        let postAnswer = RetryClassifier.judge(post, statuses: RetryPolicy.standard.statuses)
+        let postAnswer = RetryClassifier.classify(post, statuses: RetryPolicy.standard.statuses)
         // These three say that the request was not carried out.
         if case .retry = postAnswer { #expect([408, 425, 429].contains(row.status)) }
     }
@@ -84,7 +84,7 @@ struct RetryRulesTests {
         var counter = RetryCounter()
         var chance = SeededGenerator(seed: 3)
         var budget = RetryBudget(.standard, at: MonotonicTime(nanoseconds: 0))
-        let room = RetryCounter.Room(
+        let room = RetryCounter.Limits(
             policy: try RetryPolicy(attempts: 2), atMost: nil, price: .full, asked: nil, active: .zero,
             untilDeadline: nil)
         func next() -> RetryCounter.Answer {
@@ -106,7 +106,7 @@ struct RetryRulesTests {
         counter.charge(madeProgress: false)
         var chance = SeededGenerator(seed: 3)
         var budget = RetryBudget(.standard, at: MonotonicTime(nanoseconds: 0))
-        var room = RetryCounter.Room(
+        var room = RetryCounter.Limits(
             policy: .standard, atMost: nil, price: .connect, asked: .wait(.seconds(20)), active: .zero,
             untilDeadline: nil)
         let now = MonotonicTime(nanoseconds: 0)
@@ -131,7 +131,7 @@ struct RetryRulesTests {
             var counter = RetryCounter()
             counter.charge(madeProgress: false)
             var budget = RetryBudget(.standard, at: MonotonicTime(nanoseconds: 0))
-            let room = RetryCounter.Room(
+            let room = RetryCounter.Limits(
                 policy: .standard, atMost: nil, price: .connect, asked: .wait(.zero), active: .zero,
                 untilDeadline: nil)
             let answer = counter.next(room, budget: &budget, at: MonotonicTime(nanoseconds: 0), using: &chance)

@@ -12,8 +12,8 @@ struct TaskClocksTests {
 
     private static func at(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
 
-    private static func running() -> TaskClocks.Situation {
-        var situation = TaskClocks.Situation()
+    private static func running() -> TaskClocks.Inputs {
+        var situation = TaskClocks.Inputs()
         situation.isSuspended = false
         situation.isOnWire = true
         return situation
@@ -22,7 +22,7 @@ struct TaskClocksTests {
     @Test("A suspended task is subject to no clock")
     func suspended() {
         var clocks = TaskClocks(limits: TaskClocksTests.limits)
-        clocks.follow(TaskClocks.Situation(), at: TaskClocksTests.at(0))
+        clocks.follow(TaskClocks.Inputs(), at: TaskClocksTests.at(0))
         #expect(clocks.nextDue == nil)
         clocks.follow(TaskClocksTests.running(), at: TaskClocksTests.at(1000))
         #expect(clocks.due(.deadline) == TaskClocksTests.at(1200))
@@ -41,7 +41,7 @@ struct TaskClocksTests {
         #expect(clocks.due(.idle) == nil)
         #expect(clocks.due(.attempt) == nil)
         #expect(clocks.activeTime(at: TaskClocksTests.at(40)) == .seconds(10))
-        let struck60 = clocks.strike(at: TaskClocksTests.at(60))
+        let struck60 = clocks.takeDue(at: TaskClocksTests.at(60))
         #expect(struck60 == [.patience])
     }
 
@@ -77,11 +77,11 @@ struct TaskClocksTests {
         clocks.appoint(.backoff, at: TaskClocksTests.at(5))
         clocks.appoint(.backoff, at: TaskClocksTests.at(8))
         #expect(clocks.nextDue == TaskClocksTests.at(8))
-        let struck7 = clocks.strike(at: TaskClocksTests.at(7))
+        let struck7 = clocks.takeDue(at: TaskClocksTests.at(7))
         #expect(struck7 == [])
-        let struck8 = clocks.strike(at: TaskClocksTests.at(8))
+        let struck8 = clocks.takeDue(at: TaskClocksTests.at(8))
         #expect(struck8 == [.backoff])
-        let struck9 = clocks.strike(at: TaskClocksTests.at(9))
+        let struck9 = clocks.takeDue(at: TaskClocksTests.at(9))
         #expect(struck9 == [])
     }
 

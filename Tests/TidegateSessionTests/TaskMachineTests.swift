@@ -37,7 +37,7 @@ struct TaskMachineTests {
     }
 
     static let inputs: [TaskMachine.Input] = [
-        .resume, .suspend(.user), .cancel, .hold(.path, detail: "x"), .release(.path), .admit, .giveBack,
+        .resume, .suspend(.user), .cancel, .hold(.path, detail: "x"), .release(.path), .admit, .releaseConnection,
         .losePath(detail: "x"), .changePath, .attemptLeads, .attemptBacksOff, .attemptCompletes(needsCommit: true),
         .attemptCompletes(needsCommit: false), .committed(isGood: true), .committed(isGood: false), .fail,
         .attemptHolds(.disk, detail: "full"), .attemptAsks, .decided, .foundDone,
@@ -45,16 +45,16 @@ struct TaskMachineTests {
         .commitLeads,
     ]
 
-    private static let held = TaskMachine.Effect.tell(.held(.path, detail: "x"))
-    private static let backedOff = TaskMachine.Effect.tell(.held(.backoff, detail: nil))
-    private static let diskHeld = TaskMachine.Effect.tell(.held(.disk, detail: "full"))
-    private static let released = TaskMachine.Effect.tell(.released(.path, after: .seconds(1)))
-    private static let suspended = TaskMachine.Effect.tell(.suspended(.user))
+    private static let held = TaskMachine.Effect.report(.held(.path, detail: "x"))
+    private static let backedOff = TaskMachine.Effect.report(.held(.backoff, detail: nil))
+    private static let diskHeld = TaskMachine.Effect.report(.held(.disk, detail: "full"))
+    private static let released = TaskMachine.Effect.report(.released(.path, after: .seconds(1)))
+    private static let suspended = TaskMachine.Effect.report(.suspended(.user))
 
     /// What every input does in every state: whatever is not listed does nothing.
     static func expected(_ setting: Setting, _ input: TaskMachine.Input) -> [TaskMachine.Effect] {
         switch (setting, input) {
-        case (.fresh, .resume): [.tell(.resumed), .seek]
+        case (.fresh, .resume): [.report(.resumed), .seek]
         case (.fresh, .cancel): [.end(.cancelled)]
         case (.fresh, .hold): [self.held]
         case (.fresh, .fail): [.end(.failure)]
@@ -65,16 +65,16 @@ struct TaskMachineTests {
         case (.seeking, .suspend): [.stopSeeking, self.suspended]
         case (.seeking, .cancel): [.stopSeeking, .end(.cancelled)]
         case (.seeking, .hold): [.stopSeeking, self.held]
-        case (.seeking, .admit): [.tell(.attemptStarted(1)), .start(attempt: 1)]
+        case (.seeking, .admit): [.report(.attemptStarted(1)), .start(attempt: 1)]
         case (.seeking, .fail): [.stopSeeking, .end(.failure)]
         case (.running, .suspend): [self.suspended, .pause]
         case (.running, .hold), (.running, .losePath): [.detach(.pathLost), self.held]
         case (.running, .changePath): [.detach(.pathLost), .seek]
         case (.running, .attemptLeads): [.seek]
-        case (.paused, .resume): [.tell(.resumed), .unpause]
+        case (.paused, .resume): [.report(.resumed), .unpause]
         case (.paused, .hold), (.paused, .losePath): [.detach(.pathLost), self.held]
         case (.paused, .changePath): [.detach(.pathLost)]
-        case (.paused, .giveBack): [.detach(.suspended)]
+        case (.paused, .releaseConnection): [.detach(.suspended)]
         case (.running, .cancel), (.paused, .cancel): [.detach(.ended), .end(.cancelled)]
         case (.running, .fail), (.paused, .fail): [.detach(.ended), .end(.failure)]
         case (.running, .attemptBacksOff), (.paused, .attemptBacksOff): [self.backedOff]
@@ -123,7 +123,7 @@ struct TaskMachineTests {
         #expect(does(.suspend(.user)) == [])
         #expect(does(.resume) == [])
         #expect(machine.state == .suspended)
-        #expect(does(.resume) == [.tell(.resumed), .seek])
+        #expect(does(.resume) == [.report(.resumed), .seek])
         #expect(does(.resume) == [])
         #expect(machine.suspendCount == 0)
     }
@@ -145,13 +145,13 @@ struct TaskMachineTests {
         var machine = Setting.finishing.machine
         let now = MonotonicTime(nanoseconds: 0)
         func does(_ input: TaskMachine.Input) -> [TaskMachine.Effect] { machine.handle(input, at: now) }
-        #expect(does(.commitHolds(.disk, detail: nil, isWhole: true)) == [.tell(.held(.disk, detail: nil))])
-        #expect(does(.suspend(.user)) == [.tell(.suspended(.user))])
-        #expect(does(.release(.disk)) == [.tell(.released(.disk, after: .zero))])
+        #expect(does(.commitHolds(.disk, detail: nil, isWhole: true)) == [.report(.held(.disk, detail: nil))])
+        #expect(does(.suspend(.user)) == [.report(.suspended(.user))])
+        #expect(does(.release(.disk)) == [.report(.released(.disk, after: .zero))])
         #expect(machine.state == .suspended)
-        #expect(does(.resume) == [.tell(.resumed), .commit])
-        #expect(does(.commitHolds(.disk, detail: nil, isWhole: false)) == [.tell(.held(.disk, detail: nil))])
-        #expect(does(.release(.disk)) == [.tell(.released(.disk, after: .zero)), .seek])
+        #expect(does(.resume) == [.report(.resumed), .commit])
+        #expect(does(.commitHolds(.disk, detail: nil, isWhole: false)) == [.report(.held(.disk, detail: nil))])
+        #expect(does(.release(.disk)) == [.report(.released(.disk, after: .zero)), .seek])
     }
 
     @Test("Holds are counted while they last, whatever ends them")
@@ -225,14 +225,14 @@ struct TaskMachineTests {
         private mutating func look(at effect: TaskMachine.Effect) {
             if self.ends > 0 { self.defect = "\(effect) after the end" }
             switch effect {
-            case .tell(.held(let reason, _)):
+            case .report(.held(let reason, _)):
                 if !self.heldNow.insert(reason).inserted { self.defect = "held twice for \(reason)" }
-            case .tell(.released(let reason, _)):
+            case .report(.released(let reason, _)):
                 if self.heldNow.remove(reason) == nil { self.defect = "released from \(reason) without a hold" }
-            case .tell(.resumed):
+            case .report(.resumed):
                 if !self.isSuspended { self.defect = "resumed twice" }
                 self.isSuspended = false
-            case .tell(.suspended):
+            case .report(.suspended):
                 if self.isSuspended { self.defect = "suspended twice" }
                 self.isSuspended = true
             case .start:
@@ -243,7 +243,7 @@ struct TaskMachineTests {
                 self.isOnWire = false
             case .end: self.ends += 1
             case .seek: self.isOnWire = false
-            case .tell(.attemptStarted), .stopSeeking, .pause, .unpause, .abandonCommit: break
+            case .report(.attemptStarted), .stopSeeking, .pause, .unpause, .abandonCommit: break
             }
             if self.machine.phase == .idle || self.machine.phase == .deciding { self.isOnWire = false }
         }

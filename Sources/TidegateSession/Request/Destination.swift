@@ -39,4 +39,9 @@ public enum Destination: Sendable, Hashable {
     var path: String? {
         if case .file(let path, _, _) = self { path } else { nil }
     }
+
+    /// The file's permissions; nil for all others, and if none were given.
+    var permissions: UInt16? {
+        if case .file(_, let permissions, _) = self { permissions } else { nil }
+    }
 }

@@ -8,7 +8,7 @@ final class RequestBox: Sendable {
     let parts: Parts
     let kind: TaskKind
     let isIdempotent: Bool
-    let firstHop: RedirectRule.Hop
+    let firstHop: Hop
 
     /// What a request is made of; ``TaskRequest`` says what each means.
     struct Parts: Sendable {
@@ -42,7 +42,7 @@ final class RequestBox: Sendable {
         self.parts = parts
         self.kind = RequestBox.kind(of: parts)
         self.isIdempotent = RequestBox.isIdempotent(parts)
-        self.firstHop = RedirectRule.Hop(method: parts.method, url: parts.address)
+        self.firstHop = Hop(method: parts.method, url: parts.address)
     }
 
     private static func kind(of parts: Parts) -> TaskKind {

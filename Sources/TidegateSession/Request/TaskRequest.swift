@@ -117,7 +117,7 @@ public struct TaskRequest: Sendable {
     }
 
     var address: HTTPURL { self.box.parts.address }
-    var firstHop: RedirectRule.Hop { self.box.firstHop }
+    var firstHop: Hop { self.box.firstHop }
 
     private var box: RequestBox
 

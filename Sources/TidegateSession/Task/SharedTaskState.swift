@@ -11,14 +11,14 @@ struct TaskSnapshot: Sendable {
     var file: String?
 }
 
-/// What everybody may see of a task: written by the transfer thread, read by anybody.
+/// State shared with other threads. Written only on the transfer thread.
 final class SharedTaskState: Sendable {
     struct State {
-        var face = TaskSnapshot()
+        var snapshot = TaskSnapshot()
         var held: [HoldReason] = []
         var lastByte: MonotonicTime?
         /// Boxed: most tasks wait for long without one, and each would keep room for it.
-        var ending: Ending?
+        var finish: Finish?
         var body: [UInt8] = []
         var head: ResponseHead?
         /// The URL that answered, where it is not the request's.
@@ -29,8 +29,8 @@ final class SharedTaskState: Sendable {
         var watchers: [LatestValue] = []
     }
 
-    /// How it was.
-    final class Ending: Sendable {
+    /// How the task ended.
+    final class Finish: Sendable {
         let result: TaskResult
         let resumeData: ResumeData?
 
@@ -40,7 +40,7 @@ final class SharedTaskState: Sendable {
         }
     }
 
-    /// The task's URL as it is told.
+    /// The task's URL as it is published.
     let url: String
     let created: WallTime
     private let state = Mutex(State())
@@ -50,18 +50,18 @@ final class SharedTaskState: Sendable {
         self.created = created
     }
 
-    var face: TaskSnapshot { self.state.withLock { $0.face } }
+    var snapshot: TaskSnapshot { self.state.withLock { $0.snapshot } }
 
     var body: [UInt8] { self.state.withLock { $0.body } }
 
-    var resumeData: ResumeData? { self.state.withLock { $0.ending?.resumeData } }
+    var resumeData: ResumeData? { self.state.withLock { $0.finish?.resumeData } }
 
     func response(to request: TaskRequest) -> TaskResponse? {
         self.state.withLock { state in state.head.map { TaskResponse($0, url: state.finalURL ?? request.address.text) }
         }
     }
 
-    /// Notes that a progress has paused the task, or not any more; false where that was so before.
+    /// Notes that a progress has paused the task, or not any more; false if nothing changed.
     func pauseByProgress(_ isPaused: Bool) -> Bool {
         self.state.withLock { state in
             defer { state.isPausedByProgress = isPaused }
@@ -69,59 +69,57 @@ final class SharedTaskState: Sendable {
         }
     }
 
-    /// Lends the state for looking.
-    func look<Value: Sendable>(_ read: (borrowing State) -> Value) -> Value { self.state.withLock { read($0) } }
+    /// Reads the state.
+    func read<Value: Sendable>(_ read: (borrowing State) -> Value) -> Value { self.state.withLock { read($0) } }
 
-    /// Changes what is seen and tells the watchers.
+    /// Changes the state and notifies the watchers.
     func update(_ change: (inout State) -> Void) {
-        let news = self.state.withLock { state -> (watchers: [LatestValue], face: TaskSnapshot)? in
+        let changed = self.state.withLock { state -> (watchers: [LatestValue], snapshot: TaskSnapshot)? in
             change(&state)
-            // Few tasks are watched: nothing is copied for nobody.
-            return state.watchers.isEmpty ? nil : (state.watchers, state.face)
+            // Few tasks are watched: nothing is copied for the others.
+            return state.watchers.isEmpty ? nil : (state.watchers, state.snapshot)
         }
-        guard let news else { return }
-        for watcher in news.watchers { watcher.offer(news.face) }
+        guard let changed else { return }
+        for watcher in changed.watchers { watcher.offer(changed.snapshot) }
     }
 
-    /// Writes the result down; whoever waits goes on.
-    ///
-    /// Nothing changes afterwards.
+    /// Sets the result and resumes all who wait for it; nothing changes afterwards.
     func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
-        let ending = Ending(result, resumeData)
+        let finish = Finish(result, resumeData)
         let (waiting, watchers) = self.state.withLock { state in
-            state.face.state = .completed(result.outcome)
-            state.face.file = result.file
+            state.snapshot.state = .completed(result.outcome)
+            state.snapshot.file = result.file
             state.held = []
-            state.ending = ending
+            state.finish = finish
             return (state.waiting.takeAll(), state.watchers.takeAll())
         }
         // Nothing changes any more, so that what is read now is what was written.
-        for watcher in watchers { watcher.end(with: self.face) }
+        for watcher in watchers { watcher.end(with: self.snapshot) }
         for continuation in waiting { continuation.resume(returning: result) }
     }
 
     func result() async -> TaskResult {
         await withCheckedContinuation { continuation in
-            let ending = self.state.withLock { state in
-                if state.ending == nil { state.waiting.append(continuation) }
-                return state.ending
+            let finish = self.state.withLock { state in
+                if state.finish == nil { state.waiting.append(continuation) }
+                return state.finish
             }
-            if let ending { continuation.resume(returning: ending.result) }
+            if let finish { continuation.resume(returning: finish.result) }
         }
     }
 
     func watch() -> LatestValue {
-        let slot = LatestValue()
-        let (face, isOver) = self.state.withLock { state in
-            if state.ending == nil { state.watchers.append(slot) }
-            return (state.face, state.ending != nil)
+        let latest = LatestValue()
+        let (snapshot, isOver) = self.state.withLock { state in
+            if state.finish == nil { state.watchers.append(latest) }
+            return (state.snapshot, state.finish != nil)
         }
-        if isOver { slot.end(with: face) } else { slot.offer(face) }
-        return slot
+        if isOver { latest.end(with: snapshot) } else { latest.offer(snapshot) }
+        return latest
     }
 
-    func unwatch(_ slot: LatestValue) {
-        self.state.withLock { state in state.watchers.removeAll { $0 === slot } }
+    func unwatch(_ latest: LatestValue) {
+        self.state.withLock { state in state.watchers.removeAll { $0 === latest } }
     }
 }
 

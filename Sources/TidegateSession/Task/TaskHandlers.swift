@@ -1,21 +1,21 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// What only few tasks were given beside their request.
+/// The hooks, observers and the completion handler that only few tasks have.
 final class TaskHandlers: Sendable {
     let hooks: SessionHooks
-    let hearing: TaskObserver
-    /// The handler that is called elsewhere; nil where there is none.
-    let call: OneShotCompletion?
+    let observer: TaskObserver
+    /// The completion handler that is called on another executor; nil if there is none.
+    let completion: OneShotCompletion?
 
-    init(_ options: TaskOptions, call: OneShotCompletion?) {
+    init(_ options: TaskOptions, completion: OneShotCompletion?) {
         self.hooks = options.hooks
-        self.hearing = options.hearing
-        self.call = call
+        self.observer = options.observer
+        self.completion = completion
     }
 }
 
-/// A completion handler that is called elsewhere: once, whoever asks, and forgotten then.
+/// A completion handler that runs on another executor: the first call runs it, and later ones do nothing.
 final class OneShotCompletion: Sendable {
     typealias Handler = @Sendable (TransferTask, TaskResult) async -> Void
 

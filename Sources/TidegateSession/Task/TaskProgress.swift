@@ -2,7 +2,7 @@ internal import TidegateCore
 
 /// How far one body of a task has come, bound to the task both ways.
 ///
-/// Cancelling, pausing and resuming it do that to the task, and it shows what the task is doing, whoever caused that.
+/// Cancelling, pausing and resuming it do that to the task, and it shows what the task is doing, whatever caused that.
 /// A value that costs nothing to make; Foundation's `Progress` is not used because it traps on Linux where a total
 /// becomes 0.
 public struct TaskProgress: Sendable {
@@ -26,36 +26,36 @@ public struct TaskProgress: Sendable {
     /// Bytes that have gone over the wire, those before a resumed download's offset included.
     ///
     /// Never falls within an attempt; the next attempt may begin lower.
-    public var completed: Int64 { self.completed(of: self.task.progress) }
+    public var completed: Int64 { self.completed(of: self.task.shared.snapshot.progress) }
 
     /// The whole body on the wire; nil while it is unknown.
-    public var total: Int64? { self.total(of: self.task.progress) }
+    public var total: Int64? { self.total(of: self.task.shared.snapshot.progress) }
 
     /// The share that is here, 0 to 1; nil while the total is unknown.
-    public var fraction: Double? { self.fraction(of: self.task.progress) }
+    public var fraction: Double? { self.fraction(of: self.task.shared.snapshot.progress) }
 
     /// True while the total is unknown.
     public var isIndeterminate: Bool { self.total == nil }
 
     /// The attempt that the numbers belong to, from 1; 0 before the first.
-    public var attempt: Int { self.task.progress.attempt }
+    public var attempt: Int { self.task.shared.snapshot.progress.attempt }
 
-    /// True while the task is suspended, by whomever.
+    /// True while the task is suspended.
     public var isPaused: Bool { self.task.state == .suspended }
 
-    /// True once the task was cancelled, by whomever.
+    /// True once the task was cancelled.
     public var isCancelled: Bool { self.task.state == .completed(.cancelled) }
 
-    /// True once the task is over, however.
+    /// True once the task is over.
     public var isFinished: Bool { self.task.state.name == .completed }
 
-    /// Suspends the task; does nothing where a progress of it has it paused already.
-    public func pause() { if self.task.board.pauseByProgress(true) { self.task.suspend() } }
+    /// Suspends the task; does nothing if a progress of it has it paused already.
+    public func pause() { if self.task.shared.pauseByProgress(true) { self.task.suspend() } }
 
-    /// Takes ``pause()`` back; does nothing where no progress has the task paused.
+    /// Takes ``pause()`` back; does nothing if no progress has the task paused.
     ///
     /// What the task's own ``TransferTask/suspend()`` did stays.
-    public func resume() { if self.task.board.pauseByProgress(false) { self.task.resume() } }
+    public func resume() { if self.task.shared.pauseByProgress(false) { self.task.resume() } }
 
     /// Cancels the task.
     public func cancel() { self.task.cancel() }

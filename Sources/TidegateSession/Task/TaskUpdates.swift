@@ -8,15 +8,15 @@ public final class TaskUpdates: AsyncSequence, Sendable {
     /// One entry of the task.
     public typealias Element = TaskInfo
 
-    private let slot: LatestValue
+    private let latest: LatestValue
     private let task: TransferTask
 
     init(of task: TransferTask) {
         self.task = task
-        self.slot = task.board.watch()
+        self.latest = task.shared.watch()
     }
 
-    deinit { self.task.board.unwatch(self.slot) }
+    deinit { self.task.shared.unwatch(self.latest) }
 
     /// Reads the updates.
     public func makeAsyncIterator() -> Iterator { Iterator(updates: self) }
@@ -27,12 +27,12 @@ public final class TaskUpdates: AsyncSequence, Sendable {
 
         /// The newest entry that was not read yet; nil after the last one, or when the reading task is cancelled.
         public mutating func next() async -> TaskInfo? {
-            await self.updates.slot.next().map(self.updates.task.info)
+            await self.updates.latest.next().map(self.updates.task.info)
         }
     }
 }
 
-/// Room for what one entry shows.
+/// Keeps the newest snapshot for one reader.
 final class LatestValue: Sendable {
     private struct State {
         var newest: TaskSnapshot?
@@ -42,15 +42,15 @@ final class LatestValue: Sendable {
 
     private let state = Mutex(State())
 
-    func offer(_ face: TaskSnapshot) { self.put(face, isLast: false) }
+    func offer(_ snapshot: TaskSnapshot) { self.put(snapshot, isLast: false) }
 
-    func end(with face: TaskSnapshot) { self.put(face, isLast: true) }
+    func end(with snapshot: TaskSnapshot) { self.put(snapshot, isLast: true) }
 
     func next() async -> TaskSnapshot? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { reader in
                 let answer = self.state.withLock { state -> TaskSnapshot?? in
-                    if let face = state.newest.take() { return .some(face) }
+                    if let newest = state.newest.take() { return .some(newest) }
                     if state.isEnded || state.reader != nil { return .some(nil) }
                     state.reader = reader
                     return nil
@@ -62,15 +62,15 @@ final class LatestValue: Sendable {
         }
     }
 
-    private func put(_ face: TaskSnapshot, isLast: Bool) {
+    private func put(_ snapshot: TaskSnapshot, isLast: Bool) {
         let reader = self.state.withLock { state -> CheckedContinuation<TaskSnapshot?, Never>? in
             guard !state.isEnded else { return nil }
             state.isEnded = isLast
             if let reader = state.reader.take() { return reader }
-            state.newest = face
+            state.newest = snapshot
             return nil
         }
-        reader?.resume(returning: face)
+        reader?.resume(returning: snapshot)
     }
 
     private func leave() {

@@ -1,93 +1,93 @@
 public import TidegateCore
 
-/// A task as its user holds it.
+/// The handle of a task.
 ///
-/// Every call returns at once; what comes of it is told by events, ``info`` and results.
-///
-/// A task goes on to its end although nobody holds it.
+/// Every call returns at once; its effect is seen in events, ``info`` and results. A task continues to its end
+/// although no handle of it is kept.
 public final class TransferTask: Sendable {
     /// The task's id.
     public let id: TaskID
-    /// What was asked for.
+    /// The request.
     public let request: TaskRequest
 
     /// The task's place in its session, in the order made.
     let number: UInt64
-    let board: SharedTaskState
-    /// What the journal has of it; nil for a task that dies with its process.
+    let shared: SharedTaskState
+    /// The journal's entry; nil for a task that dies with its process.
     let journaled: JournalRef?
-    /// What it was given beside its request; nil for most.
-    let traits: TaskHandlers?
-    private let line: Mailbox
+    /// Its own hooks, observers and completion handler; nil for most.
+    let handlers: TaskHandlers?
+    private let controller: any TaskController
 
     init(
-        id: TaskID, number: UInt64, request: TaskRequest, board: SharedTaskState, line: Mailbox,
-        journaled: JournalRef? = nil, traits: TaskHandlers? = nil
+        id: TaskID, number: UInt64, request: TaskRequest, shared: SharedTaskState,
+        controller: any TaskController, journaled: JournalRef? = nil, handlers: TaskHandlers? = nil
     ) {
         self.id = id
         self.number = number
         self.request = request
-        self.board = board
-        self.line = line
+        self.shared = shared
+        self.controller = controller
         self.journaled = journaled
-        self.traits = traits
+        self.handlers = handlers
     }
 
     /// Takes one suspension back; a task starts with one.
     ///
     /// More calls than suspensions do no harm.
-    public func resume() { self.line.send(.resume(self.number)) }
+    public func resume() { self.controller.send(.resume, to: self) }
 
-    /// Suspends the task once more; it goes on after as many calls of ``resume()``.
-    public func suspend() { self.line.send(.suspend(self.number)) }
+    /// Suspends the task once more; it continues after as many calls of ``resume()``.
+    public func suspend() { self.controller.send(.suspend, to: self) }
 
     /// Ends the task; does nothing once it has ended.
-    public func cancel() { self.line.send(.cancel(self.number)) }
+    public func cancel() { self.controller.send(.cancel(keepsPartial: false), to: self) }
 
     /// Ends a download and keeps what has come, for another task; waits until that is safe.
     ///
-    /// Nil where the task is no download, has brought nothing yet, is over already, or its server gives nothing to go
-    /// on by.
+    /// Nil if the task is no download, has brought nothing yet, is over already, or its server gives nothing by which
+    /// it could be continued.
     public func cancelProducingResumeData() async -> ResumeData? {
-        self.line.send(.cancelKeeping(self.number))
+        self.controller.send(.cancel(keepsPartial: true), to: self)
         _ = await self.result()
         return self.resumeData
     }
 
-    /// What an unfinished download has left to go on by, once it is over; nil where nothing was kept.
+    /// What an unfinished download can be continued by, once it is over; nil if nothing was kept.
     ///
     /// After ``cancelProducingResumeData()``, and after the failure of a download to a ``Destination`` that continues.
-    public var resumeData: ResumeData? { self.board.resumeData }
+    public var resumeData: ResumeData? { self.shared.resumeData }
 
-    /// The head of the answer, once it is here: the last one of all attempts.
-    public var response: TaskResponse? { self.board.response(to: self.request) }
+    /// The head of the response, once it is here: the last one of all attempts.
+    public var response: TaskResponse? { self.shared.response(to: self.request) }
 
     /// The task as lists show it, now.
-    public var info: TaskInfo { self.info(showing: self.board.face) }
+    public var info: TaskInfo { self.info(showing: self.shared.snapshot) }
 
     /// What the task is doing now.
-    public var state: TaskState { self.board.face.state }
+    public var state: TaskState { self.shared.snapshot.state }
 
     /// How far the task's bodies have come.
-    public var progress: TransferProgress { self.board.face.progress }
+    public var progress: TransferProgress { self.shared.snapshot.progress }
 
-    /// Waits for the end and says how it was.
+    /// Waits for the end and returns the result.
     ///
     /// Any number of readers; cancelling a reader does not end the task.
-    public func result() async -> TaskResult { await self.board.result() }
+    public func result() async -> TaskResult { await self.shared.result() }
 
-    /// The response's body, once the task with the destination `.memory` has ended; empty before.
-    public func body() -> [UInt8] { self.board.body }
+    /// The response's body, once the task has ended: the whole body if its destination is `.memory`, and the first 64 KiB
+    /// of the body of a refused response (a status other than 2xx), whatever the destination; empty otherwise.
+    public func body() -> [UInt8] { self.shared.body }
 
     /// The task's state and progress from now on, for one reader: the newest entry wins.
     public func updates() -> TaskUpdates { TaskUpdates(of: self) }
 
-    /// The task's events from now on, for one reader: the newest `capacity` are kept, and what they displace is counted.
+    /// The task's events from now on, for one reader: the newest `capacity` are kept, and those that they displace are counted.
     ///
     /// Ends only when it is cancelled; `completed` is the last event.
     public func events(bufferingNewest capacity: Int = 64) -> Subscription {
         let id = self.id
-        return self.line.tap.subscribe(bufferingNewest: capacity) { event in
+        return self.controller.events.subscribe(bufferingNewest: capacity) { event in
             if case .task(let task) = event.payload { task.id == id } else { false }
         }
     }
@@ -98,16 +98,16 @@ public final class TransferTask: Sendable {
     /// How far the request's body has come, as something that can be paused and cancelled.
     public var upload: TaskProgress { TaskProgress(task: self, direction: .upload) }
 
-    func info(showing face: TaskSnapshot) -> TaskInfo {
+    func info(showing snapshot: TaskSnapshot) -> TaskInfo {
         TaskInfo(
             id: self.id, name: self.request.name, kind: self.request.kind, method: self.request.method,
-            url: self.board.url, state: face.state, progress: face.progress, created: self.board.created,
-            started: face.started, file: face.file ?? self.request.destination.path)
+            url: self.shared.url, state: snapshot.state, progress: snapshot.progress, created: self.shared.created,
+            started: snapshot.started, file: snapshot.file ?? self.request.destination.path)
     }
 
-    /// The task is over for everybody who waits.
+    /// The task is over: resumes all who wait for it.
     func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
-        self.board.finish(result, resumeData: resumeData)
+        self.shared.finish(result, resumeData: resumeData)
         if case .stream(let stream) = self.request.body { stream.stop() }
         guard case .stream(let stream) = self.request.destination else { return }
         stream.end(

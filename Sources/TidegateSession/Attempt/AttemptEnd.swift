@@ -1,0 +1,83 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// One attempt once it is over: the engine ended it, or the session did.
+struct AttemptEnd {
+    let live: LiveAttempt
+    var failure: TaskFailure?
+    var kind: FailureClass
+    var text: String
+    var reachedWire: Bool
+    var outcome: AttemptOutcome
+    var resolveFailure: ResolveFailure?
+
+    /// The engine ended it.
+    init(_ live: LiveAttempt, _ outcome: AttemptOutcome) {
+        self.live = live
+        self.failure = outcome.failure
+        self.text = outcome.text
+        self.reachedWire = outcome.reachedWire
+        self.outcome = outcome
+        self.kind =
+            outcome.curlFailureClass ?? outcome.failure.map(FailureClass.init(of:)) ?? .status
+        // What was found here outweighs the code of the abort that carried it out.
+        switch outcome.failure {
+        case .httpStatus, .tooLarge, .diskFull, .fileError, .bodyChanged, .rangeMismatch, .outcomeUnknown:
+            self.kind = outcome.failure.map(FailureClass.init(of:)) ?? self.kind
+        default: break
+        }
+    }
+
+    /// The session ended it.
+    init(_ live: LiveAttempt, _ failure: TaskFailure, _ text: String, at now: MonotonicTime) {
+        self.live = live
+        self.failure = failure
+        self.kind = FailureClass(of: failure)
+        self.text = text
+        self.reachedWire = live.contact != nil
+        var outcome = AttemptOutcome(progress: live.progress, started: live.started, ended: now)
+        outcome.contact = live.contact
+        outcome.head = live.head
+        self.outcome = outcome
+    }
+
+    /// The same end with another failure.
+    func with(_ failure: TaskFailure, _ text: String) -> AttemptEnd {
+        var end = self
+        end.failure = failure
+        end.kind = FailureClass(of: failure)
+        end.text = text
+        return end
+    }
+
+    var status: Int? { self.outcome.head?.status }
+
+    /// Whether a connection stood.
+    var isConnected: Bool { self.outcome.isConnected || self.live.contact != nil }
+
+    /// True if no connection came about although something was sent.
+    var missedPeer: Bool {
+        guard !self.isConnected, self.outcome.peer != nil, let failure = self.failure else { return false }
+        return [.connectFailed, .timedOut, .stalled, .deadlineExceeded].contains(failure)
+    }
+
+    /// What the attempt was doing when it ended; nil if it had not begun.
+    var stage: Stage? {
+        if self.resolveFailure != nil { return .resolve }
+        if self.outcome.head != nil { return .body }
+        if self.reachedWire { return .response }
+        guard self.live.isLaunched else { return nil }
+        return self.isConnected ? .tls : .connect
+    }
+
+    func summary(of hop: Hop) -> AttemptSummary {
+        var phases = self.outcome.phases
+        phases.resolve = self.live.resolve
+        return AttemptSummary(
+            number: self.live.number, method: hop.method, host: hop.url.target.host, status: self.outcome.head?.status,
+            duration: self.outcome.ended - self.live.started, phases: phases,
+            receivedWire: self.outcome.progress.receivedWire, sent: self.outcome.progress.sent,
+            connectionsOpened: self.outcome.connectionsOpened, remote: self.outcome.contact?.remote,
+            local: self.outcome.contact?.local)
+    }
+}

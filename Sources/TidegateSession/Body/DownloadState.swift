@@ -1,0 +1,20 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What the download writer keeps in each task's record.
+struct DownloadState {
+    var partial = PartialBody()
+    var file: DownloadFile?
+    /// Whether the finished file has reached its destination; nil until that is tried.
+    var commit: FileCommit?
+    /// True once a temporary file of this task may be on the disk.
+    var hasTemporary = false
+    /// The file that is sent, as it was when the task began.
+    var uploadIdentity: FileIdentity?
+    /// True once it was checked whether the task can begin and end on this host.
+    var isPrepared = false
+    /// The response's body, if it is kept in memory.
+    var body: [UInt8] = []
+    /// How far the attempt had come that brought everything.
+    var finalProgress: TransferProgress?
+}

@@ -1,0 +1,89 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What a task holds of its answer's body between attempts, and how it can be continued.
+struct PartialBody {
+    /// Bytes held, from the body's start.
+    var offset: Int64 = 0
+    /// How the server recognises that the rest still belongs to them; nil where it cannot.
+    var validator: ResumePoint.Validator?
+    /// The whole body; nil while unknown.
+    var total: Int64?
+    /// Where this task began to receive: behind what an earlier process left.
+    var start: Int64 = 0
+    /// The furthest offset that was ever received.
+    private(set) var furthest: Int64 = 0
+    /// True once the body had to be asked for from the start again.
+    var wasRestarted = false
+    /// True where the body is put together from the answers to more than one request.
+    private(set) var isJoined = false
+
+    /// Where the next attempt starts; nil asks for everything.
+    var resumePoint: ResumePoint? {
+        guard self.offset > 0, let validator = self.validator else { return nil }
+        return ResumePoint(offset: self.offset, validator: validator, total: self.total)
+    }
+
+    /// Where another process could continue, if `offset` bytes are held then.
+    func point(at offset: Int64) -> ResumePoint {
+        ResumePoint(offset: offset, validator: self.validator, total: self.total)
+    }
+
+    /// Takes over what an earlier process left.
+    mutating func adopt(_ point: ResumePoint, held: Int64) {
+        self.offset = held
+        self.start = held
+        self.furthest = held
+        self.isJoined = true
+        self.validator = point.validator
+        self.total = point.total
+    }
+
+    /// An answer's head is here: remembers its validators, and where the body begins.
+    mutating func begin(_ head: ResponseHead, canContinue: Bool) {
+        self.total = head.totalLength ?? (head.range == .append ? self.total : nil)
+        if head.range == .append, self.offset > 0 { self.isJoined = true }
+        self.validator = canContinue ? PartialBody.validator(of: head) ?? self.keptValidator(head) : nil
+    }
+
+    /// Everything held is thrown away; gives how much that was.
+    mutating func restart() -> Int64 {
+        let discarded = self.offset
+        self.offset = 0
+        self.start = 0
+        self.isJoined = false
+        self.validator = nil
+        self.wasRestarted = true
+        return discarded
+    }
+
+    /// Nothing is held any more: the next attempt asks for everything.
+    mutating func startOver() {
+        self.offset = 0
+        self.start = 0
+        self.isJoined = false
+    }
+
+    /// `received` bytes from `offset` are here; gives how many of them had been here before.
+    mutating func take(from offset: Int64, received: Int64, isKept: Bool) -> Int64 {
+        let end = offset + received
+        let again = max(0, min(self.furthest, end) - offset)
+        self.furthest = max(self.furthest, end)
+        self.offset = isKept ? end : 0
+        return again
+    }
+
+    // A 206 need not repeat the validator it was asked by.
+    private func keptValidator(_ head: ResponseHead) -> ResumePoint.Validator? {
+        head.status == 206 ? self.validator : nil
+    }
+
+    private static func validator(of head: ResponseHead) -> ResumePoint.Validator? {
+        if let tag = head.strongETag { return .etag(tag) }
+        guard let text = head.field("Last-Modified"), let date = head.field("Date"),
+            let modified = HTTPDate.parse(text, year: 2000), let answered = HTTPDate.parse(date, year: 2000),
+            answered - modified >= 60
+        else { return nil }
+        return .lastModified(text)
+    }
+}

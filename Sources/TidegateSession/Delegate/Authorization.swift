@@ -1,0 +1,162 @@
+internal import TidegateCore
+internal import TidegateTransfer
+internal import HTTPTypes
+
+/// The credentials that a task sends to an origin or to the proxy.
+struct Authorization: Sendable {
+    private enum Method: Sendable {
+        /// The same value every time.
+        case fixed(String)
+        case digest(DigestAnswer)
+    }
+
+    let isProxy: Bool
+    let origin: Origin
+    private var method: Method
+
+    /// The credentials of an answer; nil if they fit no scheme that is offered.
+    init?(_ answer: AuthenticationAnswer, to challenge: AuthenticationChallenge, of origin: Origin, nonce: String) {
+        self.isProxy = challenge.isProxy
+        self.origin = origin
+        switch answer {
+        case .refuse, .cancel: return nil
+        case .bearer(let token):
+            guard HTTPField.isValidValue(token) else { return nil }
+            self.method = .fixed("Bearer \(token)")
+        case .credentials(let credentials):
+            if let digest = DigestAnswer(credentials, challenge.schemes, clientNonce: nonce) {
+                self.method = .digest(digest)
+            } else if challenge.schemes.contains(where: { $0.name == "basic" }) {
+                self.method = .fixed("Basic \(Base64.encode("\(credentials.user):\(credentials.password)"))")
+            } else {
+                return nil
+            }
+        }
+    }
+
+    /// The same user with a newer nonce, if the server says that only the nonce was wrong; nil for anything else.
+    func renewed(by challenge: AuthenticationChallenge, nonce: String) -> Authorization? {
+        guard case .digest(let digest) = self.method, challenge.isProxy == self.isProxy,
+            let newer = digest.renewed(by: challenge.schemes, clientNonce: nonce)
+        else { return nil }
+        var copy = self
+        copy.method = .digest(newer)
+        return copy
+    }
+
+    /// True if they are sent to this origin, or to the proxy.
+    func isFor(_ origin: Origin, isProxy: Bool) -> Bool {
+        self.isProxy == isProxy && (isProxy || self.origin == origin)
+    }
+
+    var fieldName: HTTPField.Name { self.isProxy ? .proxyAuthorization : .authorization }
+
+    /// The field's value for one request.
+    mutating func value(method: String, path: String) -> String {
+        switch self.method {
+        case .fixed(let value): return value
+        case .digest(var digest):
+            defer { self.method = .digest(digest) }
+            return digest.value(method: method, path: path)
+        }
+    }
+}
+
+/// Answers of HTTP's Digest scheme (RFC 7616), with MD5 or SHA-256 and the protection `auth` or none.
+struct DigestAnswer: Sendable {
+    private enum Algorithm: String, Sendable, CaseIterable {
+        case sha256 = "sha-256", sha256Session = "sha-256-sess", md5 = "md5", md5Session = "md5-sess"
+
+        var isSession: Bool { self == .sha256Session || self == .md5Session }
+
+        func sum(_ text: String) -> String {
+            switch self {
+            case .md5, .md5Session: MessageDigest.md5(Array(text.utf8)).hexadecimal
+            case .sha256, .sha256Session: MessageDigest.sha256(Array(text.utf8)).hexadecimal
+            }
+        }
+    }
+
+    private let credentials: Credentials
+    private let algorithm: Algorithm
+    private let parameters: [String: String]
+    private let clientNonce: String
+    private var count: UInt32 = 0
+
+    /// An answer to the strongest kind that is offered; nil if none is supported.
+    init?(_ credentials: Credentials, _ schemes: [AuthenticationChallenge.Scheme], clientNonce: String) {
+        let offers = schemes.filter { $0.name == "digest" && $0.parameters["nonce"] != nil }
+        for algorithm in Algorithm.allCases {
+            for offer in offers where (offer.parameters["algorithm"] ?? "MD5").lowercased() == algorithm.rawValue {
+                guard let protection = offer.parameters["qop"] else {
+                    self.init(credentials, algorithm, offer.parameters, clientNonce)
+                    return
+                }
+                guard protection.split(whereSeparator: { ", ".contains($0) }).contains("auth") else { continue }
+                self.init(credentials, algorithm, offer.parameters, clientNonce)
+                return
+            }
+        }
+        return nil
+    }
+
+    private init(
+        _ credentials: Credentials, _ algorithm: Algorithm, _ parameters: [String: String], _ clientNonce: String
+    ) {
+        self.credentials = credentials
+        self.algorithm = algorithm
+        self.parameters = parameters
+        self.clientNonce = clientNonce
+    }
+
+    func renewed(by schemes: [AuthenticationChallenge.Scheme], clientNonce: String) -> DigestAnswer? {
+        let stale = schemes.filter { $0.parameters["stale"]?.lowercased() == "true" }
+        guard let newer = DigestAnswer(self.credentials, stale, clientNonce: clientNonce),
+            newer.parameters["nonce"] != self.parameters["nonce"]
+        else { return nil }
+        return newer
+    }
+
+    mutating func value(method: String, path: String) -> String {
+        self.count += 1
+        let digits = String(self.count, radix: 16)
+        let count = String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+        let (realm, nonce) = (self.parameters["realm"] ?? "", self.parameters["nonce"] ?? "")
+        var first = self.algorithm.sum("\(self.credentials.user):\(realm):\(self.credentials.password)")
+        if self.algorithm.isSession { first = self.algorithm.sum("\(first):\(nonce):\(self.clientNonce)") }
+        let second = self.algorithm.sum("\(method):\(path)")
+        let isProtected = self.parameters["qop"] != nil
+        let middle = isProtected ? "\(nonce):\(count):\(self.clientNonce):auth" : nonce
+        var text = "Digest username=\(DigestAnswer.quoted(self.credentials.user)), realm=\(DigestAnswer.quoted(realm))"
+        text += ", nonce=\(DigestAnswer.quoted(nonce)), uri=\(DigestAnswer.quoted(path))"
+        text += ", response=\"\(self.algorithm.sum("\(first):\(middle):\(second)"))\""
+        if let name = self.parameters["algorithm"] { text += ", algorithm=\(name)" }
+        if let opaque = self.parameters["opaque"] { text += ", opaque=\(DigestAnswer.quoted(opaque))" }
+        if isProtected || self.algorithm.isSession { text += ", cnonce=\"\(self.clientNonce)\"" }
+        if isProtected { text += ", qop=auth, nc=\(count)" }
+        return text
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "\"" + text.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] } + "\""
+    }
+}
+
+/// Base64 with padding (RFC 4648 4).
+enum Base64 {
+    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    /// Encodes a text's UTF-8.
+    static func encode(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        var result: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let part = bytes[start..<min(start + 3, bytes.count)]
+            let bits = (0..<3).reduce(0) { $0 << 8 | ($1 < part.count ? Int(part[start + $1]) : 0) }
+            for position in 0..<4 {
+                result.append(position <= part.count ? self.letters[bits >> (18 - 6 * position) & 63] : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}

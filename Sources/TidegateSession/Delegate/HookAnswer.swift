@@ -1,0 +1,7 @@
+/// What a hook answered.
+enum HookAnswer: Sendable {
+    case redirect(RedirectDecision)
+    case authentication(AuthenticationAnswer)
+    case disposition(ResponseDisposition)
+    case newBody(UploadStream?)
+}

@@ -1,0 +1,255 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// Decides what follows from an attempt that is over: success, a redirect, a hook, another attempt, or the task's end.
+final class AttemptCompletion {
+    private let driver: TaskDriver
+    private let gate: PathGate
+    private let runner: AttemptRunner
+    private let admission: AttemptAdmission
+    private let origins: OriginGuard
+    private let failures: FailureReporter
+    private let bodies: TaskBodies
+    private let limits: ResourceLimits
+    private let hooks: HookQuestions
+    private let journal: JournalWriter
+    private let time: any TimeSource
+
+    init(
+        driver: TaskDriver, gate: PathGate, runner: AttemptRunner, admission: AttemptAdmission, origins: OriginGuard,
+        failures: FailureReporter, bodies: TaskBodies, limits: ResourceLimits, hooks: HookQuestions,
+        journal: JournalWriter, time: any TimeSource
+    ) {
+        self.driver = driver
+        self.gate = gate
+        self.runner = runner
+        self.admission = admission
+        self.origins = origins
+        self.failures = failures
+        self.bodies = bodies
+        self.limits = limits
+        self.hooks = hooks
+        self.journal = journal
+        self.time = time
+    }
+
+    /// Takes a report of the engine's in.
+    func attempt(_ record: TaskRecord, reported report: AttemptReport) {
+        if let end = self.runner.attempt(record, reported: report) { self.attemptDidFinish(record, end) }
+    }
+
+    /// The resolver has answered about a target's name.
+    func resolved(_ result: Result<[IPAddress], ResolveFailure>, lookup: Int, of target: TargetState) {
+        for (record, end) in self.runner.resolved(result, lookup: lookup, of: target) {
+            self.attemptDidFinish(record, end)
+        }
+    }
+
+    /// Shows what this batch brought, and begins a new connection pool if one is due.
+    func batchEnded() {
+        self.runner.flushHeads()
+        self.runner.renewPoolIfStale()
+    }
+
+    /// The tokens that are left for retries, by host.
+    var retryTokens: [String: Double] { self.origins.controller.tokens(at: self.driver.now) }
+
+    /// Decides about a task whose attempt has ended and been counted.
+    func attemptDidFinish(_ record: TaskRecord, _ end: AttemptEnd) {
+        self.origins.attemptEnded(end, record)
+        self.admission.attemptEnded(end, record)
+        guard let failure = end.failure else { return self.succeed(record, end) }
+        // The body of a refused request may say why; it never goes where the request says.
+        record.download.body = failure == .httpStatus ? end.outcome.diagnosticBody : []
+        if failure == .httpStatus, let status = end.status {
+            if self.hooks.answersChallenge(record, end, status: status) { return }
+            if RedirectRule.isRedirect(status), let location = end.outcome.head?.field("Location"),
+                record.request.maxRedirects > 0
+            {
+                return self.redirect(record, end, status: status, location: location)
+            }
+        }
+        if failure == .rangeMismatch, !record.isStream, !record.download.partial.wasRestarted {
+            return self.restart(record, end, .rangeMismatch)
+        }
+        self.fail(record, end, failure)
+    }
+
+    private func succeed(_ record: TaskRecord, _ end: AttemptEnd) {
+        if record.paths != nil, !end.outcome.isLengthVerified {
+            let message = "the server closed the connection without saying how long the body is; it may be incomplete"
+            return self.failures.giveUp(record, end.with(.truncated, message), .truncated)
+        }
+        if let message = self.bodies.wrongDigest(record) {
+            let wrong = end.with(.digestMismatch, message)
+            if self.bodies.mayFetchAgain(record) { return self.restart(record, wrong, .digestMismatch) }
+            return self.failures.giveUp(record, wrong, .digestMismatch)
+        }
+        self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+        record.retry.counter.succeeded()
+        self.origins.controller.succeeded(
+            record.origin, refunding: record.retry.counter.paid, at: self.driver.now)
+        record.download.body = end.outcome.body
+        record.result.delivered = self.delivered(record, end)
+        self.driver.feed(
+            .attemptCompletes(needsCommit: record.download.file != nil || record.needsDigestOfMemory), to: record)
+    }
+
+    private func delivered(_ record: TaskRecord, _ end: AttemptEnd) -> Int64 {
+        let (progress, partial) = (end.outcome.progress, record.download.partial)
+        if end.outcome.head?.range == .alreadyComplete { return max(0, partial.offset - partial.start) }
+        return max(0, progress.offset + progress.received - partial.start)
+    }
+
+    // MARK: - Again from another place, or from the start
+
+    private func redirect(_ record: TaskRecord, _ end: AttemptEnd, status: Int, location: String) {
+        do {
+            let hop = try RedirectRule.follow(status, to: location, from: record.hop)
+            guard record.attempt.redirects < record.request.maxRedirects else {
+                let message = "the server redirects more than \(record.request.maxRedirects) times"
+                return self.failures.giveUp(record, end.with(.httpStatus, message), .httpStatus)
+            }
+            if self.hooks.askAboutRedirect(record, end, to: hop) { return }
+            self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+            record.attempt.redirects += 1
+            record.attempt.hop = hop
+            self.driver.feed(.attemptLeads, to: record)
+        } catch {
+            self.failures.giveUp(record, end.with(.protocolError, error.description), .protocolError)
+        }
+    }
+
+    private func restart(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) {
+        self.failures.publishFailure(record, end, failure, isCharged: false)
+        self.driver.publish(.restarted(discarded: record.download.partial.restart()), record)
+        record.resetRedirects()
+        self.driver.feed(.attemptLeads, to: record)
+    }
+
+    // MARK: - Failures
+
+    private func fail(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) {
+        let decision = RetryClassifier.classify(
+            self.failures.retryEvidence(record, end, failure), statuses: record.retryPolicy.statuses)
+        switch decision {
+        case .free, .retry:
+            if self.cannotContinue(record) { return self.failTruncated(record, end) }
+            if !self.hooks.canSendBody(record) { return self.failures.giveUp(record, end, failure) }
+        case .final, .forbidden: break
+        }
+        if failure == .diskFull, self.limits.areWaitedOut(by: record) {
+            self.failures.publishFailure(record, end, failure, isCharged: false)
+            return self.limits.waitForDisk(record, end.text)
+        }
+        switch decision {
+        case .free: self.retryFree(record, end, failure, after: self.delayBeforeFreeRetry(record))
+        case .final(let failure): self.failures.giveUp(record, end, failure)
+        case .forbidden(let failure):
+            record.retry.counter.charge(madeProgress: false)
+            self.failures.publishFailure(record, end, failure, isCharged: true)
+            self.driver.publish(.retriesExhausted(.notIdempotent), record)
+            self.failures.close(record, failure, self.failures.sentence(end, record))
+        case .retry(let price, let atMost):
+            if end.kind == .link, record.retry.linkFailures == 0 {
+                // The kernel may know before its messages are read.
+                record.retry.linkFailures += 1
+                return self.retryFree(record, end, failure, after: .milliseconds(250))
+            }
+            self.retry(record, end, failure, price: price, atMost: atMost)
+        }
+    }
+
+    // The kernel may report a loss before the watch does. Without this delay the task would retry in a tight loop.
+    private func delayBeforeFreeRetry(_ record: TaskRecord) -> Duration? {
+        guard let target = record.target, case .open = self.gate.evaluate(record.gatePolicy, at: target) else {
+            return nil
+        }
+        return .milliseconds(100)
+    }
+
+    private func cannotContinue(_ record: TaskRecord) -> Bool {
+        record.isStream && record.download.partial.offset > 0 && record.download.partial.resumePoint == nil
+    }
+
+    /// Ends a task whose body can neither be continued nor be delivered from its start once more.
+    func failTruncated(_ record: TaskRecord, _ end: AttemptEnd) {
+        let offset = record.download.partial.offset
+        let message = "\(end.text) after \(offset) bytes had been delivered, and the body cannot be continued"
+        self.failures.giveUp(record, end.with(.truncated, message), .truncated)
+    }
+
+    private func retryFree(
+        _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, after delay: Duration?
+    ) {
+        self.failures.publishFailure(record, end, failure, isCharged: false)
+        record.resetRedirects()
+        self.runner.markPoolStale()
+        guard let delay else { return self.driver.feed(.attemptLeads, to: record) }
+        self.driver.schedule(.backoff, of: record, after: delay)
+        self.driver.feed(.attemptBacksOff, to: record)
+    }
+
+    private func retry(
+        _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, price: RetryPrice, atMost: Int?
+    ) {
+        record.retry.counter.charge(madeProgress: self.madeProgress(record, end))
+        self.failures.publishFailure(record, end, failure, isCharged: true)
+        let (now, asked) = (self.driver.now, self.retryAfter(end))
+        let limits = RetryCounter.Limits(
+            policy: record.retryPolicy, atMost: atMost, price: asked == nil ? price : .connect, asked: asked,
+            active: record.clocks.activeTime(at: now),
+            untilDeadline: record.request.deadline.map { $0 - record.clocks.lifetime(at: now) })
+        switch self.origins.controller.next(&record.retry.counter, limits, of: record.origin, at: now) {
+        case .stop(.budget) where self.limits.areWaitedOut(by: record):
+            self.limits.waitForBudget(record, price: limits.price)
+        case .stop(let reason): self.exhaust(record, end, failure, reason)
+        case .wait(let delay): self.backOff(record, end, failure, delay, isAsked: asked != nil)
+        }
+    }
+
+    // Enough new bytes, in absolute terms or as a share of the whole.
+    private func madeProgress(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
+        guard record.download.partial.resumePoint != nil else { return false }
+        return end.live.published.gained >= max(65_536, (record.download.partial.total ?? 0) / 100)
+    }
+
+    private func retryAfter(_ end: AttemptEnd) -> RetryAfter? {
+        guard end.failure == .httpStatus, let head = end.outcome.head, let field = head.field("Retry-After") else {
+            return nil
+        }
+        return RetryAfter.parse(field, date: head.field("Date"), now: self.time.wall())
+    }
+
+    private func backOff(
+        _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, _ delay: Duration, isAsked: Bool
+    ) {
+        let now = self.driver.now
+        let reason: TaskEvent.RetryReason =
+            if failure == .httpStatus, let status = end.status { .status(status) } else { .failure(failure) }
+        self.driver.publish(.retryScheduled(reason, delay: delay), record)
+        if isAsked { self.origins.controller.pause(record.origin, until: now + delay, at: now) }
+        record.resetRedirects()
+        record.clocks.schedule(.backoff, at: now + delay)
+        self.journal.noteAttempt(record, at: now)
+        self.driver.feed(.attemptBacksOff, to: record)
+    }
+
+    private func exhaust(
+        _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, _ reason: TaskEvent.ExhaustionReason
+    ) {
+        self.driver.publish(.retriesExhausted(reason), record)
+        let sentence = self.failures.sentence(end, record)
+        let charged = record.retry.counter.charged
+        // A task that was tried only once has failed, not run out of attempts.
+        guard charged > 1 || reason != .limit else { return self.failures.close(record, failure, sentence) }
+        let why =
+            switch reason {
+            case .limit: "after \(charged) attempts"
+            case .budget: "and the origin's retry budget is used up"
+            case .deadline: "and another try would come too late"
+            case .notIdempotent: "and may not be tried again"
+            }
+        self.failures.close(record, .retriesExhausted, "\(sentence), \(why)")
+    }
+}

@@ -1,0 +1,101 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// Makes the request of an attempt: its fields, credentials, body and what observes the response's body.
+struct AttemptRequestFactory {
+    /// The proxy; nil sends requests directly.
+    let proxy: HTTPURL?
+    private let configuration: SessionConfiguration
+    private let time: any TimeSource
+    private let bodies: TaskBodies
+    private let delegate: DelegateDispatcher
+
+    init(
+        configuration: SessionConfiguration, proxy: HTTPURL?, time: any TimeSource, bodies: TaskBodies, delegate: DelegateDispatcher
+    ) {
+        self.proxy = proxy
+        self.configuration = configuration
+        self.time = time
+        self.bodies = bodies
+        self.delegate = delegate
+    }
+
+    var wallTime: WallTime { self.time.wall() }
+
+    var hasProxy: Bool { self.proxy != nil }
+
+    func make(
+        _ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink
+    ) -> AttemptRequest {
+        let (request, hop) = (record.request, record.hop)
+        let tls = request.tls ?? self.configuration.tls
+        let resume = record.download.partial.resumePoint
+        live.hooks.awaitsDisposition = self.awaitsDisposition(record)
+        return AttemptRequest(
+            id: live.id, url: hop.url, method: hop.method, headers: self.fields(record),
+            body: self.bodies.upload(of: record), addresses: addresses, sink: sink, resume: resume,
+            connectTimeout: request.connectTimeout, allowsHTTP2: request.usesHTTP2,
+            tls: TLSOptions(
+                caFile: tls.caFile, isInsecure: tls.isInsecure, pins: tls.pins[hop.url.target.host] ?? []),
+            proxy: self.proxy, credentials: self.credentials(record),
+            userAgent: request.headers.first(named: .userAgent) ?? self.configuration.userAgent,
+            acceptsCompression: request.acceptsCompression && resume == nil,
+            bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init), isRepeatable: request.isIdempotent,
+            awaitsDisposition: live.hooks.awaitsDisposition, listener: self.listener(of: record))
+    }
+
+    // True if an attempt's body has to wait for a hook.
+    private func awaitsDisposition(_ record: TaskRecord) -> Bool {
+        guard record.download.partial.resumePoint == nil, record.delegate?.isDispositionKnown != true else {
+            return false
+        }
+        return self.delegate.hook(record.task, \.disposition) != nil
+    }
+
+    private func fields(_ record: TaskRecord) -> [HTTPField] {
+        let authorization = record.delegate.map { self.authorization($0, for: record.hop) } ?? []
+        let fields = self.headers(record, of: record.hop).filter { field in
+            field.name != .userAgent && !authorization.contains { field.name == $0.name }
+        }
+        return authorization.isEmpty ? fields : fields + authorization
+    }
+
+    /// The fields of the user's own that a hop's request has.
+    func headers(_ record: TaskRecord, of hop: Hop) -> [HTTPField] {
+        if let headers = hop.headers { return headers }
+        if hop.keepsCredentials, hop.keepsBody { return record.request.headers }
+        return record.request.headers.filter { field in
+            if !hop.keepsCredentials, RedirectRule.isPrivate(field.name) { return false }
+            return hop.keepsBody || !RedirectRule.describesBody(field.name)
+        }
+    }
+
+    // The credentials that hooks gave for the hop's origin and the proxy.
+    private func authorization(_ state: DelegateState, for hop: Hop) -> [HTTPField] {
+        let url = hop.url
+        return state.authentication.authorizations.indices.compactMap { index in
+            let authorization = state.authentication.authorizations[index]
+            guard authorization.isProxy ? url.scheme == .http : authorization.origin == url.origin else { return nil }
+            return HTTPField(
+                name: authorization.fieldName,
+                value: state.authentication.authorizations[index].value(
+                    method: hop.method, path: authorization.isProxy ? url.text : url.requestTarget))
+        }
+    }
+
+    private func credentials(_ record: TaskRecord) -> Credentials? {
+        guard record.hop.keepsCredentials, record.delegate?.authentication.authorizations.isEmpty != false else {
+            return nil
+        }
+        return record.request.credentials ?? record.request.firstHop.url.credentials
+    }
+
+    // What is shown the body besides where it goes: observers and the digest; nil if there is neither.
+    private func listener(of record: TaskRecord) -> (any ChunkSink)? {
+        let digest = record.request.sha256 != nil ? self.bodies.digest(of: record) : nil
+        guard self.delegate.observesData(record.task) else { return digest }
+        if case .file = record.destination { return digest }
+        return self.delegate.makeBodyObserver(record.ownDelegate, of: record.number, digest: digest)
+    }
+}

@@ -1,0 +1,175 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+// What the engine reports of attempts, and the accounts that are closed at their ends.
+extension AttemptRunner {
+    /// Takes a report of the engine's in; gives the attempt's end if it is over.
+    func attempt(_ record: TaskRecord, reported report: AttemptReport) -> AttemptEnd? {
+        switch report {
+        case .wireReached(let contact): self.wireReached(contact, record)
+        case .head(let head): return self.headArrived(head, record)
+        case .progress(let progress): self.progressed(progress, record)
+        case .finished(let outcome): return self.finished(outcome, record)
+        }
+        return nil
+    }
+
+    private func wireReached(_ contact: ConnectionFacts, _ record: TaskRecord) {
+        guard let target = record.target else { return }
+        record.live?.contact = contact
+        let verdict = target.verdict(for: self.requests.hasProxy ? nil : contact.remote)
+        if let path = verdict.path { record.live?.path = path }
+        record.retry.linkFailures = 0
+        self.admission.connected(record)
+    }
+
+    private func headArrived(_ head: ResponseHead, _ record: TaskRecord) -> AttemptEnd? {
+        record.live?.head = head
+        self.batch.withHead.append(record)
+        record.result.status = head.status
+        self.driver.publish(.responseHead(status: head.status, expectedBytes: head.totalLength), record)
+        self.delegate.didReceive(head, from: record.hop.url.text, record.task)
+        record.clocks.bytesMoved(at: self.driver.now)
+        // What a refused response says of its body is not true of the body that is held.
+        guard head.range == .append || head.range == .restartFromZero else { return nil }
+        if record.download.partial.offset > 0, head.range == .restartFromZero {
+            guard !record.isStream else {
+                // What has been written to a pipe cannot be taken back.
+                let offset = record.download.partial.offset
+                let message = "the body changed on the server after \(offset) bytes had been delivered"
+                return self.abort(record, .rangeMismatch, message)
+            }
+            self.driver.publish(.restarted(discarded: record.download.partial.restart()), record)
+            record.delegate?.digest?.reset()
+        }
+        record.delegate?.observed.offset = record.download.partial.offset
+        record.download.partial.begin(head, canContinue: record.keepsBytes)
+        if let live = record.live, live.hooks.awaitsDisposition { self.askForDisposition(head, record, live) }
+        return nil
+    }
+
+    private func askForDisposition(_ head: ResponseHead, _ record: TaskRecord, _ live: LiveAttempt) {
+        guard let hook = self.delegate.hook(record.task, \.disposition) else { return }
+        let (task, response) = (record.task, TaskResponse(head, url: record.hop.url.text))
+        live.hooks.isDeciding = true
+        self.delegate.ask(record.ownDelegate, of: record.number, .disposition(live.id, end: nil)) {
+            .disposition(await hook(task, response))
+        }
+        self.driver.settle(record)
+    }
+
+    private func progressed(_ progress: AttemptProgress, _ record: TaskRecord) {
+        record.live?.progress = progress
+        record.clocks.bytesMoved(at: progress.lastActivity)
+        self.flushData(record)
+        self.publishProgress(record)
+        self.bodies.noteOffset(record)
+        self.bodies.beginWriteBack(record)
+        self.driver.showProgress(record)
+    }
+
+    func finished(_ outcome: AttemptOutcome, _ record: TaskRecord) -> AttemptEnd? {
+        guard let live = record.live, !self.waitsForHook(outcome, record, live) else { return nil }
+        live.progress = outcome.progress
+        live.head = outcome.head ?? live.head
+        live.contact = outcome.contact ?? live.contact
+        let end = AttemptEnd(live, outcome)
+        self.closeAccounts(end, record)
+        return end
+    }
+
+    // An attempt's end waits for the answer of a hook that is asked about it.
+    private func waitsForHook(_ outcome: AttemptOutcome, _ record: TaskRecord, _ live: LiveAttempt) -> Bool {
+        guard live.hooks.isDeciding, outcome.failure == nil,
+            case .disposition(let attempt, _)? = record.delegate?.hook.question
+        else { return false }
+        record.delegate?.hook.question = .disposition(attempt, end: outcome)
+        return true
+    }
+
+    /// Passes on what observers have not got yet of the body.
+    func flushData(_ record: TaskRecord) {
+        guard let state = record.delegate, state.observed.observer != nil else { return }
+        self.driver.publisher.flush()
+        self.delegate.flushData(state, of: record.task)
+    }
+
+    /// Shows the heads of responses that did not come whole in this batch.
+    func flushHeads() {
+        guard !self.batch.withHead.isEmpty else { return }
+        for record in self.batch.withHead where record.live?.head != nil { self.driver.settle(record) }
+        self.batch.withHead.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: - The end of an attempt
+
+    /// Ends the attempt on the wire and counts what it brought.
+    func abort(_ record: TaskRecord, _ failure: TaskFailure, _ text: String) -> AttemptEnd {
+        let now = self.driver.now
+        guard let live = record.live else {
+            let nothing = LiveAttempt(id: AttemptID(rawValue: 0), number: 0, started: now, knowing: nil)
+            return AttemptEnd(nothing, failure, text, at: now)
+        }
+        var end = AttemptEnd(live, failure, text, at: now)
+        if live.isLaunched {
+            live.progress = self.engine.progress(of: live.id) ?? live.progress
+            end.outcome.progress = live.progress
+            end.outcome.failedConnect = self.engine.failedConnect(of: live.id)
+            end.outcome.isConnected = self.engine.isConnected(live.id)
+            self.engine.detach(live.id)
+        }
+        self.closeAccounts(end, record)
+        return end
+    }
+
+    // Bytes, phases, the connection. The attempt's object stays for whatever follows from its end.
+    private func closeAccounts(_ end: AttemptEnd, _ record: TaskRecord) {
+        guard let live = record.live else { return }
+        self.lookup.stopAwaitingAddresses(record.number, record.gate)
+        record.clocks.attemptEnded()
+        self.flushData(record)
+        self.publishProgress(record, isLast: end.failure == nil)
+        self.countBody(live, end, record)
+        self.failures.notePeer(end, record)
+        var phases = end.outcome.phases
+        phases.resolve = live.resolve
+        record.result.phases = phases
+        record.result.status = end.status ?? record.result.status
+        if end.failure == nil { record.download.finalProgress = record.progress }
+        if let head = end.outcome.head { record.result.head = head }
+        record.attempt.live = nil
+        if let state = record.journal {
+            self.journal.noteReach(
+                state, of: record.task, reachedWire: end.reachedWire, isOver: record.machine.isOver)
+        }
+        self.admission.releaseConnection(record)
+    }
+
+    private func countBody(_ live: LiveAttempt, _ end: AttemptEnd, _ record: TaskRecord) {
+        let progress = live.progress
+        record.result.wireBytes += progress.receivedWire
+        guard progress.received > 0 else { return }
+        // Without compression an offset on the wire is an offset in the file.
+        let isKept = record.keepsBytes || record.isStream || end.failure == nil
+        let furthest = record.download.partial.furthest
+        let again = record.download.partial.take(
+            from: progress.offset, received: progress.received, isKept: isKept)
+        live.published.gained = record.download.partial.furthest - furthest
+        record.result.refetched += again
+        if again > 0 { self.driver.publish(.refetched(bytes: again), record) }
+    }
+
+    private func publishProgress(_ record: TaskRecord, isLast: Bool = false) {
+        guard let live = record.live else { return }
+        let delta = TaskEvent.ByteCounts(
+            received: live.progress.receivedWire - live.published.bytes.received,
+            sent: live.progress.sent - live.published.bytes.sent)
+        let isNew = delta.received != 0 || delta.sent != 0
+        guard isNew || (isLast && !live.published.isAny) else { return }
+        live.published.bytes = TaskEvent.ByteCounts(
+            received: live.progress.receivedWire, sent: live.progress.sent)
+        live.published.isAny = true
+        self.driver.publish(.progress(record.progress, delta: delta), record)
+        self.delegate.didProgress(record.task, record.progress)
+    }
+}

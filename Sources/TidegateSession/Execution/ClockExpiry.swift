@@ -1,0 +1,90 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What follows when a clock of a task's is due.
+final class ClockExpiry {
+    private let engine: TransferEngine
+    private let driver: TaskDriver
+    private let failures: FailureReporter
+    private let origins: OriginGuard
+    private let paths: PathLossHandler
+    private let limits: ResourceLimits
+    private let time: any TimeSource
+
+    init(
+        engine: TransferEngine, driver: TaskDriver, failures: FailureReporter, origins: OriginGuard,
+        paths: PathLossHandler, limits: ResourceLimits, time: any TimeSource
+    ) {
+        self.engine = engine
+        self.driver = driver
+        self.failures = failures
+        self.origins = origins
+        self.paths = paths
+        self.limits = limits
+        self.time = time
+    }
+
+    func timerFired(_ record: TaskRecord) {
+        record.stepping.timer = .off
+        self.refreshIdleClock(record)
+        for clock in record.clocks.takeDue(at: self.driver.now) where !record.machine.isOver {
+            self.expired(clock, record)
+        }
+        self.driver.settle(record)
+    }
+
+    // Bytes may have moved since the engine last reported.
+    private func refreshIdleClock(_ record: TaskRecord) {
+        guard let live = record.live, live.isLaunched, let progress = self.engine.progress(of: live.id) else { return }
+        if progress.lastActivity > live.progress.lastActivity { record.clocks.bytesMoved(at: progress.lastActivity) }
+    }
+
+    private func expired(_ clock: TaskClocks.Clock, _ record: TaskRecord) {
+        let url = record.request.address.textWithoutQuery
+        switch clock {
+        case .deadline:
+            let limit = record.request.deadline?.inSeconds ?? 0
+            self.failures.fail(record, .deadlineExceeded, "\(url): not done within \(limit) s")
+        case .patience: self.patienceOver(record)
+        case .idle:
+            let failure: TaskFailure = record.live?.head == nil ? .timedOut : .stalled
+            self.paths.abort(record, failure, "nothing moved for \(record.request.idleTimeout.inSeconds) s")
+        case .attempt:
+            let limit = record.request.attemptTimeout?.inSeconds ?? 0
+            self.paths.abort(record, .timedOut, "the attempt took longer than \(limit) s")
+        case .pause: self.paths.releaseConnection(record)
+        case .backoff: self.driver.feed(.release(.backoff), to: record)
+        case .schedule: self.driver.feed(.release(.schedule), to: record)
+        case .grace: self.paths.graceOver(record)
+        case .silence: self.paths.silenceOver(record)
+        case .circuit: self.origins.circuitDue(record)
+        case .disk: self.driver.feed(.release(.disk), to: record)
+        case .budget: self.limits.budgetDue(record)
+        case .expiry: self.expiryDue(record)
+        // The active time only bounds retries.
+        case .active: break
+        }
+    }
+
+    private func patienceOver(_ record: TaskRecord) {
+        guard let shut = record.gate.shut, record.waitsAtGate else { return }
+        self.failures.leaveGate(record, .timeout)
+        record.result.requireUnmet = shut.requirement
+        self.failures.fail(record, .gateTimeout, shut.message)
+    }
+
+    /// Schedules the task's expiry; looked at every minute, because the wall clock may jump.
+    func scheduleExpiry(_ record: TaskRecord) {
+        guard let expiry = record.request.expires else { return }
+        let left = Duration.microseconds(expiry.microseconds - self.time.wall().microseconds)
+        self.driver.schedule(.expiry, of: record, after: min(.seconds(60), max(.zero, left)))
+    }
+
+    private func expiryDue(_ record: TaskRecord) {
+        guard let expiry = record.request.expires, expiry <= self.time.wall() else {
+            return self.scheduleExpiry(record)
+        }
+        let url = record.request.address.textWithoutQuery
+        self.failures.fail(record, .deadlineExceeded, "\(url): not done before it was too late")
+    }
+}

@@ -1,0 +1,121 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// Publishes failures with whose fault they were, and ends tasks that cannot go on.
+final class FailureReporter {
+    private let driver: TaskDriver
+    private let gate: PathGate
+    private var attributor = FaultAttributor()
+
+    init(driver: TaskDriver, gate: PathGate) {
+        self.driver = driver
+        self.gate = gate
+    }
+
+    // MARK: - Attempts
+
+    /// Remembers whether an attempt reached its server; any answer at all shows that the path works.
+    func notePeer(_ end: AttemptEnd, _ record: TaskRecord) {
+        guard let target = record.target, let path = end.live.path else { return }
+        let isReached = end.outcome.head != nil
+        guard isReached || end.missedPeer else { return }
+        self.attributor.note(target.number, on: path, isReached: isReached, at: self.driver.now)
+    }
+
+    func publishFailure(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, isCharged: Bool) {
+        let attribution = self.attribute(end, record)
+        self.driver.publish(
+            .attemptFailed(end.summary(of: record.hop), failure, attribution, isCharged: isCharged), record)
+    }
+
+    private func attribute(_ end: AttemptEnd, _ record: TaskRecord) -> Attribution? {
+        guard let failure = end.failure else { return nil }
+        let attribution = self.attributor.attribute(
+            self.evidence(end, failure, record), target: record.target?.number, on: end.live.path, at: self.driver.now)
+        record.result.attribution = attribution
+        return attribution
+    }
+
+    private func evidence(_ end: AttemptEnd, _ failure: TaskFailure, _ record: TaskRecord) -> FailureEvidence {
+        let (outcome, connect) = (end.outcome, end.outcome.failedConnect)
+        // Behind a proxy the verdict is the proxy's, and so is the address.
+        let after = record.target?.verdict(for: outcome.peer) ?? .unknown
+        var before = end.live.before
+        before.path = FaultAttributor.pathBefore(
+            connected: end.live.contact == nil ? nil : end.live.path, first: end.live.before.path,
+            best: record.target?.verdict(for: nil).path, after: after.path)
+        return FailureEvidence(
+            failure: failure, stage: end.stage, status: end.status, socketError: outcome.socketError,
+            refusal: outcome.refusal, peer: outcome.peer, local: outcome.contact?.local ?? connect?.local,
+            isImmediate: connect?.isImmediate ?? false, unanswered: connect.map { $0.retransmits + 1 } ?? 0,
+            resolveFailure: end.resolveFailure, words: failure == .tlsFailed ? end.text : "", before: before,
+            after: after)
+    }
+
+    /// What is known of a failed attempt, for the decision about another one.
+    func retryEvidence(
+        _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure
+    ) -> RetryClassifier.Evidence {
+        RetryClassifier.Evidence(
+            kind: end.kind, failure: failure, status: end.status, resolveFailure: end.resolveFailure,
+            reachedWire: end.reachedWire, isIdempotent: record.request.isIdempotent,
+            pathIsLost: self.pathIsLost(record, end.live))
+    }
+
+    func pathIsLost(_ record: TaskRecord, _ live: LiveAttempt) -> Bool {
+        guard !record.gatePolicy.isOpen, let target = record.target else { return false }
+        if let local = live.contact?.local, !self.gate.holdsAddress(local) { return true }
+        let newest = self.gate.currentVerdict(of: target)
+        for verdict in [target.verdict(for: live.contact?.remote), newest] {
+            if verdict.level != .unknown, verdict.level < .routed { return true }
+        }
+        return false
+    }
+
+    /// What went wrong in one sentence that names the resource.
+    func sentence(_ end: AttemptEnd, _ record: TaskRecord) -> String {
+        let url = record.hop.url.textWithoutQuery
+        if end.kind == .local { return end.text.isEmpty ? "this host could not do its part" : end.text }
+        if end.failure == .httpStatus, let status = end.status, !end.text.hasPrefix("the server redirects") {
+            return "\(url): the server answered \(status)"
+        }
+        return "\(url): \(end.text.isEmpty ? "the transfer failed" : end.text)"
+    }
+
+    // MARK: - Tasks
+
+    /// Publishes how the task left its gate, once for every attempt.
+    func leaveGate(_ record: TaskRecord, _ result: TaskEvent.GateResult) {
+        if let change = self.gate.leave(record.number, &record.gate, result, now: self.driver.now) {
+            self.driver.publish(change, record)
+        }
+    }
+
+    /// Attributes a failure that was no attempt's.
+    func attribute(_ failure: TaskFailure, _ record: TaskRecord) {
+        record.result.attribution = self.attributor.attribute(
+            failure, verdict: record.target?.verdict(for: nil) ?? .unknown)
+    }
+
+    /// Fails a task for a reason that is no attempt's.
+    func fail(_ record: TaskRecord, _ failure: TaskFailure, _ sentence: String) {
+        guard !record.machine.isOver, record.machine.phase != .finishing else { return }
+        if failure != .gateTimeout { self.leaveGate(record, .cancelled) }
+        if record.result.attribution == nil { self.attribute(failure, record) }
+        self.close(record, failure, sentence)
+    }
+
+    /// Fails a task whose last attempt was published.
+    func close(_ record: TaskRecord, _ failure: TaskFailure, _ sentence: String) {
+        record.result.failure = failure
+        record.result.explanation = sentence
+        self.driver.feed(.fail, to: record)
+    }
+
+    /// Ends a task with an attempt's failure.
+    func giveUp(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) {
+        record.retry.counter.charge(madeProgress: false)
+        self.publishFailure(record, end, failure, isCharged: true)
+        self.close(record, failure, self.sentence(end, record))
+    }
+}

@@ -1,0 +1,142 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What the session asks hooks between attempts: whether a redirect is followed, and with which credentials to go on.
+final class HookQuestions {
+    private let driver: TaskDriver
+    private let delegate: DelegateDispatcher
+    private let failures: FailureReporter
+    private let requests: AttemptRequestFactory
+    private let random: RandomSource
+    private let proxy: HTTPURL?
+
+    init(
+        driver: TaskDriver, delegate: DelegateDispatcher, failures: FailureReporter, requests: AttemptRequestFactory,
+        random: RandomSource, proxy: HTTPURL?
+    ) {
+        self.driver = driver
+        self.delegate = delegate
+        self.failures = failures
+        self.requests = requests
+        self.random = random
+        self.proxy = proxy
+    }
+
+    /// True if the request's body can be sent once more.
+    func canSendBody(_ record: TaskRecord) -> Bool {
+        guard let stream = record.uploadStream, record.hop.keepsBody else { return true }
+        return stream.isUntouched || self.delegate.hook(record.task, \.newBodyStream) != nil
+    }
+
+    // MARK: - Redirects
+
+    /// Asks whether a redirect is followed; false if there is no hook for that.
+    func askAboutRedirect(_ record: TaskRecord, _ end: AttemptEnd, to hop: Hop) -> Bool {
+        guard let hook = self.delegate.hook(record.task, \.redirect), let head = end.outcome.head else { return false }
+        let response = TaskResponse(head, url: record.hop.url.text)
+        let request = RedirectRequest(
+            method: hop.method, url: hop.url.text, headers: self.requests.headers(record, of: hop),
+            keepsBody: hop.keepsBody)
+        self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+        self.driver.feed(.attemptAsks, to: record)
+        let task = record.task
+        self.delegate.ask(record.ownDelegate, of: record.number, .redirect(response, hop)) {
+            .redirect(await hook(task, response, request))
+        }
+        return true
+    }
+
+    func redirectDecided(_ decision: RedirectDecision, _ record: TaskRecord, _ response: TaskResponse, _ hop: Hop) {
+        switch decision {
+        case .follow: self.follow(hop, record)
+        case .stop: self.endWithResponse(record, status: response.status)
+        case .replace(let request):
+            do {
+                self.follow(try RedirectRule.replaced(hop, by: request), record)
+            } catch {
+                record.retry.counter.charge(madeProgress: false)
+                self.failures.fail(record, .invalidRequest, "the redirect of a hook: \(error.underlying)")
+            }
+        }
+    }
+
+    private func follow(_ hop: Hop, _ record: TaskRecord) {
+        record.attempt.redirects += 1
+        record.attempt.hop = hop
+        self.driver.feed(.decided, to: record)
+    }
+
+    // The status that the hook was asked about is the task's result.
+    private func endWithResponse(_ record: TaskRecord, status: Int) {
+        record.retry.counter.charge(madeProgress: false)
+        self.failures.fail(
+            record, .httpStatus, "\(record.hop.url.textWithoutQuery): the server answered \(status)")
+    }
+
+    // MARK: - Authentication
+
+    /// Sees to a response that asks for credentials; false if that is the task's result.
+    func answersChallenge(_ record: TaskRecord, _ end: AttemptEnd, status: Int) -> Bool {
+        guard status == 401 || status == 407, let head = end.outcome.head, self.canSendBody(record),
+            let hook = self.delegate.hook(record.task, \.authenticate)
+        else { return false }
+        let isProxy = status == 407
+        let fields = isProxy ? head.fields("proxy-authenticate") : head.fields("www-authenticate")
+        let challenge = AuthenticationChallenge(
+            origin: self.name(of: record.origin, isProxy: isProxy), isProxy: isProxy,
+            schemes: AuthenticationChallenge.Scheme.parse(fields))
+        if self.renew(record, challenge) {
+            self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+            self.driver.feed(.attemptLeads, to: record)
+            return true
+        }
+        let state = record.ownDelegate
+        guard state.authentication.knownRealms.insert("\(challenge.origin) \(challenge.realm)").inserted else {
+            return false
+        }
+        self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+        self.driver.feed(.attemptAsks, to: record)
+        let task = record.task
+        self.delegate.ask(state, of: record.number, .authentication(challenge, status: status)) {
+            .authentication(await hook(task, challenge))
+        }
+        return true
+    }
+
+    // The same credentials again, if the server says that only their nonce was too old.
+    private func renew(_ record: TaskRecord, _ challenge: AuthenticationChallenge) -> Bool {
+        guard let state = record.delegate, state.authentication.renewals < 3,
+            let index = state.authentication.authorizations.firstIndex(where: {
+                $0.isFor(record.origin, isProxy: challenge.isProxy)
+            }),
+            let renewed = state.authentication.authorizations[index].renewed(by: challenge, nonce: self.nonce())
+        else { return false }
+        state.authentication.renewals += 1
+        state.authentication.authorizations[index] = renewed
+        return true
+    }
+
+    /// Goes on with the credentials that a hook gave; gives true if the task is to be cancelled instead.
+    func authenticated(
+        _ answer: AuthenticationAnswer, _ record: TaskRecord, _ challenge: AuthenticationChallenge, status: Int
+    ) -> Bool {
+        if answer == .cancel { return true }
+        let origin = record.origin
+        guard let authorization = Authorization(answer, to: challenge, of: origin, nonce: self.nonce()) else {
+            self.endWithResponse(record, status: status)
+            return false
+        }
+        let state = record.ownDelegate
+        state.authentication.authorizations.removeAll { $0.isFor(origin, isProxy: challenge.isProxy) }
+        state.authentication.authorizations.append(authorization)
+        self.driver.feed(.decided, to: record)
+        return false
+    }
+
+    private func nonce() -> String { self.random.draw { String($0.next(), radix: 16) } }
+
+    private func name(of origin: Origin, isProxy: Bool) -> String {
+        if isProxy, let proxy = self.proxy { return proxy.origin.description }
+        return origin.description
+    }
+}

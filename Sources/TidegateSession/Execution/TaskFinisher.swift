@@ -1,0 +1,206 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// Brings tasks to their ends: commits files, cleans up what is left, and publishes each end once.
+final class TaskFinisher {
+    private let driver: TaskDriver
+    private let table: TaskTable
+    private let registry: TaskRegistry
+    private let gate: PathGate
+    private let admission: AttemptAdmission
+    private let origins: OriginGuard
+    private let failures: FailureReporter
+    private let bodies: TaskBodies
+    private let limits: ResourceLimits
+    private let delegate: DelegateDispatcher
+    private let journal: JournalWriter
+
+    init(
+        driver: TaskDriver, table: TaskTable, registry: TaskRegistry, gate: PathGate, admission: AttemptAdmission,
+        origins: OriginGuard, failures: FailureReporter, bodies: TaskBodies, limits: ResourceLimits,
+        delegate: DelegateDispatcher, journal: JournalWriter
+    ) {
+        self.driver = driver
+        self.table = table
+        self.registry = registry
+        self.gate = gate
+        self.admission = admission
+        self.origins = origins
+        self.failures = failures
+        self.bodies = bodies
+        self.limits = limits
+        self.delegate = delegate
+        self.journal = journal
+    }
+
+    // MARK: - Commits
+
+    /// Every byte is here: commits the file or sums the body up, if either is needed.
+    func commit(_ record: TaskRecord) {
+        if record.download.file == nil, !record.needsDigestOfMemory {
+            return self.driver.feed(.committed(isGood: true), to: record)
+        }
+        if record.download.file != nil, record.journal != nil, let paths = record.paths,
+            self.journal.recordCommit(of: record.task, paths)
+        {
+            return
+        }
+        self.bodies.commit(record)
+    }
+
+    /// The journal knows that the file is about to be committed.
+    func commitRecorded(_ record: TaskRecord) {
+        if record.machine.phase == .finishing { self.bodies.commit(record) }
+    }
+
+    /// What the disk's thread reports.
+    func disk(_ event: DownloadWriter.Event, _ record: TaskRecord) {
+        switch event {
+        case .committed(let result): self.committed(record, result)
+        case .cleaned: self.publishEnd(of: record)
+        }
+    }
+
+    private func committed(_ record: TaskRecord, _ result: Result<Bool, FileError>) {
+        guard !record.machine.isOver else { return }
+        record.result.sha256 = record.download.commit?.digest?.description
+        guard let path = record.destination.path else {
+            return self.summedUp(record, isGood: (try? result.get()) == true)
+        }
+        switch result {
+        case .success(false): self.summedUp(record, isGood: false)
+        case .success(true):
+            record.download.hasTemporary = false
+            record.result.movedTo = path
+            self.driver.publish(.moved(file: path), record)
+            self.driver.feed(.committed(isGood: true), to: record)
+        case .failure(let error) where error.failure == .diskFull && self.limits.areWaitedOut(by: record):
+            self.limits.waitForRoom(record, error)
+        case .failure(let error):
+            self.driver.publish(.moveFailed(file: path, errorNumber: error.code), record)
+            record.result.failure = error.failure
+            record.result.explanation = error.description
+            self.failures.attribute(error.failure, record)
+            self.driver.feed(.committed(isGood: false), to: record)
+        }
+    }
+
+    // A body was summed up before it is the task's.
+    private func summedUp(_ record: TaskRecord, isGood: Bool) {
+        guard !isGood, let wanted = record.request.sha256, let found = record.download.commit?.digest else {
+            return self.driver.feed(.committed(isGood: isGood), to: record)
+        }
+        if self.bodies.mayFetchAgain(record) {
+            self.driver.publish(.restarted(discarded: record.download.partial.restart()), record)
+            self.bodies.forgetBody(record)
+            return self.driver.feed(.commitLeads, to: record)
+        }
+        // Nothing of it can be continued.
+        _ = record.download.partial.restart()
+        record.download.body = []
+        record.result.failure = .digestMismatch
+        let message = TaskBodies.message(wanted: wanted, found: found)
+        record.result.explanation = "\(record.request.address.textWithoutQuery): \(message)"
+        self.failures.attribute(.digestMismatch, record)
+        self.driver.feed(.committed(isGood: false), to: record)
+    }
+
+    // MARK: - Ends
+
+    /// The machine is done: takes the task out of everything, sees to what is left on the disk, and then publishes.
+    func end(_ record: TaskRecord) {
+        record.clocks.follow(record.clockInputs, at: self.driver.now)
+        record.clocks.stop()
+        self.driver.timers.cancel(record)
+        self.admission.releaseConnection(record)
+        self.admission.stopWaitingForConnection(record)
+        self.gate.detach(record.number, &record.gate)
+        self.origins.leaveCircuit(record)
+        self.origins.leaveProbe(record)
+        if let state = record.delegate { self.delegate.stopAsking(state) }
+        record.download.commit?.abandon()
+        if !self.bodies.clean(record) { self.publishEnd(of: record) }
+    }
+
+    /// Publishes the task's end, once the journal has it and its handler has returned; nothing follows.
+    func publishEnd(of record: TaskRecord) {
+        guard !record.result.isPublished, case .ended(let outcome) = record.machine.phase else { return }
+        if let state = record.journal,
+            !self.journal.isEndWritten(state, of: record.task, { self.result(of: record, outcome) })
+        {
+            return
+        }
+        let result = self.result(of: record, outcome)
+        self.showEnd(of: record)
+        self.driver.publisher.flush()
+        if self.delegate.waitsForHandler(record.task, record.delegate, result) { return }
+        record.result.isPublished = true
+        record.download.file = nil
+        self.table.remove(record)
+        defer { self.releaseDependents(record) }
+        // The session's end did not wait for this thread and has published it already.
+        guard let entry = self.registry.end(record.task, holding: record.download.body.count) else { return }
+        self.delegate.didComplete(record.task, result)
+        entry.onCompletion?(record.task, result)
+        // One that the next process goes on with is not over.
+        if record.isPreserved {
+            self.driver.publish(.suspended(.shutdown), record)
+        } else {
+            self.driver.publish(.completed(result.published(of: record.task)), record)
+        }
+        self.driver.publisher.finish(record.task, result, resumeData: record.delegate?.resumeData)
+    }
+
+    /// The disk or a handler is not waited for any more.
+    func abandon(_ record: TaskRecord) {
+        record.journal?.isPreserved = true
+        self.handlerReturned(record)
+    }
+
+    /// A completion handler on another executor has returned, or is not waited for any more.
+    func handlerReturned(_ record: TaskRecord) {
+        if record.task.handlers?.completion != nil { record.ownDelegate.didFinishHandler = true }
+        self.publishEnd(of: record)
+    }
+
+    // Tasks that waited for this one begin, unless it goes on in the next process.
+    private func releaseDependents(_ record: TaskRecord) {
+        guard let state = record.journal, !state.isPreserved else { return }
+        for number in state.dependents {
+            if let dependent = self.table[number] { self.driver.feed(.release(.schedule), to: dependent) }
+        }
+    }
+
+    private func showEnd(of record: TaskRecord) {
+        let (progress, started, body) = (record.progress, record.result.started, record.download.body)
+        let (head, url) = (record.result.head, record.finalURL)
+        record.task.shared.update { shared in
+            shared.head = head ?? shared.head
+            shared.finalURL = url
+            shared.snapshot.progress = progress
+            shared.snapshot.started = started
+            shared.body = body
+        }
+    }
+
+    private func result(of record: TaskRecord, _ outcome: TaskOutcome) -> TaskResult {
+        let (state, partial) = (record.result, record.download.partial)
+        let failure: TaskFailure? =
+            switch outcome {
+            case .success: nil
+            case .failure: state.failure ?? .internal
+            case .cancelled: .cancelled
+            }
+        let isGood = outcome == .success
+        let held = record.keepsBytes || record.isStream ? max(0, partial.offset - partial.start) : 0
+        return TaskResult(
+            id: record.task.id, name: record.request.name, kind: record.kind, method: record.request.method,
+            url: record.request.url, outcome: outcome, status: state.status, file: isGood ? state.movedTo : nil,
+            bytes: isGood ? state.delivered : held, wireBytes: state.wireBytes, refetchedBytes: state.refetched,
+            attempts: record.retry.counter.charged, held: record.machine.heldTotals,
+            duration: state.firstResumed.map { self.driver.now - $0 } ?? .zero, phases: state.phases,
+            failure: failure, attribution: outcome == .failure ? state.attribution : nil,
+            explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : state.explanation,
+            requireUnmet: outcome == .failure ? state.requireUnmet : nil, sha256: state.sha256)
+    }
+}

@@ -1,0 +1,247 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// The gate at which attempts wait for a path: one watch per target, however many tasks wait for it.
+///
+/// Gates delay, they never forbid: a path source that stays silent or cannot see opens every gate.
+final class PathGate {
+    /// What other threads report.
+    enum Event: Sendable {
+        /// The watch of a target has a new verdict.
+        case verdict(TargetVerdict)
+        /// A name was resolved, or could not be.
+        case resolved(lookup: Int, Result<[IPAddress], ResolveFailure>)
+        /// The verdict of an address family changed, which gates for `online` go by.
+        case familyChanged
+    }
+
+    /// How a running attempt's path has changed.
+    enum PathChange {
+        case none
+        /// The source address is gone, or packets take another path.
+        case moved
+        /// Nothing goes out now, but the address is still there.
+        case down
+        /// The same path as before.
+        case back
+    }
+
+    /// How long an empty target is kept, because the next task may come at once.
+    private static let idleTime = Duration.seconds(60)
+    /// How long a path source may take for its first verdict.
+    private static let firstVerdictTime = Duration.seconds(1)
+
+    private let paths: any PathSource
+    private let timers: any TimerQueue
+    private let deliver: @Sendable (_ target: UInt64, Event) -> Void
+    private var targets: [Target: TargetState] = [:]
+    private var targetsByNumber: [UInt64: TargetState] = [:]
+    private var lastNumber: UInt64 = 0
+    /// The target of the task before, which is usually the next one's.
+    private var latest: TargetState?
+    /// Opened when the first task waits for `online`.
+    private var familyWatches: [AddressFamily: PathWatch] = [:]
+
+    init(
+        paths: any PathSource, timers: any TimerQueue,
+        deliver: @escaping @Sendable (_ target: UInt64, Event) -> Void
+    ) {
+        self.paths = paths
+        self.timers = timers
+        self.deliver = deliver
+    }
+
+    /// Every target, in no order.
+    var all: some Collection<TargetState> { self.targetsByNumber.values }
+
+    func target(_ number: UInt64) -> TargetState? { self.targetsByNumber[number] }
+
+    /// Ends every watch.
+    func stop() {
+        for state in self.targetsByNumber.values { state.watch?.cancel() }
+        for watch in self.familyWatches.values { watch.cancel() }
+    }
+
+    // MARK: - Tasks
+
+    /// Attaches a task to the target of its current hop.
+    func attach(_ task: UInt64, _ gate: inout GateState, to target: Target) -> TargetState {
+        if let state = gate.target {
+            if state.target == target { return state }
+            self.detach(task, &gate)
+        }
+        let state = self.state(of: target)
+        state.tasks.insert(task)
+        self.cancel(.close, of: state)
+        gate.target = state
+        return state
+    }
+
+    /// The task does not need its target any more.
+    func detach(_ task: UInt64, _ gate: inout GateState) {
+        guard let state = gate.target else { return }
+        state.tasks.remove(task)
+        if gate.isListed {
+            state.awaitingVerdict.removeAll { $0 == task }
+            state.waiting.removeAll { $0 == task }
+            state.names.waiting.removeAll { $0 == task }
+            gate.isListed = false
+        }
+        gate.target = nil
+        if state.tasks.isEmpty { self.schedule(.close, of: state, after: PathGate.idleTime) }
+    }
+
+    private func state(of target: Target) -> TargetState {
+        if let latest, latest.target == target { return latest }
+        let state = self.targets[target] ?? self.makeTargetState(target)
+        self.latest = state
+        return state
+    }
+
+    private func makeTargetState(_ target: Target) -> TargetState {
+        self.lastNumber += 1
+        let number = self.lastNumber
+        let state = TargetState(number: number, target: target)
+        self.targets[target] = state
+        self.targetsByNumber[number] = state
+        let known = self.paths.current(target)
+        if known.verdict.level != .unknown { state.update(known) }
+        let deliver = self.deliver
+        state.watch = self.paths.watch(target) { deliver(number, .verdict($0)) }
+        if state.known == nil { self.schedule(.firstVerdict, of: state, after: PathGate.firstVerdictTime) }
+        return state
+    }
+
+    private func close(_ state: TargetState) {
+        guard state.tasks.isEmpty else { return }
+        state.watch?.cancel()
+        for timer in PathTimer.allCases { self.cancel(timer, of: state) }
+        self.targets[state.target] = nil
+        if self.latest === state { self.latest = nil }
+        self.targetsByNumber[state.number] = nil
+    }
+
+    // MARK: - Waiting
+
+    /// Whether the gate is open for a task with this policy.
+    func evaluate(_ policy: GatePolicy, at state: TargetState) -> GateEvaluator.Admission {
+        if policy.isOpen || (policy.asksForRouteOnly && state.hasRoute) { return .open }
+        guard let verdict = state.verdict else { return .open }
+        let paths = self.paths
+        return GateEvaluator.evaluate(
+            policy.require, target: verdict, hint: state.lastInterface,
+            isInterface: { paths.isInterface($0, of: $1) }, family: { paths.family($0) })
+    }
+
+    /// The task waits for the target's first verdict.
+    func awaitVerdict(_ task: UInt64, _ gate: inout GateState, at state: TargetState) {
+        gate.isListed = true
+        state.awaitingVerdict.append(task)
+    }
+
+    func stopAwaitingVerdict(_ task: UInt64, _ gate: GateState) {
+        if gate.isListed { gate.target?.awaitingVerdict.removeAll { $0 == task } }
+    }
+
+    /// The task waits until the gate opens.
+    func wait(
+        _ task: UInt64, _ gate: inout GateState, at state: TargetState, for shut: GateEvaluator.Shut,
+        now: MonotonicTime
+    ) {
+        gate.shut = shut
+        if gate.waitBegan == nil { gate.waitBegan = now }
+        gate.isListed = true
+        if !state.waiting.contains(task) { state.waiting.append(task) }
+        if shut.requirement == .online { self.watchFamilies() }
+    }
+
+    /// The task left its gate; gives how to report that, or nil if nothing is to be reported.
+    func leave(
+        _ task: UInt64, _ gate: inout GateState, _ result: TaskEvent.GateResult, now: MonotonicTime
+    ) -> TaskEvent.Kind? {
+        let began = gate.waitBegan
+        gate.waitBegan = nil
+        if began != nil { gate.target?.waiting.removeAll { $0 == task } }
+        switch result {
+        case .immediate, .delayed: if gate.wasReported { return nil }
+        case .timeout, .cancelled: if began == nil { return nil }
+        }
+        gate.wasReported = true
+        return .gate(result, waited: began.map { now - $0 } ?? .zero)
+    }
+
+    /// Takes the tasks that wait for the first verdict.
+    func takeAwaitingVerdict(of state: TargetState) -> [UInt64] {
+        defer { state.awaitingVerdict = [] }
+        return state.awaitingVerdict
+    }
+
+    // A gate for `online` depends on the internet checks of a family and not on the target's own verdict.
+    private func watchFamilies() {
+        guard self.familyWatches.isEmpty else { return }
+        let deliver = self.deliver
+        for family in AddressFamily.allCases {
+            self.familyWatches[family] = self.paths.watch(family) { _ in deliver(0, .familyChanged) }
+        }
+    }
+
+    /// The targets at which tasks wait for `online`.
+    var targetsWithWaitingTasks: [TargetState] {
+        self.targetsByNumber.values.filter { !$0.waiting.isEmpty }.sorted { $0.number < $1.number }
+    }
+
+    // MARK: - Paths
+
+    func holdsAddress(_ address: IPAddress) -> Bool { self.paths.holdsAddress(address) }
+
+    /// The newest verdict for a target, which its watch may not have delivered yet.
+    func currentVerdict(of state: TargetState) -> Verdict { self.paths.current(state.target).verdict }
+
+    /// How the path under a connection has changed.
+    func change(
+        from used: NetworkPath?, local: IPAddress?, remote: IPAddress?, at state: TargetState
+    ) -> PathChange {
+        let verdict = state.verdict(for: remote)
+        if let local, !self.paths.holdsAddress(local) { return .moved }
+        guard verdict.level != .unknown else { return .none }
+        guard verdict.level >= .routed, let path = verdict.path else { return .down }
+        if let used, !used.isSamePath(as: path) { return .moved }
+        return .back
+    }
+
+    /// True if the pool's idle connections to a target are lost with its path; notes when the path is lost and back.
+    func poolIsStale(of state: TargetState, generation: Int, grace: Duration, at now: MonotonicTime) -> Bool {
+        guard let verdict = state.verdict?.verdict, verdict.level != .unknown else { return false }
+        guard verdict.level >= .routed, let path = verdict.path else {
+            if state.connections.lostSince == nil { state.connections.lostSince = now }
+            return false
+        }
+        let outage = state.connections.lostSince.map { now - $0 } ?? .zero
+        state.connections.lostSince = nil
+        guard let used = state.connections.known?.verdict.verdict.path, state.connections.generation == generation
+        else { return false }
+        return !used.isSamePath(as: path) || outage > grace
+    }
+
+    // MARK: - Timers
+
+    func schedule(_ timer: PathTimer, of state: TargetState, after delay: Duration) {
+        guard state.timers[timer] == nil else { return }
+        state.timers[timer] = self.timers.schedule(
+            after: delay, token: SessionTimer.target(state.number, timer).token)
+    }
+
+    func cancel(_ timer: PathTimer, of state: TargetState) {
+        if let old = state.timers.removeValue(forKey: timer) { self.timers.cancel(old) }
+    }
+
+    /// The target was silent for too long, or has no task any more.
+    func timerFired(_ timer: PathTimer, of state: TargetState) {
+        switch timer {
+        case .firstVerdict:
+            if state.known == nil { state.update(TargetVerdict(target: state.target, verdict: .unknown)) }
+        case .close: self.close(state)
+        case .canary: break
+        }
+    }
+}

@@ -1,0 +1,175 @@
+/// Decides which tasks may use a connection: a number per origin and a number in all; the others wait.
+///
+/// Higher priorities go first. Within a priority the tasks of one origin go in the order in which they joined, and
+/// origins take turns, so that a long queue for one server does not keep the others waiting. Joining, withdrawing,
+/// leaving and being next take constant time, however many tasks wait.
+struct ConnectionLimiter: Sendable {
+    /// One origin's waiting tasks of one priority, in the order in which they joined.
+    ///
+    /// A withdrawn task stays in the array, unrecognised, until the front reaches it or such entries outnumber the rest.
+    private struct Queue {
+        private(set) var entries: [(task: UInt64, ticket: UInt64)] = []
+        private var head = 0
+        private(set) var count = 0
+        /// True while the origin's name is in its level's rotation.
+        var isInRotation = false
+
+        mutating func append(_ task: UInt64, ticket: UInt64) {
+            self.entries.append((task, ticket))
+            self.count += 1
+        }
+
+        mutating func withdraw(waiting tickets: [UInt64: Ticket]) {
+            self.count -= 1
+            guard self.entries.count - self.head > 64, self.entries.count - self.head > 2 * self.count else { return }
+            self.entries = self.entries[self.head...].filter { tickets[$0.task]?.number == $0.ticket }
+            self.head = 0
+        }
+
+        /// Takes the first entry that still waits.
+        mutating func removeFirst(waiting tickets: [UInt64: Ticket]) -> UInt64? {
+            while self.head < self.entries.count {
+                let entry = self.entries[self.head]
+                self.head += 1
+                if self.head > 64, self.head * 2 > self.entries.count {
+                    self.entries.removeFirst(self.head)
+                    self.head = 0
+                }
+                guard tickets[entry.task]?.number == entry.ticket else { continue }
+                self.count -= 1
+                return entry.task
+            }
+            return nil
+        }
+    }
+
+    /// The waiting tasks of one priority.
+    private struct Level {
+        let priority: Int
+        var queues: [Origin: Queue] = [:]
+        /// Origins that may have both a waiting task and room for it, in the order of their turns.
+        var rotation: [Origin] = []
+        var head = 0
+
+        mutating func enqueue(_ origin: Origin) {
+            guard self.queues[origin]?.isInRotation == false else { return }
+            self.queues[origin]?.isInRotation = true
+            self.rotation.append(origin)
+        }
+
+        mutating func nextOrigin() -> Origin? {
+            guard self.head < self.rotation.count else { return nil }
+            let origin = self.rotation[self.head]
+            self.head += 1
+            if self.head == self.rotation.count || (self.head > 64 && self.head * 2 > self.rotation.count) {
+                self.rotation.removeFirst(self.head)
+                self.head = 0
+            }
+            self.queues[origin]?.isInRotation = false
+            return origin
+        }
+    }
+
+    private struct Ticket {
+        let number: UInt64
+        let origin: Origin
+        let priority: Int
+    }
+
+    private let perOrigin: Int
+    private let inAll: Int
+    private var used = 0
+    private var usedBy: [Origin: Int] = [:]
+    /// One for each priority in use, the highest first; there are few.
+    private var levels: [Level] = []
+    private var tickets: [UInt64: Ticket] = [:]
+    private var lastTicket: UInt64 = 0
+
+    init(perOrigin: Int, inAll: Int) {
+        self.perOrigin = perOrigin
+        self.inAll = inAll
+    }
+
+    /// How many connections are in use.
+    var active: Int { self.used }
+
+    /// How many tasks wait.
+    var waiting: Int { self.tickets.count }
+
+    /// Takes a connection; false if there is none to be had, and then the task waits until ``next()`` names it.
+    mutating func join(_ task: UInt64, _ origin: Origin, priority: Int) -> Bool {
+        if self.used < self.inAll, self.hasRoom(origin) {
+            self.take(origin)
+            return true
+        }
+        self.lastTicket += 1
+        self.tickets[task] = Ticket(number: self.lastTicket, origin: origin, priority: priority)
+        let level = self.level(priority)
+        self.levels[level].queues[origin, default: Queue()].append(task, ticket: self.lastTicket)
+        if self.hasRoom(origin) { self.levels[level].enqueue(origin) }
+        return false
+    }
+
+    /// Gives a connection back.
+    mutating func leave(_ origin: Origin) {
+        self.used -= 1
+        if let count = self.usedBy[origin] { self.usedBy[origin] = count > 1 ? count - 1 : nil }
+        guard !self.tickets.isEmpty else { return }
+        for index in self.levels.indices { self.levels[index].enqueue(origin) }
+    }
+
+    /// Stops waiting; does nothing for a task that does not wait.
+    mutating func withdraw(_ task: UInt64) {
+        guard !self.tickets.isEmpty, let ticket = self.tickets.removeValue(forKey: task),
+            let level = self.levels.firstIndex(where: { $0.priority == ticket.priority })
+        else { return }
+        self.levels[level].queues[ticket.origin]?.withdraw(waiting: self.tickets)
+        self.removeIfEmpty(ticket.origin, level)
+        self.dropEmptyLevels()
+    }
+
+    /// Takes a connection for the task whose turn it is, and names it; nil if no task may go.
+    mutating func next() -> UInt64? {
+        guard self.used < self.inAll, !self.tickets.isEmpty else { return nil }
+        for level in self.levels.indices {
+            while let origin = self.levels[level].nextOrigin() {
+                // An origin without room comes back into the rotation when it gives a connection back.
+                guard self.hasRoom(origin) else { continue }
+                let task = self.levels[level].queues[origin]?.removeFirst(waiting: self.tickets)
+                if let task {
+                    self.tickets[task] = nil
+                    self.take(origin)
+                    if self.hasRoom(origin) { self.levels[level].enqueue(origin) }
+                }
+                self.removeIfEmpty(origin, level)
+                guard let task else { continue }
+                self.dropEmptyLevels()
+                return task
+            }
+        }
+        return nil
+    }
+
+    private func hasRoom(_ origin: Origin) -> Bool { self.usedBy[origin, default: 0] < self.perOrigin }
+
+    private mutating func take(_ origin: Origin) {
+        self.used += 1
+        self.usedBy[origin, default: 0] += 1
+    }
+
+    private mutating func level(_ priority: Int) -> Int {
+        let position = self.levels.firstIndex { $0.priority <= priority } ?? self.levels.count
+        if position == self.levels.count || self.levels[position].priority != priority {
+            self.levels.insert(Level(priority: priority), at: position)
+        }
+        return position
+    }
+
+    private mutating func removeIfEmpty(_ origin: Origin, _ level: Int) {
+        // One that is in the rotation stays until its turn, so that the rotation never names an origin twice.
+        guard let queue = self.levels[level].queues[origin], queue.count == 0, !queue.isInRotation else { return }
+        self.levels[level].queues[origin] = nil
+    }
+
+    private mutating func dropEmptyLevels() { self.levels.removeAll { $0.queues.isEmpty } }
+}

@@ -1,0 +1,18 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What a session's loop is given by the session.
+struct SessionDependencies: Sendable {
+    let configuration: SessionConfiguration
+    let bus: EventBus
+    let paths: any PathSource
+    let resolver: any NameResolver
+    let time: any TimeSource
+    let random: RandomSource
+    let disk: DiskThread
+    let mailbox: Mailbox
+    let registry: TaskRegistry
+    let journal: (any TaskJournal)?
+    let hooks: SessionHooks?
+    let observer: TaskObserver?
+}

@@ -1,0 +1,40 @@
+/// What a timer of the session's thread is for.
+enum SessionTimer: Hashable {
+    /// A task's clocks.
+    case task(UInt64)
+    /// A timer of the path gate's, for a target; targets are counted from 1.
+    case target(UInt64, PathTimer)
+    /// The time is over that the disk has to finish when the session ends.
+    case disk
+    /// The tasks without a timer of their own are due for one.
+    case pendingTimers
+
+    // Tasks have even tokens. Odd ones have a kind in the next two bits and then a target, where 0 is none.
+    init?(token: UInt64) {
+        let target = token >> 3
+        if token & 1 == 0 {
+            self = .task(token >> 1)
+        } else if target == 0 {
+            self = token == 1 ? .disk : .pendingTimers
+        } else if let timer = PathTimer(rawValue: token >> 1 & 3) {
+            self = .target(target, timer)
+        } else {
+            return nil
+        }
+    }
+
+    /// What comes back when it fires.
+    var token: UInt64 {
+        switch self {
+        case .task(let number): number << 1
+        case .target(let number, let timer): number << 3 | timer.rawValue << 1 | 1
+        case .disk: 1
+        case .pendingTimers: 3
+        }
+    }
+}
+
+/// What a target's timers are for.
+enum PathTimer: UInt64, CaseIterable {
+    case firstVerdict, canary, close
+}

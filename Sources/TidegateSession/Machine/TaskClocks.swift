@@ -1,0 +1,173 @@
+internal import TidegateCore
+
+/// Measures time that is counted only while it runs.
+struct Stopwatch: Sendable, Hashable {
+    private var elapsed = Duration.zero
+    private var since: MonotonicTime?
+
+    init() {}
+
+    /// Takes over a reading of an earlier process; for a stopwatch that does not run yet.
+    mutating func restore(_ elapsed: Duration) { self.elapsed = elapsed }
+
+    mutating func run(_ isRunning: Bool, at now: MonotonicTime) {
+        if isRunning {
+            if self.since == nil { self.since = now }
+        } else if let since = self.since {
+            self.elapsed += now - since
+            self.since = nil
+        }
+    }
+
+    /// Starts from 0; continues to run if it ran.
+    ///
+    /// Never runs back: a moment before the last start changes nothing.
+    mutating func reset(at now: MonotonicTime) {
+        if let since = self.since, now < since { return }
+        self.elapsed = .zero
+        if self.since != nil { self.since = now }
+    }
+
+    func reading(at now: MonotonicTime) -> Duration { self.elapsed + (self.since.map { now - $0 } ?? .zero) }
+
+    /// When the reading will be `limit`; nil while it does not run.
+    func due(at limit: Duration) -> MonotonicTime? { self.since.map { $0 + (limit - self.elapsed) } }
+}
+
+/// Every clock of one task, with the rules when each stands still; one timer serves them all.
+struct TaskClocks: Sendable {
+    enum Clock: Sendable, Hashable, CaseIterable {
+        case deadline, active, patience, idle, attempt, pause, backoff, schedule, grace, silence
+        case circuit, disk, budget, expiry
+    }
+
+    /// One reference, because every task of a request has the same.
+    final class Limits: Sendable {
+        let idle: Duration
+        let attempt: Duration?
+        let active: Duration?
+        let deadline: Duration?
+        let patience: Duration?
+
+        init(
+            idle: Duration = .seconds(60), attempt: Duration? = nil, active: Duration? = nil,
+            deadline: Duration? = nil, patience: Duration? = nil
+        ) {
+            self.idle = idle
+            self.attempt = attempt
+            self.active = active
+            self.deadline = deadline
+            self.patience = patience
+        }
+    }
+
+    /// What decides which clocks run.
+    struct Inputs: Sendable, Hashable {
+        var isSuspended = true
+        var isHeld = false
+        var waitsAtGate = false
+        var isOnWire = false
+        var isInGrace = false
+        var isOver = false
+    }
+
+    let limits: Limits
+    private var active = Stopwatch()
+    private var life = Stopwatch()
+    private var gate = Stopwatch()
+    private var idle = Stopwatch()
+    private var attempt = Stopwatch()
+    /// Moments that are set for one event each.
+    private var scheduled: [(clock: Clock, at: MonotonicTime)] = []
+
+    init(limits: Limits) { self.limits = limits }
+
+    /// The task lived in an earlier process for so long, was active for a part of it, and waited at its gate.
+    mutating func restore(lived: Duration, active: Duration, waited: Duration) {
+        self.life.restore(lived)
+        self.active.restore(active)
+        self.gate.restore(waited)
+    }
+
+    /// Lets the clocks run or stand still.
+    mutating func follow(_ inputs: Inputs, at now: MonotonicTime) {
+        let isAwake = !inputs.isSuspended && !inputs.isOver
+        self.life.run(isAwake, at: now)
+        self.active.run(isAwake && !inputs.isHeld, at: now)
+        self.gate.run(isAwake && inputs.waitsAtGate, at: now)
+        let moves = isAwake && inputs.isOnWire && !inputs.isInGrace
+        self.idle.run(moves, at: now)
+        self.attempt.run(moves, at: now)
+    }
+
+    mutating func attemptStarted(at now: MonotonicTime) {
+        self.idle.reset(at: now)
+        self.attempt.reset(at: now)
+    }
+
+    /// What was scheduled for the attempt does not matter any more.
+    mutating func attemptEnded() {
+        guard !self.scheduled.isEmpty else { return }
+        self.scheduled.removeAll { [.pause, .grace, .silence].contains($0.clock) }
+    }
+
+    /// Something moved; a moment before the last one that is known changes nothing.
+    mutating func bytesMoved(at moment: MonotonicTime) { self.idle.reset(at: moment) }
+
+    /// Schedules a moment, in place of an older one of the same kind.
+    mutating func schedule(_ clock: Clock, at moment: MonotonicTime) {
+        self.cancel(clock)
+        self.scheduled.append((clock, moment))
+    }
+
+    mutating func cancel(_ clock: Clock) {
+        if self.isScheduled(clock) { self.scheduled.removeAll { $0.clock == clock } }
+    }
+
+    mutating func stop() { self.scheduled = [] }
+
+    func isScheduled(_ clock: Clock) -> Bool { self.scheduled.contains { $0.clock == clock } }
+
+    func activeTime(at now: MonotonicTime) -> Duration { self.active.reading(at: now) }
+
+    func lifetime(at now: MonotonicTime) -> Duration { self.life.reading(at: now) }
+
+    /// How long the task waited at its gate.
+    func waitedTime(at now: MonotonicTime) -> Duration { self.gate.reading(at: now) }
+
+    /// When a clock is due; nil if it does not run or has no limit.
+    func due(_ clock: Clock) -> MonotonicTime? {
+        switch clock {
+        case .deadline: self.limits.deadline.flatMap(self.life.due)
+        case .active: self.limits.active.flatMap(self.active.due)
+        case .patience: self.limits.patience.flatMap(self.gate.due)
+        case .idle: self.idle.due(at: self.limits.idle)
+        case .attempt: self.limits.attempt.flatMap(self.attempt.due)
+        case .pause, .backoff, .schedule, .grace, .silence, .circuit, .disk, .budget, .expiry:
+            self.scheduled.first { $0.clock == clock }?.at
+        }
+    }
+
+    /// The next moment at which a clock is due.
+    var nextDue: MonotonicTime? {
+        var next: MonotonicTime?
+        func consider(_ due: MonotonicTime?) {
+            guard let due else { return }
+            next = next.map { min($0, due) } ?? due
+        }
+        consider(self.due(.deadline))
+        consider(self.due(.active))
+        consider(self.due(.patience))
+        consider(self.due(.idle))
+        consider(self.due(.attempt))
+        for entry in self.scheduled { consider(entry.at) }
+        return next
+    }
+
+    /// The clocks that are due at `now`; what was scheduled among them is over.
+    mutating func takeDue(at now: MonotonicTime) -> [Clock] {
+        let due = Clock.allCases.filter { clock in self.due(clock).map { $0 <= now } ?? false }
+        self.scheduled.removeAll { $0.at <= now }
+        return due
+    }
+}

@@ -1,0 +1,24 @@
+internal import HTTPTypes
+internal import TidegateCore
+
+/// What one request on the wire is made of; every attempt reads it, so that it is handed on as one reference.
+final class Hop: Sendable {
+    let method: String
+    let url: HTTPURL
+    let keepsBody: Bool
+    /// False once another origin was asked: its answers get no credentials of the first one's.
+    let keepsCredentials: Bool
+    /// The fields that a hook put in the place of the request's; nil takes the request's.
+    let headers: [HTTPField]?
+
+    init(
+        method: String, url: HTTPURL, keepsBody: Bool = true, keepsCredentials: Bool = true,
+        headers: [HTTPField]? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.keepsBody = keepsBody
+        self.keepsCredentials = keepsCredentials
+        self.headers = headers
+    }
+}

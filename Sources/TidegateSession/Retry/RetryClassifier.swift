@@ -1,0 +1,59 @@
+internal import TidegateTransfer
+internal import TidegateCore
+
+/// Whether a failed attempt may be tried again at all, and what that costs.
+///
+/// Limits, budget and delays come later.
+enum RetryClassifier {
+    /// What is known about the attempt.
+    struct Evidence: Sendable, Hashable {
+        var kind: FailureClass
+        var failure: TaskFailure
+        var status: Int?
+        var resolveFailure: ResolveFailure?
+        /// Whether the server may have seen the request.
+        var reachedWire: Bool
+        var isIdempotent: Bool
+        /// The verdict says that there is no path, or another one than when the attempt began.
+        var pathIsLost: Bool
+    }
+
+    enum Decision: Sendable, Hashable {
+        /// The path's fault alone: not charged, no delay, the gate decides.
+        case free
+        case retry(price: RetryPrice, atMost: Int?)
+        case final(TaskFailure)
+        /// It could be tried again if doing it twice were allowed.
+        case forbidden(TaskFailure)
+    }
+
+    static func classify(_ evidence: Evidence, statuses: Set<Int>) -> Decision {
+        switch evidence.kind {
+        case .client, .local, .tls: return .final(evidence.failure)
+        case .link, .dns, .connect, .tlsCutOff, .timeout, .transport, .status: break
+        }
+        if evidence.pathIsLost, evidence.kind != .status {
+            return self.mayRepeat(evidence) ? .free : .forbidden(.outcomeUnknown)
+        }
+        switch evidence.kind {
+        case .link: return .retry(price: .free, atMost: nil)
+        case .dns: return .retry(price: .free, atMost: evidence.resolveFailure == .nameNotFound ? 2 : nil)
+        case .connect: return .retry(price: .connect, atMost: nil)
+        case .tlsCutOff: return .retry(price: .full, atMost: 3)
+        case .timeout, .transport:
+            guard self.mayRepeat(evidence) else { return .forbidden(.outcomeUnknown) }
+            return .retry(price: evidence.reachedWire ? .full : .connect, atMost: nil)
+        case .status: return self.classify(status: evidence.status, evidence, statuses)
+        case .tls, .client, .local: return .final(evidence.failure)
+        }
+    }
+
+    // 408, 425 and 429 say that the request was not carried out.
+    private static func classify(status: Int?, _ evidence: Evidence, _ statuses: Set<Int>) -> Decision {
+        guard let status, statuses.contains(status) else { return .final(evidence.failure) }
+        if [408, 425, 429].contains(status) { return .retry(price: .connect, atMost: nil) }
+        return evidence.isIdempotent ? .retry(price: .full, atMost: nil) : .forbidden(evidence.failure)
+    }
+
+    private static func mayRepeat(_ evidence: Evidence) -> Bool { evidence.isIdempotent || !evidence.reachedWire }
+}

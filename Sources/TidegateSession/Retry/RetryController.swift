@@ -1,0 +1,174 @@
+internal import TidegateCore
+
+/// Decides when an origin may be asked again: retry budgets, circuits, and the waits that servers ask for.
+struct RetryController {
+    /// What an attempt's end says of its origin.
+    enum OriginHealth: Sendable, Hashable {
+        case works, fails, unknown
+    }
+
+    /// Whether a task may ask an origin now.
+    enum Admission: Sendable, Hashable {
+        case admitted
+        /// The first task after a pause: the others wait for what comes of it.
+        case admittedAsProbe
+        /// The circuit is open; the task that is given a moment is to look again then.
+        case waits(until: MonotonicTime?)
+    }
+
+    private let circuitPolicy: CircuitPolicy
+    private let budgetPolicy: RetryBudgetPolicy
+    /// True if budgets are counted for metrics, and so are kept for origins that never failed.
+    private let countsBudgets: Bool
+    private let random: RandomSource
+    private var budgets = OriginTable<RetryBudget>()
+    private var circuits = OriginTable<Circuit>()
+    /// Until when servers asked not to be asked again.
+    private var pausedUntil = OriginTable<MonotonicTime>()
+
+    init(circuit: CircuitPolicy, budget: RetryBudgetPolicy, countsBudgets: Bool = false, random: RandomSource) {
+        self.circuitPolicy = circuit
+        self.budgetPolicy = budget
+        self.countsBudgets = countsBudgets
+        self.random = random
+    }
+
+    // MARK: - Retry-After
+
+    /// Until when the origin asked not to be asked; nil if it may be asked now.
+    mutating func pauseEnd(of origin: Origin, at now: MonotonicTime) -> MonotonicTime? {
+        guard !self.pausedUntil.isEmpty, let end = self.pausedUntil[origin] else { return nil }
+        if end > now { return end }
+        self.pausedUntil[origin] = nil
+        return nil
+    }
+
+    /// The origin asked not to be asked for a while: every task of it waits.
+    mutating func pause(_ origin: Origin, until end: MonotonicTime, at now: MonotonicTime) {
+        self.pausedUntil.forget { $0 <= now }
+        self.pausedUntil[origin] = end
+    }
+
+    // MARK: - Budgets
+
+    /// Decides about another attempt after a charged failure, and pays for it.
+    mutating func next(
+        _ counter: inout RetryCounter, _ limits: RetryCounter.Limits, of origin: Origin, at now: MonotonicTime
+    ) -> RetryCounter.Answer {
+        let random = self.random
+        return self.withBudget(of: origin, at: now) { budget in
+            random.draw { counter.next(limits, budget: &budget, at: now, using: &$0) }
+        }
+    }
+
+    /// An attempt succeeded: its origin's budget grows, and gets back what the attempt had cost.
+    mutating func succeeded(_ origin: Origin, refunding price: RetryPrice?, at now: MonotonicTime) {
+        // An origin without a budget of its own has a full one.
+        guard self.countsBudgets || !self.budgets.isEmpty else { return }
+        self.withBudget(of: origin, at: now) { $0.succeeded(refunding: price, at: now) }
+    }
+
+    /// Pays for a retry that waited for its origin's budget; false if that is still too small.
+    mutating func pay(_ price: RetryPrice, of origin: Origin, at now: MonotonicTime) -> Bool {
+        self.withBudget(of: origin, at: now) { $0.pay(price, at: now) }
+    }
+
+    /// How long until a retry can be paid for, at most a minute and a little at random.
+    mutating func timeToPay(_ price: RetryPrice, of origin: Origin, at now: MonotonicTime) -> Duration {
+        let wait = self.withBudget(of: origin, at: now) { $0.timeToPay(price, at: now) }
+        return max(.milliseconds(100), self.random.lengthened(min(wait, .seconds(60))))
+    }
+
+    /// The tokens that are left by host; of several ports the smallest number.
+    func tokens(at now: MonotonicTime) -> [String: Double] {
+        guard self.countsBudgets else { return [:] }
+        var tokens: [String: Double] = [:]
+        for (origin, budget) in self.budgets.all {
+            let host = origin.target.host
+            tokens[host] = min(tokens[host] ?? .infinity, budget.tokens(at: now))
+        }
+        return tokens
+    }
+
+    private mutating func withBudget<Value>(
+        of origin: Origin, at now: MonotonicTime, _ use: (inout RetryBudget) -> Value
+    ) -> Value {
+        self.budgets.forget { $0.isFull(at: now) }
+        return self.budgets.use(origin, orFirst: RetryBudget(self.budgetPolicy, at: now), use)
+    }
+
+    // MARK: - Circuits
+
+    /// True if attempts can open circuits at all.
+    var hasCircuits: Bool { self.circuitPolicy.isEnabled }
+
+    /// Whether a task may ask the origin; one that may not is remembered until ``leaveCircuit(_:of:)``.
+    mutating func admit(_ task: UInt64, to origin: Origin, at now: MonotonicTime) -> Admission {
+        guard !self.circuits.isEmpty, var circuit = self.circuits[origin] else { return .admitted }
+        defer { self.circuits[origin] = circuit }
+        switch circuit.pass(task, at: now) {
+        case .through: return .admitted
+        case .asProbe: return .admittedAsProbe
+        case .wait(let until):
+            circuit.waiting.append(task)
+            return .waits(until: circuit.waiting.count == 1 ? until : nil)
+        case .waitForProbe:
+            circuit.waiting.append(task)
+            return .waits(until: nil)
+        }
+    }
+
+    /// The task does not wait for the origin any more.
+    mutating func leaveCircuit(_ task: UInt64, of origin: Origin) {
+        self.circuits[origin]?.waiting.removeAll { $0 == task }
+    }
+
+    /// The task that waits longest, and when it may look again; nil if none waits, or a probe is under way.
+    func nextAtCircuit(of origin: Origin, at now: MonotonicTime) -> (task: UInt64, at: MonotonicTime)? {
+        guard var trial = self.circuits[origin], let task = trial.waiting.first else { return nil }
+        switch trial.pass(task, at: now) {
+        case .through, .asProbe: return (task, now)
+        case .wait(let until): return (task, until)
+        case .waitForProbe: return nil
+        }
+    }
+
+    /// The probe ended without a result; true if it was this task's turn, and the next one may go.
+    mutating func probeLeft(_ task: UInt64, of origin: Origin, at now: MonotonicTime) -> Bool {
+        self.circuits[origin]?.probeLeft(task, at: now) == true
+    }
+
+    /// The origin answers; gives the tasks that waited for its circuit, or nil if that was closed.
+    mutating func originWorks(_ origin: Origin) -> [UInt64]? {
+        guard !self.circuits.isEmpty, var circuit = self.circuits[origin] else { return nil }
+        let wasOpen = circuit.succeeded()
+        let waiting = circuit.waiting
+        circuit.waiting = []
+        self.circuits[origin] = circuit.isFresh ? nil : circuit
+        return wasOpen ? waiting : nil
+    }
+
+    /// The origin failed; gives how long its circuit is open from now on, or nil if it did not open.
+    mutating func originFails(_ origin: Origin, _ task: UInt64, at now: MonotonicTime) -> Duration? {
+        var circuit = self.circuits[origin] ?? Circuit()
+        let spread = self.random.draw { Double.random(in: 0...1, using: &$0) }
+        let pause = circuit.failed(task, self.circuitPolicy, at: now, spread: spread)
+        self.circuits.forget { $0.isFresh }
+        self.circuits[origin] = circuit
+        return pause
+    }
+
+    /// What an attempt's end says of its origin.
+    ///
+    /// A lost path, a name that does not resolve or a fault of this host says nothing about it.
+    static func health(
+        status: Int?, failure: TaskFailure?, kind: FailureClass, isProbe: Bool, pathIsLost: () -> Bool
+    ) -> OriginHealth {
+        if let status, failure == nil || kind == .status { return status >= 500 ? .fails : .works }
+        switch kind {
+        case .connect, .timeout, .tlsCutOff: return pathIsLost() ? .unknown : .fails
+        case .transport: return !isProbe || pathIsLost() ? .unknown : .fails
+        case .link, .dns, .tls, .status, .client, .local: return .unknown
+        }
+    }
+}

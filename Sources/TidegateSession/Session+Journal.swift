@@ -1,0 +1,150 @@
+public import TidegateCore
+
+/// Tasks that survive their process, in sessions that have a journal.
+extension Session {
+    /// The receipt of a submitted task.
+    public struct Submission: Sendable {
+        /// Its id; that of the known task if the key was known.
+        public let id: TaskID
+        /// False if the key was known and the known task stays.
+        public let isNew: Bool
+    }
+
+    /// Accepts a task: once this returns, the task is carried out although the process may be killed meanwhile.
+    ///
+    /// With a key the call may be repeated: a second one with the same key finds the task of the first one. A request
+    /// that may not be sent twice is sent at most once; if a crash leaves open whether it was, the task ends as
+    /// `outcomeUnknown`. The session's default headers are kept with the task; `options` are this process's only.
+    /// - Throws: ``TaskError``: `invalidRequest` or `fileError` if the request cannot be kept, `diskFull` if the
+    ///   journal's disk is full, `internal` if there is no journal; nothing is accepted then.
+    public func submit(
+        _ request: TaskRequest, key: String? = nil, onDuplicate: DuplicatePolicy = .keep, isSuspended: Bool = false,
+        options: TaskOptions? = nil
+    ) async throws(TaskError) -> Submission {
+        guard let journal = self.dependencies.journal else {
+            throw TaskError(reason: .internal, underlying: "the session keeps no journal")
+        }
+        let description = try TaskDescription(self.defaultHeaders.applied(to: request), key: key)
+        let time = self.dependencies.time
+        let wall = time.wall()
+        let task = JournaledTask(
+            id: self.dependencies.random.taskID(at: wall), accepted: wall, description: description,
+            suspensions: isSuspended ? 1 : 0,
+            life: TaskLifetime(lived: .zero, wall: wall, monotonic: time.monotonic(), boot: journal.boot))
+        let answer = await withCheckedContinuation { continuation in
+            // On the journal's thread, in the order in which tasks were accepted: one that is replaced, waited for or
+            // found by its key has been taken over by then.
+            journal.accept(task, onDuplicate: onDuplicate) { answer in
+                continuation.resume(returning: Result { () throws(TaskError) in try self.take(answer, options) })
+            }
+        }
+        return try answer.get()
+    }
+
+    private func take(
+        _ answer: Result<Acceptance, JournalError>, _ options: TaskOptions?
+    ) throws(TaskError) -> Submission {
+        switch answer {
+        case .failure(let error): throw TaskError(error)
+        case .success(.kept(let known)): return Submission(id: known.id, isNew: false)
+        case .success(.accepted(let task, let replaced)):
+            for id in replaced { self.task(withID: id)?.cancel() }
+            try self.takeOver(task, options.map { TaskHandlers($0, completion: nil) })
+            return Submission(id: task.id, isNew: true)
+        }
+    }
+
+    /// Continues every task that an earlier process left; gives how many there are.
+    ///
+    /// - Throws: ``TaskError`` if the journal cannot be read.
+    @discardableResult
+    public func restore() async throws(TaskError) -> Int {
+        let tasks = try await self.find(.unfinished)
+        for task in tasks {
+            do {
+                try self.takeOver(task)
+            } catch {
+                self.recordFailure(of: task, error)
+            }
+        }
+        return tasks.count
+    }
+
+    // An older version accepted what this one does not: the task ends, and the others continue.
+    private func recordFailure(of task: JournaledTask, _ error: TaskError) {
+        let end = JournaledEnd(
+            outcome: .failure, failure: error.reason, explanation: error.underlying,
+            at: self.dependencies.time.wall())
+        self.dependencies.journal?.record(.ended(task.id, end)) { _ in }
+    }
+
+    /// Finds tasks in the journal.
+    ///
+    /// - Throws: ``TaskError`` if there is no journal, or if it cannot be read.
+    public func find(_ question: JournalQuestion) async throws(TaskError) -> [JournaledTask] {
+        guard let journal = self.dependencies.journal else {
+            throw TaskError(reason: .internal, underlying: "the session keeps no journal")
+        }
+        let answer = await withCheckedContinuation { continuation in
+            journal.find(question) { continuation.resume(returning: $0) }
+        }
+        do {
+            return try answer.get()
+        } catch {
+            throw TaskError(error)
+        }
+    }
+
+    /// Suspends a task however often it was resumed, and returns once that is durable; false if it is unknown.
+    ///
+    /// - Throws: ``TaskError`` if the journal cannot keep it; nothing has changed then.
+    public func suspend(_ id: TaskID) async throws(TaskError) -> Bool {
+        try await self.setSuspensions(id) { max(1, $0) }
+    }
+
+    /// Takes every suspension of a task back, and returns once that is durable; false if the task is unknown.
+    ///
+    /// - Throws: ``TaskError`` if the journal cannot keep it; nothing has changed then.
+    public func resume(_ id: TaskID) async throws(TaskError) -> Bool {
+        try await self.setSuspensions(id) { _ in 0 }
+    }
+
+    /// Cancels a task, and returns once it is over; false if it is unknown.
+    ///
+    /// - Throws: ``TaskError`` if the session ended first: the next one continues the task.
+    public func cancel(_ id: TaskID) async throws(TaskError) -> Bool {
+        guard let task = self.task(withID: id) else { return false }
+        task.cancel()
+        _ = await task.result()
+        guard task.journaled != nil, let kept = try await self.find(.task(id)).first else { return true }
+        if kept.end == nil { throw TaskError(JournalError.ending) }
+        return true
+    }
+
+    private func setSuspensions(
+        _ id: TaskID, _ change: @escaping @Sendable (Int) -> Int
+    ) async throws(TaskError) -> Bool {
+        guard let task = self.task(withID: id) else { return false }
+        let error = await withCheckedContinuation { (continuation: CheckedContinuation<JournalError?, Never>) in
+            let isSent = self.dependencies.mailbox.send(
+                .setSuspensions(task, change) { continuation.resume(returning: $0) })
+            if !isSent { continuation.resume(returning: .ending) }
+        }
+        if let error { throw TaskError(error) }
+        return true
+    }
+
+    private func takeOver(_ journaled: JournaledTask, _ handlers: TaskHandlers? = nil) throws(TaskError) {
+        let request = try journaled.description.request()
+        let (registry, mailbox) = (self.dependencies.registry, self.dependencies.mailbox)
+        // A session that is over leaves the task to the next one.
+        guard let number = registry.reserve() else { return }
+        let task = TransferTask(
+            id: journaled.id, number: number, request: request,
+            shared: self.sharedState(of: request, at: journaled.accepted), controller: mailbox,
+            journaled: JournalRef(journaled), handlers: handlers)
+        self.publish(.created(method: request.method, url: task.shared.url), of: task)
+        _ = registry.add(task)
+        mailbox.send(.adopt(task))
+    }
+}

@@ -1,0 +1,23 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What a task's result will say.
+struct ResultState {
+    var started: WallTime?
+    var firstResumed: MonotonicTime?
+    var status: Int?
+    var wireBytes: Int64 = 0
+    var delivered: Int64 = 0
+    var refetched: Int64 = 0
+    var phases = PhaseDurations()
+    var failure: TaskFailure?
+    var attribution: Attribution?
+    var explanation: String?
+    var requireUnmet: Requirement?
+    var movedTo: String?
+    var sha256: String?
+    /// The head of the last answer.
+    var head: ResponseHead?
+    /// True once the end was published; nothing follows it.
+    var isPublished = false
+}

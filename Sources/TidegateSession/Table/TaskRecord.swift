@@ -1,0 +1,146 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What the session's thread keeps of one live task: a part for each component.
+final class TaskRecord {
+    let task: TransferTask
+    private let policies: ResolvedPolicies
+
+    var machine = TaskMachine()
+    var clocks: TaskClocks
+    var stepping = SteppingState()
+    var gate = GateState()
+    var retry = RetryState()
+    var attempt: AttemptState
+    var download = DownloadState()
+    var result = ResultState()
+    /// What hooks and observers need; nil for most tasks.
+    var delegate: DelegateState?
+    /// The journal's side of it; nil for a task that dies with its process.
+    let journal: JournalState?
+
+    init(_ task: TransferTask, _ policies: ResolvedPolicies) {
+        self.task = task
+        self.policies = policies
+        self.attempt = AttemptState(hop: task.request.firstHop)
+        self.journal = task.journaled.map { JournalState($0.task) }
+        self.clocks = TaskClocks(limits: policies.limits)
+    }
+
+    var gatePolicy: GatePolicy { self.policies.gate }
+    var retryPolicy: RetryPolicy { self.policies.retry }
+
+    var number: UInt64 { self.task.number }
+    var request: TaskRequest { self.task.request }
+    var kind: TaskKind { self.task.request.kind }
+    var live: LiveAttempt? { self.attempt.live }
+    var hop: Hop { self.attempt.hop }
+    var origin: Origin { self.attempt.hop.url.origin }
+    var target: TargetState? { self.gate.target }
+
+    /// The delegate's part of the record, made if there is none.
+    var ownDelegate: DelegateState {
+        if let delegate = self.delegate { return delegate }
+        let delegate = DelegateState()
+        self.delegate = delegate
+        return delegate
+    }
+
+    /// Where the body goes.
+    var destination: Destination { self.delegate?.destination ?? self.request.destination }
+
+    /// The stream that is to be sent; nil for other bodies.
+    var uploadStream: UploadStream? {
+        guard case .stream(let stream) = self.request.body else { return nil }
+        return self.delegate?.bodyStream ?? stream
+    }
+
+    /// The URL that answers, if it is not the request's.
+    var finalURL: String? {
+        self.hop.url === self.request.firstHop.url ? nil : self.hop.url.text
+    }
+
+    /// Where the download goes; nil for other tasks.
+    var paths: DownloadPaths? { self.destination.path.map { DownloadPaths(destination: $0) } }
+
+    /// True if an unfinished download is kept for the next process.
+    var continues: Bool {
+        if case .file(_, _, let continues) = self.destination { continues } else { false }
+    }
+
+    /// True if bytes stay after a failed attempt, and the rest may be asked for.
+    ///
+    /// Only a GET's body is known to be the same each time, and a range of the user's own is not the body from its
+    /// start.
+    var keepsBytes: Bool {
+        switch self.destination {
+        case .memory: false
+        case .file, .descriptor, .stream, .discard:
+            !self.request.acceptsCompression && self.request.method == "GET"
+                && self.request.headers.first(named: .range) == nil
+        }
+    }
+
+    /// True if bytes once delivered cannot be taken back.
+    var isStream: Bool {
+        switch self.request.destination {
+        case .descriptor, .stream: true
+        case .memory, .file, .discard: false
+        }
+    }
+
+    /// True if the body is in memory and has to be summed up.
+    var needsDigestOfMemory: Bool {
+        guard self.request.sha256 != nil, case .memory = self.destination else { return false }
+        return true
+    }
+
+    var waitsAtGate: Bool { self.machine.isHeld(for: .path) || self.machine.isHeld(for: .constraint) }
+
+    /// True if the task's end is left to the next process.
+    var isPreserved: Bool { self.journal?.isPreserved ?? false }
+
+    /// Puts the first hop in the place of the one that redirects led to.
+    ///
+    /// A redirect is asked for again, because its end may lie elsewhere by now. But if the request may not be sent
+    /// twice and its first hop has answered, that hop has done what it was asked for.
+    func resetRedirects() {
+        guard self.request.isIdempotent || self.attempt.redirects == 0 else { return }
+        self.attempt.redirects = 0
+        self.attempt.hop = self.request.firstHop
+    }
+
+    /// What decides which of the task's clocks run.
+    var clockInputs: TaskClocks.Inputs {
+        TaskClocks.Inputs(
+            isSuspended: self.machine.isSuspended, isHeld: self.machine.isHeld, waitsAtGate: self.waitsAtGate,
+            isOnWire: self.machine.phase == .running && self.live?.hooks.isDeciding == false,
+            isInGrace: self.clocks.isScheduled(.grace),
+            // Once every byte is here no clock may come between the file and its destination.
+            isOver: self.machine.isOver || self.machine.phase == .finishing)
+    }
+
+    /// How far the bodies have come.
+    var progress: TransferProgress {
+        let partial = self.download.partial
+        guard let attempt = self.live else {
+            if let final = self.download.finalProgress { return final }
+            return TransferProgress(offset: partial.offset, expected: partial.total, attempt: self.machine.attempts)
+        }
+        let progress = attempt.progress
+        return TransferProgress(
+            offset: progress.offset, receivedWire: progress.receivedWire, received: progress.received,
+            expected: progress.expected ?? (attempt.head == nil ? partial.total : nil), sent: progress.sent,
+            expectedSent: self.expectedSent, attempt: attempt.number)
+    }
+
+    private var expectedSent: Int64? {
+        switch self.request.body {
+        case .none: nil
+        case .data(let bytes): Int64(bytes.count)
+        case .file: self.download.uploadIdentity?.size
+        case .stream(let stream): stream.length
+        }
+    }
+}

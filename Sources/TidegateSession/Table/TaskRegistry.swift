@@ -1,0 +1,132 @@
+internal import Synchronization
+internal import TidegateCore
+
+/// The handles of a session's tasks: those under way, and those that ended lately.
+final class TaskRegistry: Sendable {
+    /// A task under way, and the handler that is called on the session's thread when it is over.
+    struct Entry: Sendable {
+        let task: TransferTask
+        let onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
+    }
+
+    /// How many bytes of bodies the tasks that ended lately may hold; with more the oldest of these are removed.
+    static let bodyLimit = 16 << 20
+
+    private struct FinishedTask {
+        let task: TransferTask
+        let bytes: Int
+    }
+
+    private struct State {
+        var lastNumber: UInt64 = 0
+        /// Numbers whose tasks are about to be added.
+        var reserved = 0
+        var live: [UInt64: Entry] = [:]
+        /// A ring once it is full; nil where a task was forgotten early.
+        var ended: [FinishedTask?] = []
+        var oldestEnded = 0
+        var endedBytes = 0
+        var isClosed = false
+        var counted = Counted()
+        var isDiskStuck = false
+
+        mutating func keep(_ task: FinishedTask, atMost kept: Int) {
+            guard kept > 0 else { return }
+            if self.ended.count < kept {
+                self.ended.append(task)
+            } else {
+                self.endedBytes -= self.ended[self.oldestEnded]?.bytes ?? 0
+                self.ended[self.oldestEnded] = task
+                self.oldestEnded = (self.oldestEnded + 1) % kept
+            }
+            self.endedBytes += task.bytes
+            if self.endedBytes > TaskRegistry.bodyLimit { self.forgetBodies() }
+        }
+
+        private mutating func forgetBodies() {
+            for step in self.ended.indices where self.endedBytes > TaskRegistry.bodyLimit {
+                let position = (self.oldestEnded + step) % self.ended.count
+                guard let bytes = self.ended[position]?.bytes, bytes > 0 else { continue }
+                self.ended[position] = nil
+                self.endedBytes -= bytes
+            }
+        }
+    }
+
+    private let kept: Int
+    private let state = Mutex(State())
+
+    init(keepingEnded kept: Int) { self.kept = kept }
+
+    /// The number of a new task, which ``add(_:onCompletion:)`` follows; nil once the session is over.
+    func reserve() -> UInt64? {
+        self.state.withLock { state in
+            guard !state.isClosed else { return nil }
+            state.lastNumber += 1
+            state.reserved += 1
+            return state.lastNumber
+        }
+    }
+
+    /// Adds a task whose number was reserved; false if the session was closed meanwhile.
+    func add(_ task: TransferTask, onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil) -> Bool {
+        self.state.withLock { state in
+            state.reserved -= 1
+            state.live[task.number] = Entry(task: task, onCompletion: onCompletion)
+            return !state.isClosed
+        }
+    }
+
+    /// True if the task was not ended yet.
+    func isLive(_ task: TransferTask) -> Bool { self.state.withLock { $0.live[task.number] != nil } }
+
+    /// True if no task is live or about to be added.
+    var isEmpty: Bool { self.state.withLock { $0.live.isEmpty && $0.reserved == 0 } }
+
+    /// The task is over: it is kept for a while, in the place of the one that ended first.
+    ///
+    /// `bytes` is what its body holds. Nil if the task was ended before, so that its end is published once.
+    func end(_ task: TransferTask, holding bytes: Int = 0) -> Entry? {
+        self.state.withLock { state in
+            guard let entry = state.live.removeValue(forKey: task.number) else { return nil }
+            state.keep(FinishedTask(task: task, bytes: bytes), atMost: self.kept)
+            return entry
+        }
+    }
+
+    /// Every task is over; gives those that had not been, the oldest first.
+    func endAll() -> [Entry] {
+        self.live.sorted { $0.number < $1.number }.compactMap { self.end($0) }
+    }
+
+    /// What only the session's thread can count, as of the last time it did.
+    struct Counted: Sendable {
+        var idleConnections = 0
+        var retryTokens: [String: Double] = [:]
+    }
+
+    func note(_ counted: Counted) { self.state.withLock { $0.counted = counted } }
+
+    var counted: Counted { self.state.withLock { $0.counted } }
+
+    /// The disk did not finish in the time that the session's end is given.
+    func noteStuckDisk() { self.state.withLock { $0.isDiskStuck = true } }
+
+    var isDiskStuck: Bool { self.state.withLock { $0.isDiskStuck } }
+
+    func close() -> Bool {
+        self.state.withLock { state in
+            let wasOpen = !state.isClosed
+            state.isClosed = true
+            return wasOpen
+        }
+    }
+
+    /// Every task that is known; the oldest first.
+    var all: [TransferTask] {
+        let known = self.state.withLock { $0.live.values.map(\.task) + $0.ended.compactMap { $0?.task } }
+        return known.sorted { $0.number < $1.number }
+    }
+
+    var live: [TransferTask] { self.state.withLock { $0.live.values.map(\.task) } }
+}

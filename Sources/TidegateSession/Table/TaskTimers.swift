@@ -1,0 +1,53 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// Sets the timers of the tasks' clocks: one for each task that lives long enough.
+///
+/// Most tasks are over long before any of their clocks is due, so that a timer is only noted at first; those that are
+/// still there after a moment get one.
+final class TaskTimers {
+    private static let interval = Duration.milliseconds(50)
+
+    private let timers: any TimerQueue
+    private let table: TaskTable
+    private var pending: [UInt64] = []
+
+    init(_ timers: any TimerQueue, _ table: TaskTable) {
+        self.timers = timers
+        self.table = table
+    }
+
+    /// Lets the task's timer follow its clocks.
+    func update(_ record: TaskRecord, at now: MonotonicTime) {
+        let due = record.machine.isOver ? nil : record.clocks.nextDue
+        // A timer that fires too early only looks again; one that moves with every byte would cost more.
+        if let old = record.stepping.timer.due, let due, old <= due { return }
+        self.cancel(record)
+        guard let due else { return }
+        guard due - now > TaskTimers.interval else { return self.set(record, at: due) }
+        record.stepping.timer = .pending(due: due)
+        if self.pending.isEmpty {
+            _ = self.timers.schedule(after: TaskTimers.interval, token: SessionTimer.pendingTimers.token)
+        }
+        self.pending.append(record.number)
+    }
+
+    func cancel(_ record: TaskRecord) {
+        if case .set(let timer, _) = record.stepping.timer { self.timers.cancel(timer) }
+        record.stepping.timer = .off
+    }
+
+    /// Sets the timers of the tasks that are still there.
+    func setPending() {
+        for number in self.pending {
+            guard let record = self.table[number], case .pending(let due) = record.stepping.timer else { continue }
+            self.set(record, at: due)
+        }
+        self.pending.removeAll(keepingCapacity: self.pending.count <= 4096)
+    }
+
+    private func set(_ record: TaskRecord, at due: MonotonicTime) {
+        let timer = self.timers.schedule(at: due, token: SessionTimer.task(record.number).token)
+        record.stepping.timer = .set(timer, due: due)
+    }
+}

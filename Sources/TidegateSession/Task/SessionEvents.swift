@@ -1,0 +1,22 @@
+internal import Synchronization
+internal import TidegateCore
+
+/// Carries the events of one session's tasks to that session's subscribers; costs nothing while there are none.
+final class SessionEvents: Sendable {
+    private let bus: EventBus
+    private let hasReaders = Atomic<Bool>(false)
+
+    init(time: any TimeSource) { self.bus = EventBus(time: time) }
+
+    /// True once there was a subscriber: before, nothing is copied.
+    var isOpen: Bool { self.hasReaders.load(ordering: .relaxed) }
+
+    func publish(_ event: TaskEvent) { self.bus.publish(.task(event)) }
+
+    func subscribe(
+        bufferingNewest capacity: Int, where isWanted: @escaping @Sendable (Event) -> Bool = { _ in true }
+    ) -> Subscription {
+        self.hasReaders.store(true, ordering: .relaxed)
+        return self.bus.subscribe(.library, bufferingNewest: capacity, where: isWanted)
+    }
+}
