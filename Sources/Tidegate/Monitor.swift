@@ -93,7 +93,7 @@ extension Monitor: MonitorView {
     public func tasks() -> [TaskInfo] { self.session.tasks() }
 
     /// One task; nil if the id is not known.
-    public func task(_ id: TaskID) -> TaskInfo? { self.session.task(id) }
+    public func task(_ id: TaskID) -> TaskInfo? { self.session.task(withID: id)?.info }
 
     /// Counts of tasks and connections now.
     public func sessionStatistics() -> SessionStatistics { self.session.statistics() }

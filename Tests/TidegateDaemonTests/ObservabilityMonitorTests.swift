@@ -18,7 +18,7 @@ import TidegateTestKit
         let endpoint = Endpoint(
             configuration: settings, view: monitor, bus: monitor.bus, recorder: monitor.recorder, time: SystemClock())
         for server in servers {
-            let task = monitor.session.task(try TaskRequest(url: server.url()))
+            let task = monitor.session.makeTask(try TaskRequest(url: server.url()))
             task.resume()
             #expect(await task.result().outcome == .success)
         }

@@ -55,7 +55,7 @@ final class AttributionRig: Sendable {
         request.retry = .never
         request.connectTimeout = limit
         request.attemptTimeout = limit + .milliseconds(500)
-        let task = self.session.task(request)
+        let task = self.session.makeTask(request)
         task.resume()
         return task
     }
@@ -103,6 +103,10 @@ final class NamespacePaths: PathSource {
     func holdsAddress(_ address: IPAddress) -> Bool { self.scripted.holdsAddress(address) }
 
     func family(_ family: AddressFamily) -> Verdict { self.scripted.family(family) }
+
+    func watch(_ family: AddressFamily, sink: @escaping @Sendable (Verdict) -> Void) -> PathWatch {
+        self.scripted.watch(family, sink: sink)
+    }
 
     private func placed(_ said: TargetVerdict) -> TargetVerdict {
         guard said.verdict.level == .routed else { return said }

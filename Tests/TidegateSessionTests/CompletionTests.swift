@@ -13,7 +13,7 @@ struct CompletionTests {
         let rig = try SessionRig()
         let calls = Mutex<[Call]>([])
         let heard = rig.heard
-        let task = rig.session.task(try TaskRequest(url: server.url("/"))) { task, result in
+        let task = rig.session.makeTask(try TaskRequest(url: server.url("/"))) { task, result in
             let call = Call(
                 body: String(decoding: task.body(), as: UTF8.self), outcome: result.outcome,
                 wasTold: heard.taskChanges(of: task.id).contains { $0.word.hasPrefix("completed") })
@@ -35,13 +35,13 @@ struct CompletionTests {
             outcomes.withLock { $0.append(result.outcome) }
         }
         let request = try TaskRequest(url: "http://never.test/")
-        let task = rig.session.task(request, onCompletion: note)
+        let task = rig.session.makeTask(request, onCompletion: note)
         task.cancel()
         task.cancel()
         _ = await task.result()
         #expect(outcomes.withLock { $0 } == [.cancelled])
         await rig.session.invalidate(cancellingTasks: true)
-        _ = rig.session.task(request, onCompletion: note)
+        _ = rig.session.makeTask(request, onCompletion: note)
         #expect(outcomes.withLock { $0 } == [.cancelled, .cancelled])
     }
 
@@ -84,7 +84,7 @@ private final class Chain: Sendable {
             return left.unstarted >= 0
         }
         guard isNeeded else { return }
-        self.session.task(self.request) { _, _ in
+        self.session.makeTask(self.request) { _, _ in
             self.left.withLock { $0.finished += 1 }
             self.start()
         }.resume()

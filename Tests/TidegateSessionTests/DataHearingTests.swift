@@ -17,7 +17,7 @@ struct DataHearingTests {
 
         private let pieces = Mutex<[Piece]>([])
 
-        var hearing: TaskObserver {
+        var observer: TaskObserver {
             TaskObserver(data: { task, offset, bytes in
                 self.pieces.withLock { $0.append(Piece(task: task.id, offset: offset, bytes: bytes)) }
             })
@@ -58,8 +58,8 @@ struct DataHearingTests {
         let server = try LiveServer { .pattern(Self.size, for: $0, slice: 20_000, pauseMilliseconds: 2) }
         defer { server.stop() }
         let (all, own) = (Shown(), Shown())
-        let rig = try SessionRig(hearing: all.hearing)
-        let first = rig.session.task(try TaskRequest(url: server.url()), options: TaskOptions(hearing: own.hearing))
+        let rig = try SessionRig(observer: all.observer)
+        let first = rig.session.makeTask(try TaskRequest(url: server.url()), options: TaskOptions(observer: own.observer))
         first.resume()
         let second = rig.run(try TaskRequest(url: server.url()))
         _ = (await first.result(), await second.result())
@@ -80,7 +80,7 @@ struct DataHearingTests {
         let words = Mutex<[String]>([])
         let count = Mutex<Int64>(0)
         let rig = try SessionRig()
-        let hearing = TaskObserver(
+        let observer = TaskObserver(
             response: { _, _ in words.withLock { $0.append("head") } },
             data: { _, offset, bytes in
                 count.withLock { $0 = offset + Int64(bytes.count) }
@@ -91,7 +91,7 @@ struct DataHearingTests {
                 words.withLock { $0.append(progress.received <= shown ? "progress" : "progress too early") }
             },
             completion: { _, _ in words.withLock { $0.append("end") } })
-        let task = rig.session.task(try TaskRequest(url: server.url()), options: TaskOptions(hearing: hearing))
+        let task = rig.session.makeTask(try TaskRequest(url: server.url()), options: TaskOptions(observer: observer))
         task.resume()
         _ = await task.result()
         let told = words.withLock { $0 }
@@ -107,7 +107,7 @@ struct DataHearingTests {
         let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let rig = try SessionRig(try .init(retry: Self.soon()), hearing: shown.hearing)
+        let rig = try SessionRig(try .init(retry: Self.soon()), observer: shown.observer)
         let task = rig.run(try TaskRequest(url: server.url()))
         #expect(await task.result().outcome == .success)
         let pieces = shown.all(of: task)
@@ -122,7 +122,7 @@ struct DataHearingTests {
         let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let rig = try SessionRig(try .init(retry: Self.soon()), hearing: shown.hearing)
+        let rig = try SessionRig(try .init(retry: Self.soon()), observer: shown.observer)
         let stream = BodyStream()
         var request = try TaskRequest(url: server.url())
         request.destination = .stream(stream)
@@ -146,7 +146,7 @@ struct DataHearingTests {
         }
         defer { server.stop() }
         let shown = Shown()
-        let rig = try SessionRig(hearing: shown.hearing)
+        let rig = try SessionRig(observer: shown.observer)
         var nowhere = try TaskRequest(url: server.url())
         nowhere.destination = .discard
         let thrown = rig.run(nowhere)
@@ -169,12 +169,12 @@ struct DataHearingTests {
         let rig = try SessionRig()
         let latch = Latch()
         let count = Mutex<Int64>(0)
-        let hearing = TaskObserver(data: { task, offset, bytes in
+        let observer = TaskObserver(data: { task, offset, bytes in
             latch.wait()
             count.withLock { $0 = offset + Int64(bytes.count) }
             task.cancel()
         })
-        let task = rig.session.task(try TaskRequest(url: server.url()), options: TaskOptions(hearing: hearing))
+        let task = rig.session.makeTask(try TaskRequest(url: server.url()), options: TaskOptions(observer: observer))
         task.resume()
         #expect(await rig.wait { server.requests.count == 1 })
         latch.open()

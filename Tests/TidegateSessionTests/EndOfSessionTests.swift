@@ -15,13 +15,13 @@ struct EndOfSessionTests {
         let rig = try SessionRig()
         let latch = Latch()
         let outcomes = Mutex<[TaskOutcome]>([])
-        let waiting = rig.session.task(try TaskRequest(url: server.url())) { _, result in
+        let waiting = rig.session.makeTask(try TaskRequest(url: server.url())) { _, result in
             outcomes.withLock { $0.append(result.outcome) }
         }
         waiting.resume()
         #expect(await rig.wait { server.requests.count == 1 })
         // Nothing hangs like a disk does, except whoever does so on purpose.
-        let hanging = rig.session.task(try TaskRequest(url: server.url("/hang"))) { _, _ in latch.wait() }
+        let hanging = rig.session.makeTask(try TaskRequest(url: server.url("/hang"))) { _, _ in latch.wait() }
         hanging.resume()
         #expect(await rig.wait { rig.words(of: hanging).contains("attemptSucceeded") })
         let time = SystemClock()
@@ -53,7 +53,7 @@ struct EndOfSessionTests {
             generator: SeededGenerator(seed: 7))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"), continues: true)
-        let task = session.task(request)
+        let task = session.makeTask(request)
         canceller.watch(task)
         task.resume()
         #expect(await task.result().outcome == .cancelled)

@@ -15,7 +15,7 @@ struct GateEvaluatorTests {
     }
 
     private static func words(_ answer: GateEvaluator.Admission) -> String? {
-        if case .shut(let shut) = answer { "\(shut.reason.rawValue): \(shut.words)" } else { nil }
+        if case .shut(let shut) = answer { "\(shut.reason.rawValue): \(shut.message)" } else { nil }
     }
 
     @Test("What is asked for is judged by the target's own verdict")
@@ -69,7 +69,7 @@ struct GateEvaluatorTests {
         var queue = ConnectionLimiter(perOrigin: 1, inAll: 2)
         var entered: [Bool] = []
         for (task, place, priority) in [(1, origin, 0), (2, origin, 0), (3, origin, 5), (4, other, 0), (5, other, 9)] {
-            entered.append(queue.enter(UInt64(task), place, priority: priority))
+            entered.append(queue.join(UInt64(task), place, priority: priority))
         }
         #expect(entered == [true, false, false, true, false])
         let nobody = queue.next()
@@ -79,7 +79,7 @@ struct GateEvaluatorTests {
         #expect(first == 3 && none == nil)
         queue.leave(other)
         queue.leave(origin)
-        queue.forget(5, other)
+        queue.withdraw(5)
         let (second, last) = (queue.next(), queue.next())
         #expect(second == 2 && last == nil)
         #expect(queue.active == 1)
@@ -89,7 +89,7 @@ struct GateEvaluatorTests {
     func longLine() throws {
         let origin = try HTTPURL("http://a.test/").origin
         var queue = ConnectionLimiter(perOrigin: 1, inAll: 1)
-        for task in 0..<1000 { _ = queue.enter(UInt64(task), origin, priority: 0) }
+        for task in 0..<1000 { _ = queue.join(UInt64(task), origin, priority: 0) }
         var order: [UInt64] = []
         for _ in 1..<1000 {
             queue.leave(origin)

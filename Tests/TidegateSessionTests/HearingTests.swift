@@ -14,7 +14,7 @@ struct HearingTests {
         var all: [String] { self.lines.withLock { $0 } }
     }
 
-    private static func hearing(_ name: String, _ notes: Notes) -> TaskObserver {
+    private static func observer(_ name: String, _ notes: Notes) -> TaskObserver {
         TaskObserver(
             response: { _, response in notes.add("\(name) \(response.status)") },
             progress: { _, progress in notes.add("\(name) \(progress.receivedWire > 0 ? "bytes" : "none")") },
@@ -26,9 +26,9 @@ struct HearingTests {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
         let notes = Notes()
-        let rig = try SessionRig(hearing: Self.hearing("all", notes))
-        let task = rig.session.task(
-            try TaskRequest(url: server.url()), options: TaskOptions(hearing: Self.hearing("own", notes)),
+        let rig = try SessionRig(observer: Self.observer("all", notes))
+        let task = rig.session.makeTask(
+            try TaskRequest(url: server.url()), options: TaskOptions(observer: Self.observer("own", notes)),
             onCompletion: { _, _ in notes.add("handler") })
         task.resume()
         _ = await task.result()
@@ -66,7 +66,7 @@ struct HearingTests {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
         let rig = try SessionRig()
-        let task = rig.session.task(try TaskRequest(url: server.url()))
+        let task = rig.session.makeTask(try TaskRequest(url: server.url()))
         let events = task.events()
         task.resume()
         var words: [String] = []
@@ -101,12 +101,12 @@ struct HearingTests {
             }
         }
         for place in 0..<3 {
-            let hearing = TaskObserver(
+            let observer = TaskObserver(
                 response: { task, _ in if place == 0 { act(task) } },
                 progress: { task, _ in if place == 1 { act(task) } },
                 completion: { task, _ in if place == 2 { act(task) } })
-            let task = rig.session.task(
-                try TaskRequest(url: server.url()), options: TaskOptions(hearing: hearing),
+            let task = rig.session.makeTask(
+                try TaskRequest(url: server.url()), options: TaskOptions(observer: observer),
                 onCompletion: { task, _ in act(task) })
             task.resume()
             let result = await task.result()
@@ -143,7 +143,7 @@ struct HearingTests {
         defer { server.stop() }
         let rig = try SessionRig()
         let (isCalled, mayReturn) = (Latch(), Latch())
-        let task = rig.session.task(
+        let task = rig.session.makeTask(
             try TaskRequest(url: server.url()),
             completion: .on { task, result in
                 #expect(task.body() == Array("ok".utf8))
@@ -166,13 +166,13 @@ struct HearingTests {
         defer { server.stop() }
         let rig = try SessionRig()
         let desk = Desk()
-        let task = rig.session.task(
+        let task = rig.session.makeTask(
             try TaskRequest(url: server.url()), completion: .on(desk) { desk, _, result in desk.note(result.outcome) })
         task.resume()
         _ = await task.result()
         #expect(await desk.outcomes == [.success])
         await rig.session.invalidate(cancellingTasks: true)
-        let late = rig.session.task(
+        let late = rig.session.makeTask(
             try TaskRequest(url: server.url()), completion: .on(desk) { desk, _, result in desk.note(result.outcome) })
         #expect(await late.result().outcome == .cancelled)
         while await desk.outcomes.count < 2 { try await Task.sleep(for: .milliseconds(1)) }

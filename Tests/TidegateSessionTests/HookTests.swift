@@ -89,7 +89,7 @@ struct HookTests {
         defer { server.stop() }
         let rig = try SessionRig(hooks: SessionHooks(redirect: { _, _, _ in .stop }))
         let options = TaskOptions(hooks: SessionHooks(redirect: { _, _, _ in .follow }))
-        let task = rig.session.task(try TaskRequest(url: server.url("/start")), options: options)
+        let task = rig.session.makeTask(try TaskRequest(url: server.url("/start")), options: options)
         task.resume()
         #expect(await task.result().outcome == .success)
         await rig.session.invalidate(cancellingTasks: true)
@@ -166,7 +166,7 @@ struct HookTests {
             await Self.pass(answer)
             return .continue
         })
-        let slow = rig.session.task(request, options: TaskOptions(hooks: hooks))
+        let slow = rig.session.makeTask(request, options: TaskOptions(hooks: hooks))
         slow.resume()
         #expect(await rig.wait { rig.words(of: slow).contains("responseHead(200)") })
         for _ in 0..<20 { #expect(await rig.run(request).result().outcome == .success) }

@@ -17,13 +17,13 @@ struct LifeTests {
         let rig = try SessionRig(
             try .init(maxConnectionsPerHost: 1, retry: try RetryPolicy(base: .seconds(60))), paths: paths,
             resolver: resolver)
-        let first = rig.session.task(try TaskRequest(url: server.url("/first")))
+        let first = rig.session.makeTask(try TaskRequest(url: server.url("/first")))
         if moment == .queued {
             first.resume()
             #expect(await rig.wait { first.state == .running(attempt: 1) })
         }
         let url = moment == .resolving ? "http://slow.test/" : server.url(moment == .backingOff ? "/busy" : "/")
-        let task = rig.session.task(try TaskRequest(url: url))
+        let task = rig.session.makeTask(try TaskRequest(url: url))
         if moment != .created { task.resume() }
         #expect(await rig.wait { moment.isReached(by: task, server) })
         task.cancel()
@@ -100,7 +100,7 @@ struct LifeTests {
         let rig = try SessionRig()
         var request = try TaskRequest(url: server.url())
         request.deadline = .milliseconds(40)
-        let waiting = rig.session.task(request)
+        let waiting = rig.session.makeTask(request)
         let result = await rig.run(request).result()
         #expect(result.failure == .deadlineExceeded)
         #expect(result.explanation?.contains("0.04 s") == true)
@@ -175,7 +175,7 @@ struct LifeTests {
         defer { server.stop() }
         let rig = try SessionRig()
         let tasks = try (0..<5).map { _ in rig.run(try TaskRequest(url: server.url())) }
-        let idle = rig.session.task(try TaskRequest(url: server.url()))
+        let idle = rig.session.makeTask(try TaskRequest(url: server.url()))
         #expect(await rig.wait { !server.requests.isEmpty })
         await rig.session.invalidate(cancellingTasks: true)
         for task in tasks + [idle] { #expect(task.state == .completed(.cancelled)) }
@@ -262,7 +262,7 @@ struct LifeTests {
         let server = try LiveServer { .pattern(200_000, for: $0, slice: 20_000, pauseMilliseconds: 5) }
         defer { server.stop() }
         let rig = try SessionRig()
-        let task = rig.session.task(try TaskRequest(url: server.url()))
+        let task = rig.session.makeTask(try TaskRequest(url: server.url()))
         let updates = task.updates()
         task.resume()
         var last: TaskInfo?
@@ -278,10 +278,10 @@ struct LifeTests {
         defer { server.stop() }
         let rig = try SessionRig(try .init(endedTasksKept: 2))
         for _ in 0..<3 { _ = await rig.run(try TaskRequest(url: server.url())).result() }
-        let waiting = rig.session.task(try TaskRequest(url: server.url()))
+        let waiting = rig.session.makeTask(try TaskRequest(url: server.url()))
         let states = rig.session.tasks().map(\.state)
         #expect(states == [.completed(.success), .completed(.success), .suspended])
-        #expect(rig.session.task(waiting.id)?.id == waiting.id)
+        #expect(rig.session.task(withID: waiting.id)?.info.id == waiting.id)
         await rig.session.invalidate(cancellingTasks: true)
     }
 }

@@ -12,15 +12,21 @@ struct MemoryTests {
         let wall = WallTime(microseconds: 0)
         let id = TaskID(at: wall, using: &chance)
         return TransferTask(
-            id: id, number: number, request: request, board: SharedTaskState(url: request.url, created: wall),
-            line: Mailbox(tap: SessionEvents(time: ManualTime())))
+            id: id, number: number, request: request, shared: SharedTaskState(url: request.url, created: wall),
+            controller: Mailbox(events: SessionEvents(time: ManualTime())))
+    }
+
+    private static func add(_ request: TaskRequest, to registry: TaskRegistry) throws -> TransferTask {
+        let task = Self.task(try #require(registry.reserve()), request)
+        #expect(registry.add(task))
+        return task
     }
 
     private static func end(_ bytes: [Int], keeping kept: Int) throws -> [UInt64] {
         let registry = TaskRegistry(keepingEnded: kept)
         let request = try TaskRequest(url: "http://never.test/")
         for count in bytes {
-            let task = try #require(registry.add { Self.task($0, request) })
+            let task = try Self.add(request, to: registry)
             _ = registry.end(task, holding: count)
         }
         return registry.all.map(\.number)
@@ -41,7 +47,7 @@ struct MemoryTests {
     func onceOver() throws {
         let registry = TaskRegistry(keepingEnded: 1)
         let request = try TaskRequest(url: "http://never.test/")
-        let task = try #require(registry.add { Self.task($0, request) })
+        let task = try Self.add(request, to: registry)
         let (first, second) = (registry.end(task), registry.end(task))
         #expect(first != nil && second == nil)
         #expect(registry.endAll().isEmpty)

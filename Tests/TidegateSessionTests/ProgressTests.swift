@@ -153,7 +153,7 @@ struct ProgressTests {
         let server = try LiveServer { .pattern(100_000, for: $0) }
         defer { server.stop() }
         let rig = try SessionRig()
-        let task = rig.session.task(try TaskRequest(url: server.url()))
+        let task = rig.session.makeTask(try TaskRequest(url: server.url()))
         let fractions = task.download.fractions()
         task.resume()
         var last: Double?

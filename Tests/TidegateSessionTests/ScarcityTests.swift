@@ -127,7 +127,7 @@ struct ScarcityTests {
         var request = try TaskRequest(url: server.url())
         let now = SystemClock().wall()
         request.expires = WallTime(microseconds: now.microseconds + 100_000)
-        let suspended = rig.session.task(request)
+        let suspended = rig.session.makeTask(request)
         let running = rig.run(request)
         for task in [suspended, running] {
             let result = await task.result()

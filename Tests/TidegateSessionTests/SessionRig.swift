@@ -14,7 +14,7 @@ final class SessionRig {
 
     init(
         _ configuration: SessionConfiguration = .standard, paths: ScriptedPathSource = ScriptedPathSource(),
-        resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, hearing: TaskObserver? = nil
+        resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, observer: TaskObserver? = nil
     ) throws {
         let bus = EventBus(time: SystemClock())
         bus.attach(self.heard)
@@ -22,12 +22,12 @@ final class SessionRig {
         self.resolver = resolver
         self.session = try Session(
             configuration, bus: bus, paths: paths, resolver: resolver, time: SystemClock(),
-            generator: SeededGenerator(seed: 7), hooks: hooks, hearing: hearing)
+            generator: SeededGenerator(seed: 7), hooks: hooks, observer: observer)
     }
 
     /// Makes a task and lets it go.
     func run(_ request: TaskRequest) -> TransferTask {
-        let task = self.session.task(request)
+        let task = self.session.makeTask(request)
         task.resume()
         return task
     }

@@ -7,8 +7,8 @@ import TidegateCore
 struct SessionTimerTests {
     @Test("A timer's token says what it is for", arguments: [1, 2, 3, 4, 1 << 40] as [UInt64])
     func tokens(number: UInt64) {
-        let desks = TargetState.Alarm.allCases.map { SessionTimer.desk(number, $0) }
-        for timer in [.task(number), .disk, .sweep] + desks {
+        let targets = PathTimer.allCases.map { SessionTimer.target(number, $0) }
+        for timer in [.task(number), .disk, .pendingTimers] + targets {
             #expect(SessionTimer(token: timer.token) == timer)
             // The upper half belongs to the engine.
             #expect(timer.token < 1 << 63)

@@ -217,7 +217,7 @@ struct StreamTests {
         #expect(server.requests.count == 1)
         let options = TaskOptions(hooks: SessionHooks(newBodyStream: { _ in Self.stream([[7, 7]]) }))
         _ = await rig.run(try TaskRequest(url: server.url())).result()
-        let again = rig.session.task(try request(), options: options)
+        let again = rig.session.makeTask(try request(), options: options)
         again.resume()
         #expect(await again.result().outcome == .success)
         #expect(server.requests.last?.body == [7, 7])

@@ -13,10 +13,10 @@ struct TaskClocksTests {
     private static func at(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
 
     private static func running() -> TaskClocks.Inputs {
-        var situation = TaskClocks.Inputs()
-        situation.isSuspended = false
-        situation.isOnWire = true
-        return situation
+        var inputs = TaskClocks.Inputs()
+        inputs.isSuspended = false
+        inputs.isOnWire = true
+        return inputs
     }
 
     @Test("A suspended task is subject to no clock")
@@ -41,8 +41,8 @@ struct TaskClocksTests {
         #expect(clocks.due(.idle) == nil)
         #expect(clocks.due(.attempt) == nil)
         #expect(clocks.activeTime(at: TaskClocksTests.at(40)) == .seconds(10))
-        let struck60 = clocks.takeDue(at: TaskClocksTests.at(60))
-        #expect(struck60 == [.patience])
+        let due60 = clocks.takeDue(at: TaskClocksTests.at(60))
+        #expect(due60 == [.patience])
     }
 
     @Test("The idle clock stands still in grace and starts again with every byte")
@@ -71,18 +71,18 @@ struct TaskClocksTests {
         #expect(clocks.due(.patience) == TaskClocksTests.at(120))
     }
 
-    @Test("An appointment is kept once, and a newer one takes its place")
-    func appointments() {
+    @Test("A moment is scheduled once, and a newer one takes its place")
+    func scheduling() {
         var clocks = TaskClocks(limits: TaskClocks.Limits())
-        clocks.appoint(.backoff, at: TaskClocksTests.at(5))
-        clocks.appoint(.backoff, at: TaskClocksTests.at(8))
+        clocks.schedule(.backoff, at: TaskClocksTests.at(5))
+        clocks.schedule(.backoff, at: TaskClocksTests.at(8))
         #expect(clocks.nextDue == TaskClocksTests.at(8))
-        let struck7 = clocks.takeDue(at: TaskClocksTests.at(7))
-        #expect(struck7 == [])
-        let struck8 = clocks.takeDue(at: TaskClocksTests.at(8))
-        #expect(struck8 == [.backoff])
-        let struck9 = clocks.takeDue(at: TaskClocksTests.at(9))
-        #expect(struck9 == [])
+        let due7 = clocks.takeDue(at: TaskClocksTests.at(7))
+        #expect(due7 == [])
+        let due8 = clocks.takeDue(at: TaskClocksTests.at(8))
+        #expect(due8 == [.backoff])
+        let due9 = clocks.takeDue(at: TaskClocksTests.at(9))
+        #expect(due9 == [])
     }
 
     @Test("The idle clock does not run back when older news comes later")

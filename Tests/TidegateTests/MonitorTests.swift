@@ -12,7 +12,7 @@ import TidegateTestKit
         let heard = RecordingSink()
         bus.attach(heard)
         let monitor = try Monitor(bus: bus)
-        let task = monitor.session.task(try TaskRequest(url: server.url()))
+        let task = monitor.session.makeTask(try TaskRequest(url: server.url()))
         task.resume()
         let result = await task.result()
         #expect(result.outcome == .success)
@@ -29,7 +29,7 @@ import TidegateTestKit
     // The README shows these lines; that they compile is what is tested. Nobody calls them: they ask another host.
     private func example() async throws {
         let monitor = try Monitor()
-        let task = monitor.session.task(try TaskRequest(url: "https://example.com/data.json"))
+        let task = monitor.session.makeTask(try TaskRequest(url: "https://example.com/data.json"))
         task.resume()
         print(await task.result().outcome, monitor.status().global.level)
     }

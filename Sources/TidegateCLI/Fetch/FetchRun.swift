@@ -26,7 +26,7 @@ struct FetchRun: Sendable {
         } catch {
             throw Ending(.usage, "transfers cannot be made: \(error)")
         }
-        let tasks = requests.map { monitor.session.task($0) }
+        let tasks = requests.map { monitor.session.makeTask($0) }
         let screen = FetchProgressView(tasks: tasks, labels: self.plan.items.map(\.label), look: self.look)
         let signal = CapturedSignal()
         await withTaskGroup(of: Void.self) { group in

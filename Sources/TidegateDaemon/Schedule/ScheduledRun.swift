@@ -27,7 +27,7 @@ final class ScheduledRun: Sendable {
             self.logger.error("turn failed before it began", metadata: ["name": "\(task.name)", "error": "\(error)"])
             return
         }
-        let handle = self.session.task(request)
+        let handle = self.session.makeTask(request)
         handle.resume()
         await withTaskCancellationHandler {
             _ = await handle.result()

@@ -73,7 +73,7 @@ private final class Load: Sendable {
             return true
         }
         guard isNeeded else { return }
-        let task = self.session.task(self.request) { _, result in self.ended(result) }
+        let task = self.session.makeTask(self.request) { _, result in self.ended(result) }
         task.resume()
     }
 

@@ -12,7 +12,7 @@ struct Slow {
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         var request = try TaskRequest(url: self.url)
         request.destination = .discard
-        let tasks = (0..<self.count).map { _ in monitor.session.task(request) }
+        let tasks = (0..<self.count).map { _ in monitor.session.makeTask(request) }
         for task in tasks { task.resume() }
         try await Task.sleep(for: .seconds(600))
         await monitor.stop()

@@ -10,7 +10,7 @@ struct Suspended {
         let request = try TaskRequest(url: "http://127.0.0.1:9/unused")
         try await self.settle(monitor)
         let before = try Self.anonymousBytes()
-        let tasks = (0..<self.count).map { _ in monitor.session.task(request) }
+        let tasks = (0..<self.count).map { _ in monitor.session.makeTask(request) }
         try await self.settle(monitor)
         let result: JSONValue = [
             "tasks": .number(Double(tasks.count)),
@@ -22,7 +22,7 @@ struct Suspended {
 
     // The session handles commands in order: once this task has ended, it knows all earlier ones.
     private func settle(_ monitor: Monitor) async throws {
-        let last = monitor.session.task(try TaskRequest(url: "http://127.0.0.1:9/unused"))
+        let last = monitor.session.makeTask(try TaskRequest(url: "http://127.0.0.1:9/unused"))
         last.cancel()
         _ = await last.result()
     }

@@ -11,7 +11,7 @@ struct Waiting {
             MonitorConfiguration(session: try SessionConfiguration(maxConnectionsPerHost: self.count)))
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         let request = try TaskRequest(url: self.url)
-        let tasks = (0..<self.count).map { _ in monitor.session.task(request) }
+        let tasks = (0..<self.count).map { _ in monitor.session.makeTask(request) }
         for task in tasks { task.resume() }
         // A warm-up: connections are made, and everything has been used once.
         try await Task.sleep(for: .seconds(1))

@@ -47,7 +47,7 @@ final class Load: Sendable {
             return state.unstarted
         }
         guard let number, let request = try? self.request(number) else { return }
-        self.session.task(request) { _, _ in self.ended() }.resume()
+        self.session.makeTask(request) { _, _ in self.ended() }.resume()
     }
 
     private func request(_ number: Int) throws -> TaskRequest {

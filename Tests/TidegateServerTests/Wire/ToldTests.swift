@@ -26,7 +26,7 @@ import TidegateTestKit
         let session = try Self.session(SessionConfiguration(redaction: redaction), bus)
         let url = "http://u:secret@127.0.0.1:\(server.port)/x?token=1#part"
         let wanted = shown.replacing("PORT", with: "\(server.port)")
-        let task = session.task(try TaskRequest(url: url))
+        let task = session.makeTask(try TaskRequest(url: url))
         task.resume()
         // Whoever asks for the result has given the URL, and gets it back.
         #expect(await task.result().url == url)
@@ -53,7 +53,7 @@ import TidegateTestKit
             SessionConfiguration(
                 retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
                 budget: RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0), tellsRetryTokens: true), bus)
-        let task = session.task(try TaskRequest(url: server.url()))
+        let task = session.makeTask(try TaskRequest(url: server.url()))
         task.resume()
         #expect(await task.result().failure != nil)
         // Every further try begins at the first URL again.
@@ -71,7 +71,7 @@ import TidegateTestKit
         let server = try LiveServer { _ in .respond(text: "yes") }
         defer { server.stop() }
         let session = try Self.session(.standard, EventBus(time: SystemClock()))
-        let task = session.task(try TaskRequest(url: server.url()))
+        let task = session.makeTask(try TaskRequest(url: server.url()))
         task.resume()
         _ = await task.result()
         _ = await eventually(within: .seconds(30)) { session.statistics().idleConnections > 0 }
