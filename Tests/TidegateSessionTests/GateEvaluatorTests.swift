@@ -61,40 +61,4 @@ struct GateEvaluatorTests {
         let words = try Self.words(Self.judge([.routed], ScriptedPathSource.lost(reason)))
         #expect(words?.hasPrefix("path: no path: ") == true)
     }
-
-    @Test("The queue lets in so many per origin and in all, by priority and then in order")
-    func queue() throws {
-        let origin = try HTTPURL("http://a.test/").origin
-        let other = try HTTPURL("http://b.test/").origin
-        var queue = ConnectionLimiter(perOrigin: 1, inAll: 2)
-        var entered: [Bool] = []
-        for (task, place, priority) in [(1, origin, 0), (2, origin, 0), (3, origin, 5), (4, other, 0), (5, other, 9)] {
-            entered.append(queue.join(UInt64(task), place, priority: priority))
-        }
-        #expect(entered == [true, false, false, true, false])
-        let nobody = queue.next()
-        #expect(nobody == nil)
-        queue.leave(origin)
-        let (first, none) = (queue.next(), queue.next())
-        #expect(first == 3 && none == nil)
-        queue.leave(other)
-        queue.leave(origin)
-        queue.withdraw(5)
-        let (second, last) = (queue.next(), queue.next())
-        #expect(second == 2 && last == nil)
-        #expect(queue.active == 1)
-    }
-
-    @Test("A long line moves on in order")
-    func longLine() throws {
-        let origin = try HTTPURL("http://a.test/").origin
-        var queue = ConnectionLimiter(perOrigin: 1, inAll: 1)
-        for task in 0..<1000 { _ = queue.join(UInt64(task), origin, priority: 0) }
-        var order: [UInt64] = []
-        for _ in 1..<1000 {
-            queue.leave(origin)
-            if let next = queue.next() { order.append(next) }
-        }
-        #expect(order == Array(1..<1000))
-    }
 }

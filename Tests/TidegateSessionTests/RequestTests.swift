@@ -83,7 +83,7 @@ struct RequestTests {
             (308, "POST", "POST"), (301, "PUT", "PUT"), (301, "HEAD", "HEAD"), (302, "GET", "GET"),
         ])
     func redirects(_ row: (Int, String, String)) throws {
-        let first = RedirectRule.Hop(
+        let first = Hop(
             method: row.1, url: try HTTPURL("http://a.test/"), keepsBody: true, keepsCredentials: true)
         let same = try RedirectRule.follow(row.0, to: "/b", from: first)
         #expect(same.method == row.2)

@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// Decides which tasks may use a connection: a number per origin and a number in all; the others wait.
 ///
 /// Higher priorities go first. Within a priority the tasks of one origin go in the order in which they joined, and

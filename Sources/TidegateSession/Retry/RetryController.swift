@@ -1,4 +1,5 @@
 internal import TidegateCore
+internal import TidegateTransfer
 
 /// Decides when an origin may be asked again: retry budgets, circuits, and the waits that servers ask for.
 struct RetryController {

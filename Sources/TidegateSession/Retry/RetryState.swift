@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// What the retry controller keeps in each task's record.
 struct RetryState {
     var counter = RetryCounter()

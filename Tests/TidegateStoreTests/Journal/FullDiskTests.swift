@@ -54,9 +54,9 @@ struct FullDiskTests {
 
         fixture.paths.say(ScriptedPathSource.routed())
         let isHeld = await eventually {
-            if case .waiting(.disk, _)? = fixture.session.task(made.id)?.state { true } else { false }
+            if case .waiting(.disk, _)? = fixture.session.task(withID: made.id)?.info.state { true } else { false }
         }
-        #expect(isHeld, "\(String(describing: fixture.session.task(made.id)?.state))")
+        #expect(isHeld, "\(String(describing: fixture.session.task(withID: made.id)?.info.state))")
         #expect(server.requests.isEmpty)
         disk.empty()
         #expect(try await fixture.end(of: made.id)?.outcome == .success)

@@ -65,7 +65,7 @@ struct ResumeAfterRestartTests {
         request.gate = try GatePolicy(require: [.routed], patience: .seconds(60))
         let made = try await first.session.submit(request)
         let isWaiting = await eventually {
-            if case .waiting(.path, _)? = first.session.task(made.id)?.state { true } else { false }
+            if case .waiting(.path, _)? = first.session.task(withID: made.id)?.info.state { true } else { false }
         }
         #expect(isWaiting)
         try await Task.sleep(for: .milliseconds(50))

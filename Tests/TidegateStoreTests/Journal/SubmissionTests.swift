@@ -41,7 +41,7 @@ struct SubmissionTests {
 
         let second = try JournalFixture(directory)
         #expect(try await second.session.restore() == 1)
-        #expect(await eventually { second.session.task(made.id)?.state == .suspended })
+        #expect(await eventually { second.session.task(withID: made.id)?.info.state == .suspended })
         #expect(try await second.session.resume(made.id))
         #expect(try await second.end(of: made.id)?.outcome == .success)
         #expect(directory.hasPattern("a", 1000))
@@ -63,7 +63,7 @@ struct SubmissionTests {
         defer { server.stop() }
         let first = try JournalFixture(directory)
         let made = try await first.session.submit(try Self.download(server, to: directory.file("a")))
-        #expect(await eventually { first.session.task(made.id)?.progress.received == 200_000 })
+        #expect(await eventually { first.session.task(withID: made.id)?.info.progress.received == 200_000 })
         await first.stop()
         latch.open()
 
@@ -141,7 +141,7 @@ struct SubmissionTests {
 
     private static func open(_ ids: Set<TaskID>, in session: Session) -> Set<TaskID> {
         ids.filter { id in
-            switch session.task(id)?.state {
+            switch session.task(withID: id)?.info.state {
             case .suspended, .waiting, .running: true
             case .completed, nil: false
             }
@@ -163,7 +163,7 @@ struct SubmissionTests {
         #expect(await eventually { server.requests.count == 1 })
         #expect(
             await eventually {
-                fixture.session.task(two.id)?.state == .waiting(.schedule, detail: "begins after the task \(one.id)")
+                fixture.session.task(withID: two.id)?.info.state == .waiting(.schedule, detail: "begins after the task \(one.id)")
             })
         latch.open()
         #expect(try await fixture.end(of: two.id)?.outcome == .success)
