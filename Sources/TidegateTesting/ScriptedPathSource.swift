@@ -55,9 +55,13 @@ public final class ScriptedPathSource: PathSource {
         for sink in sinks { sink(verdict) }
     }
 
-    /// Sets the verdict of a family, without a call.
+    /// Sets the verdict of a family and calls every watch, on this thread: gates that require `online` go by it.
     public func say(_ verdict: Verdict, for family: AddressFamily) {
-        self.state.withLock { $0.families[family] = verdict }
+        let calls = self.state.withLock { state in
+            state.families[family] = verdict
+            return state.watches.sorted { $0.key < $1.key }.map(\.value)
+        }
+        for call in calls { call.sink(self.current(call.target)) }
     }
 
     /// Adds or removes an address of this host, without a call.

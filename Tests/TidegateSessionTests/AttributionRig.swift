@@ -104,10 +104,6 @@ final class NamespacePaths: PathSource {
 
     func family(_ family: AddressFamily) -> Verdict { self.scripted.family(family) }
 
-    func watch(_ family: AddressFamily, sink: @escaping @Sendable (Verdict) -> Void) -> PathWatch {
-        self.scripted.watch(family, sink: sink)
-    }
-
     private func placed(_ said: TargetVerdict) -> TargetVerdict {
         guard said.verdict.level == .routed else { return said }
         let isIPv4 = said.target.address?.family != .ipv6

@@ -116,11 +116,6 @@ final class AttemptAdmission {
         self.release(opened, from: state)
     }
 
-    /// The internet checks of an address family came to another result.
-    func familyChanged() {
-        for state in self.gate.targetsWithWaitingTasks { self.evaluateWaiting(at: state) }
-    }
-
     // The gate stays shut, but for another kind of reason.
     private func changeHold(_ record: TaskRecord, to shut: GateEvaluator.Shut) {
         guard let old = record.gate.shut, old.reason != shut.reason else { return record.gate.shut = shut }

@@ -38,14 +38,10 @@ final class PathLossHandler {
 
     /// What the path source and the resolver report.
     func gate(_ event: PathGate.Event, target number: UInt64) {
+        guard let state = self.gate.target(number) else { return }
         switch event {
-        case .familyChanged: self.admission.familyChanged()
-        case .verdict(let verdict):
-            if let state = self.gate.target(number) { self.verdictArrived(verdict, at: state) }
-        case .resolved(let lookup, let result):
-            if let state = self.gate.target(number) {
-                self.completion.resolved(result, lookup: lookup, of: state)
-            }
+        case .verdict(let verdict): self.verdictArrived(verdict, at: state)
+        case .resolved(let lookup, let result): self.completion.resolved(result, lookup: lookup, of: state)
         }
     }
 

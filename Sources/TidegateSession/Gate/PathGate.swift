@@ -11,8 +11,6 @@ final class PathGate {
         case verdict(TargetVerdict)
         /// A name was resolved, or could not be.
         case resolved(lookup: Int, Result<[IPAddress], ResolveFailure>)
-        /// The verdict of an address family changed, which gates for `online` go by.
-        case familyChanged
     }
 
     /// How a running attempt's path has changed.
@@ -39,8 +37,6 @@ final class PathGate {
     private var lastNumber: UInt64 = 0
     /// The target of the task before, which is usually the next one's.
     private var latest: TargetState?
-    /// Opened when the first task waits for `online`.
-    private var familyWatches: [AddressFamily: PathWatch] = [:]
 
     init(
         paths: any PathSource, timers: any TimerQueue,
@@ -59,7 +55,6 @@ final class PathGate {
     /// Ends every watch.
     func stop() {
         for state in self.targetsByNumber.values { state.watch?.cancel() }
-        for watch in self.familyWatches.values { watch.cancel() }
     }
 
     // MARK: - Tasks
@@ -124,6 +119,9 @@ final class PathGate {
     // MARK: - Waiting
 
     /// Whether the gate is open for a task with this policy.
+    ///
+    /// The watch of a target also reports when the internet checks of its family come to another result, so that a task
+    /// that waits for `online` is evaluated again then.
     func evaluate(_ policy: GatePolicy, at state: TargetState) -> GateEvaluator.Admission {
         if policy.isOpen || (policy.asksForRouteOnly && state.hasRoute) { return .open }
         guard let verdict = state.verdict else { return .open }
@@ -152,7 +150,6 @@ final class PathGate {
         if gate.waitBegan == nil { gate.waitBegan = now }
         gate.isListed = true
         if !state.waiting.contains(task) { state.waiting.append(task) }
-        if shut.requirement == .online { self.watchFamilies() }
     }
 
     /// The task left its gate; gives how to report that, or nil if nothing is to be reported.
@@ -174,20 +171,6 @@ final class PathGate {
     func takeAwaitingVerdict(of state: TargetState) -> [UInt64] {
         defer { state.awaitingVerdict = [] }
         return state.awaitingVerdict
-    }
-
-    // A gate for `online` depends on the internet checks of a family and not on the target's own verdict.
-    private func watchFamilies() {
-        guard self.familyWatches.isEmpty else { return }
-        let deliver = self.deliver
-        for family in AddressFamily.allCases {
-            self.familyWatches[family] = self.paths.watch(family) { _ in deliver(0, .familyChanged) }
-        }
-    }
-
-    /// The targets at which tasks wait for `online`.
-    var targetsWithWaitingTasks: [TargetState] {
-        self.targetsByNumber.values.filter { !$0.waiting.isEmpty }.sorted { $0.number < $1.number }
     }
 
     // MARK: - Paths
