@@ -6,8 +6,8 @@ import TidegateTestKit
 /// Answers that are not what they say.
 @Suite(.timeLimit(.minutes(5)))
 struct AnswerTests {
-    private static func rig() throws -> SessionRig {
-        try SessionRig(
+    private static func fixture() throws -> SessionFixture {
+        try SessionFixture(
             try .init(retry: try RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(10))))
     }
 
@@ -19,13 +19,13 @@ struct AnswerTests {
             ])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
-        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        let fixture = try Self.fixture()
+        let result = await fixture.run(try TaskRequest(url: server.url())).result()
         #expect(result.failure == .httpStatus)
         #expect(result.status == 404)
         #expect(result.explanation == "\(server.url()): the server answered 404")
         #expect(server.requests.count == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A status worth another try is tried again however large its page is")
@@ -36,11 +36,11 @@ struct AnswerTests {
             ])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
-        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        let fixture = try Self.fixture()
+        let result = await fixture.run(try TaskRequest(url: server.url())).result()
         #expect(result.failure == .retriesExhausted)
         #expect(server.requests.count == 3)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Lengths that add up to more than a number holds are counted as the largest")
@@ -50,15 +50,15 @@ struct AnswerTests {
             return LiveServerAnswer([.send(head), .pattern(from: 0, count: 1000), .hang])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
         request.destination = .discard
-        let tasks = [rig.run(request), rig.run(request)]
-        #expect(await rig.wait { tasks.allSatisfy { $0.progress.expected != nil } })
-        let statistics = rig.session.statistics()
+        let tasks = [fixture.run(request), fixture.run(request)]
+        #expect(await fixture.wait { tasks.allSatisfy { $0.progress.expected != nil } })
+        let statistics = fixture.session.statistics()
         #expect(statistics.expectedBytes == [.data: .max])
         #expect(statistics.transferredBytes == [.data: 2000])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("An answer's head is a sign of life")
@@ -70,11 +70,11 @@ struct AnswerTests {
             ])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
         request.idleTimeout = .seconds(1)
-        #expect(await rig.run(request).result().outcome == .success)
+        #expect(await fixture.run(request).result().outcome == .success)
         #expect(server.requests.count == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

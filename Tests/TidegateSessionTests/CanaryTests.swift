@@ -10,12 +10,12 @@ struct CanaryTests {
     @Test("When the first one fails the others go on waiting and another one goes first, until one gets through")
     func failingCanary() async throws {
         let port = try Self.freePort()
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             try .init(retry: .never, circuit: .never), paths: ScriptedPathSource(ScriptedPathSource.lost()))
-        let tasks = try (0..<12).map { _ in rig.run(try TaskRequest(url: "http://127.0.0.78:\(port)/")) }
-        #expect(await rig.wait { rig.session.statistics().held[.path] == 12 })
-        rig.paths.say(ScriptedPathSource.routed())
-        #expect(await rig.wait { tasks.count { $0.state == .completed(.failure) } >= 2 })
+        let tasks = try (0..<12).map { _ in fixture.run(try TaskRequest(url: "http://127.0.0.78:\(port)/")) }
+        #expect(await fixture.wait { fixture.session.statistics().held[.path] == 12 })
+        fixture.paths.say(ScriptedPathSource.routed())
+        #expect(await fixture.wait { tasks.count { $0.state == .completed(.failure) } >= 2 })
         // One at a time: with all let go, all would have failed at once.
         #expect(tasks.count { $0.state == .completed(.failure) } < 12)
         let server = try LiveServer(address: "127.0.0.78", port: port) { _ in .respond(text: "ok") }
@@ -24,7 +24,7 @@ struct CanaryTests {
         for task in tasks { outcomes.append(await task.result().outcome) }
         #expect(outcomes.contains(.success))
         #expect(outcomes.count { $0 == .failure } < 12)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     private static func freePort() throws -> UInt16 {
@@ -38,33 +38,33 @@ struct CanaryTests {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
         let resolver = ScriptedResolver(["tide.test": [try #require(IPAddress("127.0.0.1"))]])
-        let rig = try SessionRig(resolver: resolver)
+        let fixture = try SessionFixture(resolver: resolver)
         let url = "http://tide.test:\(server.port)/"
-        for _ in 0..<3 { #expect(await rig.run(try TaskRequest(url: url)).result().outcome == .success) }
+        for _ in 0..<3 { #expect(await fixture.run(try TaskRequest(url: url)).result().outcome == .success) }
         #expect(server.accepted == 1)
         let asked = resolver.asked.count
-        rig.paths.say(ScriptedPathSource.routed(over: "eth1", index: 7))
-        #expect(await rig.wait { rig.epochs == 1 })
-        #expect(await rig.wait { server.open == 0 })
-        #expect(await rig.run(try TaskRequest(url: url)).result().outcome == .success)
+        fixture.paths.say(ScriptedPathSource.routed(over: "eth1", index: 7))
+        #expect(await fixture.wait { fixture.poolRenewals == 1 })
+        #expect(await fixture.wait { server.open == 0 })
+        #expect(await fixture.run(try TaskRequest(url: url)).result().outcome == .success)
         #expect(server.accepted == 2)
         #expect(resolver.asked.count > asked)
         #expect(resolver.invalidations == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("An unrelated change keeps connections and names")
     func samePath() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         for _ in 0..<3 {
-            #expect(await rig.run(try TaskRequest(url: server.url())).result().outcome == .success)
-            rig.paths.say(ScriptedPathSource.routed(metered: .guessYes))
+            #expect(await fixture.run(try TaskRequest(url: server.url())).result().outcome == .success)
+            fixture.paths.say(ScriptedPathSource.routed(metered: .guessYes))
         }
         #expect(server.accepted == 1)
-        #expect(rig.epochs == 0)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.poolRenewals == 0)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A server's wish to be left alone is shared by all tasks of its origin, and by nobody else")
@@ -73,18 +73,18 @@ struct CanaryTests {
         defer { busy.stop() }
         let other = try LiveServer { _ in .respond(text: "ok") }
         defer { other.stop() }
-        let rig = try SessionRig()
-        let first = rig.run(try TaskRequest(url: busy.url()))
-        #expect(await rig.wait { rig.words(of: first).contains("retryScheduled(http_5xx)") })
-        let second = rig.run(try TaskRequest(url: busy.url()))
-        #expect(await rig.wait { second.state.name == .waiting })
+        let fixture = try SessionFixture()
+        let first = fixture.run(try TaskRequest(url: busy.url()))
+        #expect(await fixture.wait { fixture.eventNames(of: first).contains("retryScheduled(http_5xx)") })
+        let second = fixture.run(try TaskRequest(url: busy.url()))
+        #expect(await fixture.wait { second.state.name == .waiting })
         #expect(busy.requests.count == 1)
-        #expect(await rig.run(try TaskRequest(url: other.url())).result().held.isEmpty)
+        #expect(await fixture.run(try TaskRequest(url: other.url())).result().held.isEmpty)
         #expect(busy.requests.count == 1)
         first.cancel()
         second.cancel()
         #expect(await second.result().held[.backoff] != nil)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A request is never sent twice because its answer is slow")
@@ -93,11 +93,11 @@ struct CanaryTests {
             LiveServerAnswer([.wait(milliseconds: 1200)] + LiveServerAnswer.respond(text: "late").steps)
         }
         defer { server.stop() }
-        let rig = try SessionRig()
-        #expect(await rig.run(try TaskRequest(url: server.url())).result().outcome == .success)
+        let fixture = try SessionFixture()
+        #expect(await fixture.run(try TaskRequest(url: server.url())).result().outcome == .success)
         #expect(server.requests.count == 1)
         #expect(server.accepted == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A suspended POST keeps its connection although the pause is over; a GET gives it back")
@@ -107,37 +107,37 @@ struct CanaryTests {
             LiveServerAnswer([.waitFor(answer)] + LiveServerAnswer.respond(text: "ok").steps)
         }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(pauseLimit: .milliseconds(20)))
-        let post = rig.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1])))
-        let get = rig.run(try TaskRequest(url: server.url()))
-        #expect(await rig.wait { server.requests.count == 2 })
+        let fixture = try SessionFixture(try .init(pauseLimit: .milliseconds(20)))
+        let post = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1])))
+        let get = fixture.run(try TaskRequest(url: server.url()))
+        #expect(await fixture.wait { server.requests.count == 2 })
         post.suspend()
         get.suspend()
-        #expect(await rig.wait { rig.words(of: get).contains("attemptFailed(cancelled, free)") })
-        #expect(!rig.words(of: post).contains { $0.hasPrefix("attemptFailed") })
+        #expect(await fixture.wait { fixture.eventNames(of: get).contains("attemptFailed(cancelled, free)") })
+        #expect(!fixture.eventNames(of: post).contains { $0.hasPrefix("attemptFailed") })
         post.resume()
         get.resume()
         answer.open()
         #expect(await post.result().outcome == .success)
         #expect(await get.result().outcome == .success)
         #expect(server.requests.count { $0.method == "POST" } == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Suspensions nest on a running task: it goes on after as many resumes")
     func nested() async throws {
         let server = try LiveServer { .pattern(300_000, for: $0, slice: 30_000, pauseMilliseconds: 5) }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let task = rig.run(try TaskRequest(url: server.url()))
+        let fixture = try SessionFixture()
+        let task = fixture.run(try TaskRequest(url: server.url()))
         for _ in 0..<100 { task.suspend() }
         for _ in 0..<99 { task.resume() }
-        #expect(await rig.wait { task.state == .suspended })
+        #expect(await fixture.wait { task.state == .suspended })
         task.resume()
         #expect(await task.result().outcome == .success)
         #expect(task.body() == LiveServerAnswer.bytes(count: 300_000))
-        #expect(rig.words(of: task).count { $0 == "suspended" } <= 1)
-        #expect(rig.words(of: task).count { $0 == "resumed" } <= 2)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.eventNames(of: task).count { $0 == "suspended" } <= 1)
+        #expect(fixture.eventNames(of: task).count { $0 == "resumed" } <= 2)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

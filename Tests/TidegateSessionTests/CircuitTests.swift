@@ -67,15 +67,15 @@ struct CircuitTests {
 
     // MARK: - Tasks
 
-    private static func rig(pause: Duration = .seconds(2)) throws -> SessionRig {
-        try SessionRig(
+    private static func fixture(pause: Duration = .seconds(2)) throws -> SessionFixture {
+        try SessionFixture(
             try .init(
                 retry: try RetryPolicy(attempts: 1),
                 circuit: try CircuitPolicy(failures: 5, pause: pause, cap: .seconds(10))))
     }
 
-    private static func circuitEvents(_ rig: SessionRig) -> [String] {
-        rig.heard.events.compactMap { event in
+    private static func circuitEvents(_ fixture: SessionFixture) -> [String] {
+        fixture.recorder.events.compactMap { event in
             switch event.payload {
             case .session(.circuitOpened): "opened"
             case .session(.circuitClosed): "closed"
@@ -89,11 +89,11 @@ struct CircuitTests {
         let isWell = Latch()
         let server = try LiveServer { _ in isWell.isOpen ? .respond(text: "ok") : .respond(503) }
         defer { server.stop() }
-        let rig = try Self.rig()
-        for _ in 0..<5 { #expect(await rig.run(try TaskRequest(url: server.url())).result().status == 503) }
-        #expect(Self.circuitEvents(rig) == ["opened"])
-        let tasks = try (0..<20).map { _ in rig.run(try TaskRequest(url: server.url())) }
-        #expect(await rig.wait { rig.session.statistics().held[.circuit] == 20 })
+        let fixture = try Self.fixture()
+        for _ in 0..<5 { #expect(await fixture.run(try TaskRequest(url: server.url())).result().status == 503) }
+        #expect(Self.circuitEvents(fixture) == ["opened"])
+        let tasks = try (0..<20).map { _ in fixture.run(try TaskRequest(url: server.url())) }
+        #expect(await fixture.wait { fixture.session.statistics().held[.circuit] == 20 })
         #expect(tasks[0].state == .waiting(.circuit, detail: "the server failed too often"))
         #expect(server.requests.count == 5)
         isWell.open()
@@ -102,23 +102,23 @@ struct CircuitTests {
             #expect(result.outcome == .success)
             #expect(result.held[.circuit] != nil)
         }
-        #expect(Self.circuitEvents(rig) == ["opened", "closed"])
+        #expect(Self.circuitEvents(fixture) == ["opened", "closed"])
         #expect(server.requests.count == 25)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("While an origin goes on failing it is asked by one task at a time")
     func oneProbe() async throws {
         let server = try LiveServer { _ in .respond(503) }
         defer { server.stop() }
-        let rig = try Self.rig(pause: .milliseconds(100))
-        for _ in 0..<5 { _ = await rig.run(try TaskRequest(url: server.url())).result() }
-        let tasks = try (0..<10).map { _ in rig.run(try TaskRequest(url: server.url())) }
-        #expect(await rig.wait { server.requests.count == 7 })
+        let fixture = try Self.fixture(pause: .milliseconds(100))
+        for _ in 0..<5 { _ = await fixture.run(try TaskRequest(url: server.url())).result() }
+        let tasks = try (0..<10).map { _ in fixture.run(try TaskRequest(url: server.url())) }
+        #expect(await fixture.wait { server.requests.count == 7 })
         #expect(tasks.filter { $0.state.name == .completed }.count <= 2)
-        #expect(rig.session.statistics().held[.circuit] ?? 0 >= 8)
-        await rig.session.invalidate(cancellingTasks: true)
-        #expect(tasks.allSatisfy { rig.words(of: $0).filter { $0.hasPrefix("completed") }.count == 1 })
+        #expect(fixture.session.statistics().held[.circuit] ?? 0 >= 8)
+        await fixture.session.invalidate(cancellingTasks: true)
+        #expect(tasks.allSatisfy { fixture.eventNames(of: $0).filter { $0.hasPrefix("completed") }.count == 1 })
     }
 
     @Test("A task that is to go first and is suspended or cancelled hands its turn to the next one")
@@ -129,20 +129,20 @@ struct CircuitTests {
             return isWell.isOpen ? .respond(text: "ok") : .respond(503)
         }
         defer { server.stop() }
-        let rig = try Self.rig(pause: .milliseconds(100))
-        for _ in 0..<5 { _ = await rig.run(try TaskRequest(url: server.url())).result() }
+        let fixture = try Self.fixture(pause: .milliseconds(100))
+        for _ in 0..<5 { _ = await fixture.run(try TaskRequest(url: server.url())).result() }
         isWell.open()
-        let first = rig.run(try TaskRequest(url: server.url("/hang")))
-        let second = rig.run(try TaskRequest(url: server.url()))
-        let third = rig.run(try TaskRequest(url: server.url()))
-        #expect(await rig.wait { server.requests.last?.path == "/hang" })
+        let first = fixture.run(try TaskRequest(url: server.url("/hang")))
+        let second = fixture.run(try TaskRequest(url: server.url()))
+        let third = fixture.run(try TaskRequest(url: server.url()))
+        #expect(await fixture.wait { server.requests.last?.path == "/hang" })
         #expect(second.state.name == .waiting)
         first.cancel()
         #expect(await second.result().outcome == .success)
         #expect(await third.result().outcome == .success)
-        let waiting = rig.run(try TaskRequest(url: server.url()))
+        let waiting = fixture.run(try TaskRequest(url: server.url()))
         #expect(await waiting.result().outcome == .success)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A suspended task does not keep others from going first")
@@ -150,19 +150,19 @@ struct CircuitTests {
         let isWell = Latch()
         let server = try LiveServer { _ in isWell.isOpen ? .respond(text: "ok") : .respond(503) }
         defer { server.stop() }
-        let rig = try Self.rig(pause: .seconds(2))
-        for _ in 0..<5 { _ = await rig.run(try TaskRequest(url: server.url())).result() }
-        let first = rig.run(try TaskRequest(url: server.url()))
-        #expect(await rig.wait { first.state.name == .waiting })
-        let second = rig.run(try TaskRequest(url: server.url()))
-        #expect(await rig.wait { second.state.name == .waiting })
+        let fixture = try Self.fixture(pause: .seconds(2))
+        for _ in 0..<5 { _ = await fixture.run(try TaskRequest(url: server.url())).result() }
+        let first = fixture.run(try TaskRequest(url: server.url()))
+        #expect(await fixture.wait { first.state.name == .waiting })
+        let second = fixture.run(try TaskRequest(url: server.url()))
+        #expect(await fixture.wait { second.state.name == .waiting })
         first.suspend()
         isWell.open()
         #expect(await second.result().outcome == .success)
         #expect(first.state == .suspended)
         first.resume()
         #expect(await first.result().outcome == .success)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Losing the path never counts, nor do names and refusals by status")
@@ -171,21 +171,21 @@ struct CircuitTests {
             request.path == "/404" ? .respond(404) : LiveServerAnswer([.hang])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         for _ in 0..<8 {
-            let task = rig.run(try TaskRequest(url: server.url()))
+            let task = fixture.run(try TaskRequest(url: server.url()))
             let before = server.requests.count
-            #expect(await rig.wait { server.requests.count > before || task.state.name == .running })
-            #expect(await rig.wait { task.progress.attempt > 0 })
-            rig.paths.say(ScriptedPathSource.lost())
-            rig.paths.say(ScriptedPathSource.routed(over: "eth9", index: 9))
+            #expect(await fixture.wait { server.requests.count > before || task.state.name == .running })
+            #expect(await fixture.wait { task.progress.attempt > 0 })
+            fixture.paths.say(ScriptedPathSource.lost())
+            fixture.paths.say(ScriptedPathSource.routed(over: "eth9", index: 9))
             task.cancel()
             _ = await task.result()
-            _ = await rig.run(try TaskRequest(url: server.url("/404"))).result()
-            _ = await rig.run(try TaskRequest(url: "http://no.test/")).result()
-            rig.paths.say(ScriptedPathSource.routed())
+            _ = await fixture.run(try TaskRequest(url: server.url("/404"))).result()
+            _ = await fixture.run(try TaskRequest(url: "http://no.test/")).result()
+            fixture.paths.say(ScriptedPathSource.routed())
         }
-        #expect(Self.circuitEvents(rig).isEmpty)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(Self.circuitEvents(fixture).isEmpty)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

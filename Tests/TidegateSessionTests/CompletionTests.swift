@@ -10,38 +10,38 @@ struct CompletionTests {
     func once() async throws {
         let server = try LiveServer { _ in .respond(200, text: "all of it") }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let calls = Mutex<[Call]>([])
-        let heard = rig.heard
-        let task = rig.session.makeTask(try TaskRequest(url: server.url("/"))) { task, result in
+        let recorder = fixture.recorder
+        let task = fixture.session.makeTask(try TaskRequest(url: server.url("/"))) { task, result in
             let call = Call(
                 body: String(decoding: task.body(), as: UTF8.self), outcome: result.outcome,
-                wasTold: heard.taskChanges(of: task.id).contains { $0.word.hasPrefix("completed") })
+                wasPublished: recorder.taskChanges(of: task.id).contains { $0.word.hasPrefix("completed") })
             calls.withLock { $0.append(call) }
         }
         task.resume()
         let result = await task.result()
         #expect(result.outcome == .success)
-        #expect(calls.withLock { $0 } == [Call(body: "all of it", outcome: .success, wasTold: false)])
-        #expect(rig.words(of: task).last == "completed(success)")
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(calls.withLock { $0 } == [Call(body: "all of it", outcome: .success, wasPublished: false)])
+        #expect(fixture.eventNames(of: task).last == "completed(success)")
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A cancelled task calls its handler, and so does one that is born when the session is over")
     func cancelled() async throws {
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let outcomes = Mutex<[TaskOutcome]>([])
         let note: @Sendable (TransferTask, TaskResult) -> Void = { _, result in
             outcomes.withLock { $0.append(result.outcome) }
         }
         let request = try TaskRequest(url: "http://never.test/")
-        let task = rig.session.makeTask(request, onCompletion: note)
+        let task = fixture.session.makeTask(request, onCompletion: note)
         task.cancel()
         task.cancel()
         _ = await task.result()
         #expect(outcomes.withLock { $0 } == [.cancelled])
-        await rig.session.invalidate(cancellingTasks: true)
-        _ = rig.session.makeTask(request, onCompletion: note)
+        await fixture.session.invalidate(cancellingTasks: true)
+        _ = fixture.session.makeTask(request, onCompletion: note)
         #expect(outcomes.withLock { $0 } == [.cancelled, .cancelled])
     }
 
@@ -49,18 +49,18 @@ struct CompletionTests {
     func chain() async throws {
         let server = try LiveServer { _ in .respond(200, text: "small") }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(maxConnectionsPerHost: 8))
-        let chain = Chain(try TaskRequest(url: server.url("/")), count: 400, on: rig.session)
+        let fixture = try SessionFixture(try .init(maxConnectionsPerHost: 8))
+        let chain = Chain(try TaskRequest(url: server.url("/")), count: 400, on: fixture.session)
         for _ in 0..<8 { chain.start() }
-        #expect(await rig.wait { chain.finished == 400 })
-        await rig.session.invalidate(cancellingTasks: true)
-        #expect(rig.heard.events.count { $0.isCompletion } == 400)
+        #expect(await fixture.wait { chain.finished == 400 })
+        await fixture.session.invalidate(cancellingTasks: true)
+        #expect(fixture.recorder.events.count { $0.isCompletion } == 400)
     }
 
     private struct Call: Equatable {
         let body: String
         let outcome: TaskOutcome
-        let wasTold: Bool
+        let wasPublished: Bool
     }
 }
 

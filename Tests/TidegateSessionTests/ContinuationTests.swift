@@ -8,9 +8,9 @@ import TidegateTransfer
 /// What may be continued, and by what.
 @Suite(.timeLimit(.minutes(5)))
 struct ContinuationTests {
-    private static func rig(_ paths: ScriptedPathSource = ScriptedPathSource()) throws -> SessionRig {
+    private static func fixture(_ paths: ScriptedPathSource = ScriptedPathSource()) throws -> SessionFixture {
         let retry = try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))
-        return try SessionRig(try .init(retry: retry), paths: paths)
+        return try SessionFixture(try .init(retry: retry), paths: paths)
     }
 
     /// Half of the pattern, broken off.
@@ -47,16 +47,16 @@ struct ContinuationTests {
         let server = try LiveServer { .pattern(400_000, for: $0) }
         defer { server.stop() }
         try Self.leavePart(150_000, of: server, in: scratch)
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         var request = try unfit.request(server.url())
         request.destination = .file(scratch.file("a"), continues: true)
-        #expect(await rig.run(request).result().outcome == .success)
+        #expect(await fixture.run(request).result().outcome == .success)
         let first = try #require(server.requests.first)
         #expect(first.field("range") == (unfit == .ownRange ? "bytes=1000-" : nil))
         #expect(first.field("if-range") == nil)
         let start: Int64 = unfit == .ownRange ? 1000 : 0
         #expect(scratch.bytes("a") == LiveServerAnswer.bytes(from: start, count: 400_000 - start))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A range of the user's own that breaks off is asked for as it was, and leaves nothing to continue")
@@ -70,16 +70,16 @@ struct ContinuationTests {
             ])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url(), headers: [try HTTPField("Range", "bytes=1000-")])
         request.destination = .file(scratch.file("a"), continues: true)
-        let task = rig.run(request)
-        #expect(await rig.wait { server.requests.count == 3 })
+        let task = fixture.run(request)
+        #expect(await fixture.wait { server.requests.count == 3 })
         task.cancel()
         _ = await task.result()
         #expect(server.requests.allSatisfy { $0.field("range") == "bytes=1000-" && $0.field("if-range") == nil })
         #expect(scratch.names == [])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Bytes that were thrown away are asked for again, not taken for held", arguments: [true, false])
@@ -95,15 +95,15 @@ struct ContinuationTests {
             }
         }
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
         request.destination = isFile ? .file(scratch.file("a")) : .discard
-        let result = await rig.run(request).result()
+        let result = await fixture.run(request).result()
         #expect(result.outcome == .success)
         #expect(result.bytes == 200_000)
         #expect(server.requests.map { $0.field("range") } == [nil, nil, nil])
         if isFile { #expect(scratch.hasPattern("a", 200_000)) }
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A refused answer's validator is not taken for that of what is held")
@@ -119,15 +119,15 @@ struct ContinuationTests {
             }
         }
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
         request.idleTimeout = .milliseconds(100)
-        let task = rig.run(request)
+        let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         #expect(server.requests.map { $0.field("if-range") } == [nil, "\"old\"", "\"old\""])
-        #expect(rig.words(of: task).contains("restarted"))
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.eventNames(of: task).contains("restarted"))
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A part that was adopted belongs to its task while that waits at the gate")
@@ -136,19 +136,19 @@ struct ContinuationTests {
         let server = try LiveServer { .pattern(400_000, for: $0) }
         defer { server.stop() }
         try Self.leavePart(150_000, of: server, in: scratch)
-        let rig = try Self.rig(ScriptedPathSource(ScriptedPathSource.lost()))
-        let other = try Self.rig()
+        let fixture = try Self.fixture(ScriptedPathSource(ScriptedPathSource.lost()))
+        let other = try Self.fixture()
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"), continues: true)
-        let task = rig.run(request)
-        #expect(await rig.wait { task.state.name == .waiting })
+        let task = fixture.run(request)
+        #expect(await fixture.wait { task.state.name == .waiting })
         #expect(await other.run(request).result().failure == .fileError)
-        rig.paths.say(ScriptedPathSource.routed())
+        fixture.paths.say(ScriptedPathSource.routed())
         #expect(await task.result().outcome == .success)
         #expect(server.requests.map { $0.field("range") } == ["bytes=150000-"])
         #expect(scratch.hasPattern("a", 400_000))
         #expect(scratch.names == ["a"])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
         await other.session.invalidate(cancellingTasks: true)
     }
 
@@ -158,17 +158,17 @@ struct ContinuationTests {
         let server = try LiveServer { .pattern(400_000, for: $0) }
         defer { server.stop() }
         try Self.leavePart(150_000, of: server, in: scratch)
-        let rig = try Self.rig(ScriptedPathSource(ScriptedPathSource.lost()))
+        let fixture = try Self.fixture(ScriptedPathSource(ScriptedPathSource.lost()))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"), continues: true)
-        let task = rig.run(request)
-        #expect(await rig.wait { task.state.name == .waiting })
+        let task = fixture.run(request)
+        #expect(await fixture.wait { task.state.name == .waiting })
         scratch.write([1, 2, 3], to: ".a.tidegate")
-        rig.paths.say(ScriptedPathSource.routed())
+        fixture.paths.say(ScriptedPathSource.routed())
         #expect(await task.result().outcome == .success)
         #expect(server.requests.map { $0.field("range") } == [nil])
         #expect(scratch.hasPattern("a", 400_000))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Bytes that had been here before are no progress")
@@ -176,13 +176,13 @@ struct ContinuationTests {
         let scratch = try Scratch()
         let server = try LiveServer { _ in Self.half(200_000, ["ETag: \"tide\""]) }
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
-        let result = await rig.run(request).result()
+        let result = await fixture.run(request).result()
         #expect(result.failure == .retriesExhausted)
         // The first failure brought something new, the next three did not.
         #expect(server.requests.count == 4)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

@@ -8,7 +8,7 @@ import TidegateTransfer
 struct DownloadTests {
     private static let fast = Result { try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)) }
 
-    private static func rig() throws -> SessionRig { try SessionRig(try .init(retry: try self.fast.get())) }
+    private static func fixture() throws -> SessionFixture { try SessionFixture(try .init(retry: try self.fast.get())) }
 
     private static func request(_ url: String, _ path: String, continues: Bool = false) throws -> TaskRequest {
         var request = try TaskRequest(url: url)
@@ -29,8 +29,8 @@ struct DownloadTests {
             $0.number == 1 ? Self.broken($0, at: 200_000, of: 500_000) : .pattern(500_000, for: $0)
         }
         defer { server.stop() }
-        let rig = try Self.rig()
-        let result = await rig.run(try Self.request(server.url(), scratch.file("a"))).result()
+        let fixture = try Self.fixture()
+        let result = await fixture.run(try Self.request(server.url(), scratch.file("a"))).result()
         #expect(result.outcome == .success)
         #expect(scratch.hasPattern("a", 500_000))
         #expect(result.refetchedBytes == 0)
@@ -38,7 +38,7 @@ struct DownloadTests {
         #expect(result.bytes == 500_000)
         #expect(server.requests.last?.field("range") == "bytes=200000-")
         #expect(server.requests.last?.field("if-range") == "\"tide\"")
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A body that changed meanwhile starts again and is not mixed")
@@ -48,15 +48,15 @@ struct DownloadTests {
             $0.number == 1 ? Self.broken($0, at: 200_000, of: 500_000) : .pattern(300_000, for: $0, etag: "\"new\"")
         }
         defer { server.stop() }
-        let rig = try Self.rig()
-        let task = rig.run(try Self.request(server.url(), scratch.file("a")))
+        let fixture = try Self.fixture()
+        let task = fixture.run(try Self.request(server.url(), scratch.file("a")))
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(scratch.hasPattern("a", 300_000))
         #expect(result.bytes == 300_000)
         #expect(result.refetchedBytes == 200_000)
-        #expect(rig.words(of: task).contains("restarted"))
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.eventNames(of: task).contains("restarted"))
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A range of another place makes the body start again once, and then fails")
@@ -68,13 +68,13 @@ struct DownloadTests {
             return LiveServerAnswer([.send(LiveServerAnswer.head(206, fields)), .pattern(from: 5, count: 199_995)])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
-        let task = rig.run(try Self.request(server.url(), scratch.file("a")))
+        let fixture = try Self.fixture()
+        let task = fixture.run(try Self.request(server.url(), scratch.file("a")))
         let result = await task.result()
         #expect(result.failure == .rangeMismatch)
-        #expect(rig.words(of: task).filter { $0 == "restarted" }.count == 1)
+        #expect(fixture.eventNames(of: task).filter { $0 == "restarted" }.count == 1)
         #expect(scratch.names == [])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("What an earlier process left is continued, and nothing of it comes again")
@@ -85,15 +85,15 @@ struct DownloadTests {
         scratch.write(LiveServerAnswer.bytes(count: 150_000), to: ".a.tidegate")
         let point = ResumePoint(offset: 150_000, validator: .etag("\"tide\""), total: 400_000)
         try DownloadPaths(destination: scratch.file("a")).writeRecord(url: server.url(), point)
-        let rig = try Self.rig()
-        let result = await rig.run(try Self.request(server.url(), scratch.file("a"), continues: true)).result()
+        let fixture = try Self.fixture()
+        let result = await fixture.run(try Self.request(server.url(), scratch.file("a"), continues: true)).result()
         #expect(result.outcome == .success)
         #expect(result.bytes == 250_000)
         #expect(result.refetchedBytes == 0)
         #expect(scratch.hasPattern("a", 400_000))
         #expect(scratch.names == ["a"])
         #expect(server.requests.first?.field("range") == "bytes=150000-")
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Cancelled, a download is kept where it may be continued, and removed where not", arguments: [true, false])
@@ -104,9 +104,9 @@ struct DownloadTests {
             return LiveServerAnswer([.send(head), .pattern(from: 0, count: 120_000), .hang])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
-        let task = rig.run(try Self.request(server.url(), scratch.file("a"), continues: continues))
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        let fixture = try Self.fixture()
+        let task = fixture.run(try Self.request(server.url(), scratch.file("a"), continues: continues))
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
         task.cancel()
         let result = await task.result()
         #expect(result.outcome == .cancelled)
@@ -117,7 +117,7 @@ struct DownloadTests {
             #expect(record?.point.validator == .etag("\"tide\""))
             #expect(record?.point.total == 400_000)
         }
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A destination that cannot be is refused before anything is asked for, in one sentence that names it")
@@ -125,20 +125,20 @@ struct DownloadTests {
         let scratch = try Scratch()
         let server = try LiveServer { _ in .respond(text: "never") }
         defer { server.stop() }
-        let rig = try Self.rig()
-        for (path, words) in [
+        let fixture = try Self.fixture()
+        for (path, message) in [
             (scratch.file("missing/a"), "the directory \(scratch.path)/missing does not exist"),
             (scratch.path, "\(scratch.path) is a directory"),
             ("/dev/null/a", "/dev/null is not a directory"),
         ] {
-            let result = await rig.run(try Self.request(server.url(), path)).result()
+            let result = await fixture.run(try Self.request(server.url(), path)).result()
             #expect(result.failure == .fileError)
-            #expect(result.explanation?.hasPrefix(words) == true, "\(result.explanation ?? "")")
+            #expect(result.explanation?.hasPrefix(message) == true, "\(result.explanation ?? "")")
             #expect(result.attempts == 0)
         }
         #expect(server.requests.isEmpty)
         #expect(scratch.names == [])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A body whose end nothing proves does not become a file")
@@ -150,11 +150,11 @@ struct DownloadTests {
             ])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
-        let result = await rig.run(try Self.request(server.url(), scratch.file("a"))).result()
+        let fixture = try Self.fixture()
+        let result = await fixture.run(try Self.request(server.url(), scratch.file("a"))).result()
         #expect(result.failure == .truncated)
         #expect(scratch.names == [])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A pipe gets the body once and in order, although it came in two attempts")
@@ -164,13 +164,13 @@ struct DownloadTests {
             $0.number == 1 ? Self.broken($0, at: 30_000, of: 50_000) : .pattern(50_000, for: $0)
         }
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         let output = try ScratchOutput(scratch.file("pipe"))
         var request = try TaskRequest(url: server.url())
         request.destination = .descriptor(output.descriptor)
-        let result = await rig.run(request).result()
+        let result = await fixture.run(request).result()
         #expect(result.outcome == .success)
         #expect(scratch.hasPattern("pipe", 50_000))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

@@ -12,31 +12,31 @@ struct EndOfSessionTests {
     func hangingThread() async throws {
         let server = try LiveServer { $0.path == "/" ? LiveServerAnswer([.hang]) : .respond(text: "ok") }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let latch = Latch()
         let outcomes = Mutex<[TaskOutcome]>([])
-        let waiting = rig.session.makeTask(try TaskRequest(url: server.url())) { _, result in
+        let waiting = fixture.session.makeTask(try TaskRequest(url: server.url())) { _, result in
             outcomes.withLock { $0.append(result.outcome) }
         }
         waiting.resume()
-        #expect(await rig.wait { server.requests.count == 1 })
+        #expect(await fixture.wait { server.requests.count == 1 })
         // Nothing hangs like a disk does, except whoever does so on purpose.
-        let hanging = rig.session.makeTask(try TaskRequest(url: server.url("/hang"))) { _, _ in latch.wait() }
+        let hanging = fixture.session.makeTask(try TaskRequest(url: server.url("/hang"))) { _, _ in latch.wait() }
         hanging.resume()
-        #expect(await rig.wait { rig.words(of: hanging).contains("attemptSucceeded") })
+        #expect(await fixture.wait { fixture.eventNames(of: hanging).contains("attemptSucceeded") })
         let time = SystemClock()
         let begin = time.monotonic()
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
         #expect(time.monotonic() - begin < .seconds(40))
         let result = await waiting.result()
         #expect(result.outcome == .cancelled)
         #expect(result.explanation == "the task was cancelled, and the disk did not answer")
         #expect(outcomes.withLock { $0 } == [.cancelled])
-        #expect(rig.session.tasks().allSatisfy { $0.id != waiting.id || $0.state == .completed(.cancelled) })
+        #expect(fixture.session.tasks().allSatisfy { $0.id != waiting.id || $0.state == .completed(.cancelled) })
         latch.open()
         #expect(await hanging.result().outcome == .success)
-        #expect(await rig.wait { server.open == 0 })
-        #expect(rig.words(of: waiting).filter { $0.hasPrefix("completed") } == ["completed(cancelled)"])
+        #expect(await fixture.wait { server.open == 0 })
+        #expect(fixture.eventNames(of: waiting).filter { $0.hasPrefix("completed") } == ["completed(cancelled)"])
         #expect(outcomes.withLock { $0 } == [.cancelled])
     }
 

@@ -11,21 +11,21 @@ struct GateTests {
     func waits() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let rig = try SessionRig(paths: ScriptedPathSource(ScriptedPathSource.lost(.noCarrier)))
-        let task = rig.run(try TaskRequest(url: server.url()))
-        #expect(await rig.wait { task.state == .waiting(.path, detail: "no path: the link has no carrier") })
-        #expect(rig.session.statistics().held == [.path: 1])
-        #expect(rig.session.statistics().gateWaiting == 1)
+        let fixture = try SessionFixture(paths: ScriptedPathSource(ScriptedPathSource.lost(.noCarrier)))
+        let task = fixture.run(try TaskRequest(url: server.url()))
+        #expect(await fixture.wait { task.state == .waiting(.path, detail: "no path: the link has no carrier") })
+        #expect(fixture.session.statistics().held == [.path: 1])
+        #expect(fixture.session.statistics().gateWaiting == 1)
         #expect(server.requests.isEmpty)
-        rig.paths.say(ScriptedPathSource.routed())
+        fixture.paths.say(ScriptedPathSource.routed())
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.held[.path] != nil)
         #expect(
-            rig.words(of: task).prefix(6) == [
+            fixture.eventNames(of: task).prefix(6) == [
                 "created", "resumed", "held(path)", "released(path)", "gate(delayed)", "attemptStarted(1)",
             ])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("When patience ends the task fails and says what was missing")
@@ -33,8 +33,9 @@ struct GateTests {
         let server = try Self.server()
         defer { server.stop() }
         let gate = try GatePolicy(patience: .milliseconds(30))
-        let rig = try SessionRig(try .init(gate: gate), paths: ScriptedPathSource(ScriptedPathSource.lost(.noAddress)))
-        let task = rig.run(try TaskRequest(url: server.url()))
+        let fixture = try SessionFixture(
+            try .init(gate: gate), paths: ScriptedPathSource(ScriptedPathSource.lost(.noAddress)))
+        let task = fixture.run(try TaskRequest(url: server.url()))
         let result = await task.result()
         #expect(result.failure == .gateTimeout)
         #expect(result.requireUnmet == .routed)
@@ -42,24 +43,24 @@ struct GateTests {
         #expect(result.attribution?.party == .mine)
         #expect(result.attempts == 0)
         #expect(
-            rig.words(of: task) == [
+            fixture.eventNames(of: task) == [
                 "created", "resumed", "held(path)", "gate(timeout)", "released(path)", "completed(failure)",
             ])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A blind monitor opens every gate, and a silent one after a moment")
-    func blind() async throws {
+    @Test("A monitor that cannot see the network opens every gate, and a silent one after a moment")
+    func unavailable() async throws {
         let server = try Self.server()
         defer { server.stop() }
         for isSilent in [false, true] {
             let paths = ScriptedPathSource(.unknown)
             if isSilent { paths.beSilent() }
-            let rig = try SessionRig(paths: paths)
-            let result = await rig.run(try TaskRequest(url: server.url())).result()
+            let fixture = try SessionFixture(paths: paths)
+            let result = await fixture.run(try TaskRequest(url: server.url())).result()
             #expect(result.outcome == .success)
             #expect(result.held.isEmpty)
-            await rig.session.invalidate(cancellingTasks: true)
+            await fixture.session.invalidate(cancellingTasks: true)
         }
     }
 
@@ -72,59 +73,59 @@ struct GateTests {
             return LiveServerAnswer([.send(head), .pattern(from: 0, count: 100_000), .hang])
         }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
         request.gate = try GatePolicy(require: [.unmetered])
         request.destination = .file(scratch.file("a"))
-        let task = rig.run(request)
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
-        rig.paths.say(ScriptedPathSource.routed(metered: .yes))
-        #expect(await rig.wait { task.state == .waiting(.constraint, detail: "the path over lo is metered") })
-        rig.paths.say(ScriptedPathSource.routed())
+        let task = fixture.run(request)
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        fixture.paths.say(ScriptedPathSource.routed(metered: .yes))
+        #expect(await fixture.wait { task.state == .waiting(.constraint, detail: "the path over lo is metered") })
+        fixture.paths.say(ScriptedPathSource.routed())
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.attempts == 1)
         #expect(result.refetchedBytes == 0)
         #expect(Set(result.held.keys) == [.constraint])
         #expect(scratch.hasPattern("a", 200_000))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A task that must be online looks again until it is")
     func online() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
         request.gate = try GatePolicy(require: [.online])
-        let task = rig.run(request)
-        #expect(await rig.wait { task.state.name == .waiting })
-        rig.paths.say(Verdict(level: .online), for: .ipv4)
+        let task = fixture.run(request)
+        #expect(await fixture.wait { task.state.name == .waiting })
+        fixture.paths.say(Verdict(level: .online), for: .ipv4)
         #expect(await task.result().outcome == .success)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A task that asks for nothing does not wait")
     func noGate() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let rig = try SessionRig(paths: ScriptedPathSource(ScriptedPathSource.lost()))
+        let fixture = try SessionFixture(paths: ScriptedPathSource(ScriptedPathSource.lost()))
         var request = try TaskRequest(url: server.url())
         request.gate = .open
-        #expect(await rig.run(request).result().outcome == .success)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(await fixture.run(request).result().outcome == .success)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Fifty tasks of one origin share one watch and are let go one first, the others spread")
     func herd() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let rig = try SessionRig(paths: ScriptedPathSource(ScriptedPathSource.lost()))
-        let tasks = try (0..<50).map { _ in rig.run(try TaskRequest(url: server.url())) }
-        #expect(await rig.wait { rig.session.statistics().gateWaiting == 50 })
+        let fixture = try SessionFixture(paths: ScriptedPathSource(ScriptedPathSource.lost()))
+        let tasks = try (0..<50).map { _ in fixture.run(try TaskRequest(url: server.url())) }
+        #expect(await fixture.wait { fixture.session.statistics().gateWaiting == 50 })
         let target = try Target("127.0.0.1:\(server.port)")
-        #expect(rig.paths.watchesOpened(for: target) == 1)
-        rig.paths.say(ScriptedPathSource.routed())
+        #expect(fixture.paths.watchesOpened(for: target) == 1)
+        fixture.paths.say(ScriptedPathSource.routed())
         var spread = 0
         for task in tasks {
             let result = await task.result()
@@ -132,21 +133,21 @@ struct GateTests {
             if result.held[.schedule] != nil { spread += 1 }
         }
         #expect(spread == 49)
-        await rig.session.invalidate(cancellingTasks: true)
-        #expect(rig.paths.watches == 0)
+        await fixture.session.invalidate(cancellingTasks: true)
+        #expect(fixture.paths.watches == 0)
     }
 
     @Test("Behind a proxy the gate looks at the proxy")
     func proxy() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let rig = try SessionRig(try .init(proxy: server.url("")))
-        let task = rig.run(try TaskRequest(url: "http://elsewhere.test/x"))
+        let fixture = try SessionFixture(try .init(proxy: server.url("")))
+        let task = fixture.run(try TaskRequest(url: "http://elsewhere.test/x"))
         #expect(await task.result().outcome == .success)
-        #expect(rig.paths.watchesOpened(for: try Target("127.0.0.1:\(server.port)")) == 1)
-        #expect(rig.resolver.asked.isEmpty)
+        #expect(fixture.paths.watchesOpened(for: try Target("127.0.0.1:\(server.port)")) == 1)
+        #expect(fixture.resolver.asked.isEmpty)
         #expect(server.requests.first?.path == "http://elsewhere.test/x")
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A name is asked for once for all who need it; one that does not exist is told so")
@@ -155,10 +156,10 @@ struct GateTests {
         defer { server.stop() }
         let resolver = ScriptedResolver(["tide.test": [try #require(IPAddress("127.0.0.1"))]])
         resolver.hold()
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))), resolver: resolver)
-        let tasks = try (0..<5).map { _ in rig.run(try TaskRequest(url: "http://tide.test:\(server.port)/")) }
-        #expect(await rig.wait { rig.session.statistics().tasks[.running] == 5 })
+        let tasks = try (0..<5).map { _ in fixture.run(try TaskRequest(url: "http://tide.test:\(server.port)/")) }
+        #expect(await fixture.wait { fixture.session.statistics().tasks[.running] == 5 })
         resolver.answer()
         for task in tasks {
             let result = await task.result()
@@ -166,11 +167,11 @@ struct GateTests {
             #expect(result.phases.resolve != nil)
         }
         #expect(resolver.asked == ["tide.test"])
-        let lost = await rig.run(try TaskRequest(url: "http://nowhere.test/")).result()
+        let lost = await fixture.run(try TaskRequest(url: "http://nowhere.test/")).result()
         #expect(lost.failure == .retriesExhausted)
         #expect(lost.attempts == 2)
         #expect(lost.attribution?.rung == .dns)
         #expect(lost.explanation?.contains("nowhere.test does not exist") == true)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

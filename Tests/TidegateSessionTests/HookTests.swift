@@ -45,11 +45,11 @@ struct HookTests {
                 return .replace(other)
             }
         })
-        let rig = try SessionRig(hooks: hooks)
+        let fixture = try SessionFixture(hooks: hooks)
         func task(_ name: String) async throws -> (TransferTask, TaskResult) {
             var request = try TaskRequest(url: server.url("/start"))
             request.name = name
-            let task = rig.run(request)
+            let task = fixture.run(request)
             return (task, await task.result())
         }
         let (followed, good) = try await task("follow")
@@ -60,39 +60,39 @@ struct HookTests {
         #expect(bad.failure == .httpStatus)
         #expect(bad.status == 302)
         #expect(bad.attempts == 1)
-        #expect(rig.words(of: stopped).last == "completed(failure)")
+        #expect(fixture.eventNames(of: stopped).last == "completed(failure)")
         let (replaced, other) = try await task("replace")
         #expect(other.outcome == .success)
         #expect(replaced.body() == Array("GET /other yes".utf8))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A replaced redirect that cannot be asked for fails the task with a sentence")
     func badReplacement() async throws {
         let server = try Self.redirecting()
         defer { server.stop() }
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             hooks: SessionHooks(redirect: { _, _, request in
                 var other = request
                 other.url = "gopher://nowhere/"
                 return .replace(other)
             }))
-        let result = await rig.run(try TaskRequest(url: server.url("/start"))).result()
+        let result = await fixture.run(try TaskRequest(url: server.url("/start"))).result()
         #expect(result.failure == .invalidRequest)
         #expect(result.explanation?.contains("gopher") == true)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A task's own hook goes before the session's")
     func precedence() async throws {
         let server = try Self.redirecting()
         defer { server.stop() }
-        let rig = try SessionRig(hooks: SessionHooks(redirect: { _, _, _ in .stop }))
+        let fixture = try SessionFixture(hooks: SessionHooks(redirect: { _, _, _ in .stop }))
         let options = TaskOptions(hooks: SessionHooks(redirect: { _, _, _ in .follow }))
-        let task = rig.session.makeTask(try TaskRequest(url: server.url("/start")), options: options)
+        let task = fixture.session.makeTask(try TaskRequest(url: server.url("/start")), options: options)
         task.resume()
         #expect(await task.result().outcome == .success)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     // MARK: - Answers
@@ -103,7 +103,7 @@ struct HookTests {
         let server = try LiveServer { .pattern(300_000, for: $0) }
         defer { server.stop() }
         let path = scratch.file("a")
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             hooks: SessionHooks(disposition: { task, response in
                 #expect(response.expectedBytes == 300_000)
                 return switch task.request.name {
@@ -116,7 +116,7 @@ struct HookTests {
             var request = try TaskRequest(url: server.url())
             request.name = name
             request.destination = .memory(limit: name == "download" ? 10 : 1 << 20)
-            let task = rig.run(request)
+            let task = fixture.run(request)
             return (task, await task.result())
         }
         let (kept, good) = try await run("continue")
@@ -129,8 +129,8 @@ struct HookTests {
         #expect(moved.body().isEmpty)
         #expect(scratch.hasPattern("a", 300_000))
         #expect(scratch.names == ["a"])
-        #expect(rig.words(of: moved).contains("moved"))
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.eventNames(of: moved).contains("moved"))
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("An answer without a body waits for its hook, too")
@@ -140,18 +140,18 @@ struct HookTests {
         defer { server.stop() }
         let asked = Latch()
         let path = scratch.file("empty")
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             hooks: SessionHooks(disposition: { _, _ in
                 await Self.pass(asked)
                 return .download(to: path)
             }))
-        let task = rig.run(try TaskRequest(url: server.url()))
-        #expect(await rig.wait { rig.words(of: task).contains("responseHead(204)") })
+        let task = fixture.run(try TaskRequest(url: server.url()))
+        #expect(await fixture.wait { fixture.eventNames(of: task).contains("responseHead(204)") })
         #expect(task.state == .running(attempt: 1))
         asked.open()
         #expect(await task.result().outcome == .success)
         #expect(scratch.bytes("empty") == [])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("While a hook is asked its own transfer stands still, idle clock included, and no other one does")
@@ -159,24 +159,24 @@ struct HookTests {
         let server = try LiveServer { .pattern(200_000, for: $0) }
         defer { server.stop() }
         let answer = Latch()
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
         request.idleTimeout = .seconds(1)
         let hooks = SessionHooks(disposition: { _, _ in
             await Self.pass(answer)
             return .continue
         })
-        let slow = rig.session.makeTask(request, options: TaskOptions(hooks: hooks))
+        let slow = fixture.session.makeTask(request, options: TaskOptions(hooks: hooks))
         slow.resume()
-        #expect(await rig.wait { rig.words(of: slow).contains("responseHead(200)") })
-        for _ in 0..<20 { #expect(await rig.run(request).result().outcome == .success) }
+        #expect(await fixture.wait { fixture.eventNames(of: slow).contains("responseHead(200)") })
+        for _ in 0..<20 { #expect(await fixture.run(request).result().outcome == .success) }
         try await Task.sleep(for: .milliseconds(1300))
         #expect(slow.state == .running(attempt: 1))
         #expect(slow.progress.received == 0)
         answer.open()
         #expect(await slow.result().outcome == .success)
         #expect(slow.body() == LiveServerAnswer.bytes(count: 200_000))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     // MARK: - While a hook is asked
@@ -199,21 +199,21 @@ struct HookTests {
             isAsked.open()
             await Self.pass(isDone)
         }
-        let rig = try SessionRig(hooks: Self.hooks(for: question, wait))
+        let fixture = try SessionFixture(hooks: Self.hooks(for: question, wait))
         let body: RequestBody =
             question == .newBody ? .stream(UploadStream(length: nil, next: Self.once([1, 2, 3]))) : .none
-        let task = rig.run(
+        let task = fixture.run(
             try TaskRequest(url: server.url("/\(question)"), method: question == .newBody ? "PUT" : "GET", body: body))
-        #expect(await rig.wait { isAsked.isOpen })
+        #expect(await fixture.wait { isAsked.isOpen })
         task.suspend()
-        #expect(await rig.wait { task.state == .suspended })
+        #expect(await fixture.wait { task.state == .suspended })
         task.resume()
         task.cancel()
         #expect(await task.result().outcome == .cancelled)
         isDone.open()
-        #expect(rig.words(of: task).filter { $0.hasPrefix("completed") } == ["completed(cancelled)"])
-        #expect(rig.words(of: task).last == "completed(cancelled)")
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.eventNames(of: task).filter { $0.hasPrefix("completed") } == ["completed(cancelled)"])
+        #expect(fixture.eventNames(of: task).last == "completed(cancelled)")
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     private static func hooks(
@@ -260,22 +260,22 @@ struct HookTests {
         let server = try Self.redirecting()
         defer { server.stop() }
         let (isAsked, isDone) = (Latch(), Latch())
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             hooks: SessionHooks(redirect: { _, _, _ in
                 isAsked.open()
                 await Self.pass(isDone)
                 return .follow
             }))
-        let task = rig.run(try TaskRequest(url: server.url("/start")))
-        #expect(await rig.wait { isAsked.isOpen })
+        let task = fixture.run(try TaskRequest(url: server.url("/start")))
+        #expect(await fixture.wait { isAsked.isOpen })
         task.suspend()
-        #expect(await rig.wait { task.state == .suspended })
+        #expect(await fixture.wait { task.state == .suspended })
         isDone.open()
         try await Task.sleep(for: .milliseconds(50))
         #expect(server.requests.count == 1)
         task.resume()
         #expect(await task.result().outcome == .success)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A session ends in time although a hook never answers")
@@ -283,14 +283,14 @@ struct HookTests {
         let server = try Self.redirecting()
         defer { server.stop() }
         let never = Latch()
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             hooks: SessionHooks(redirect: { _, _, _ in
                 await Self.pass(never)
                 return .follow
             }))
-        let task = rig.run(try TaskRequest(url: server.url("/start")))
-        #expect(await rig.wait { server.requests.count == 1 })
-        await rig.session.invalidate(cancellingTasks: true)
+        let task = fixture.run(try TaskRequest(url: server.url("/start")))
+        #expect(await fixture.wait { server.requests.count == 1 })
+        await fixture.session.invalidate(cancellingTasks: true)
         #expect(task.state == .completed(.cancelled))
         never.open()
     }

@@ -43,7 +43,7 @@ struct MemoryTests {
         #expect(try Self.end([2 * half + 1], keeping: 3) == [])
     }
 
-    @Test("The end of a task is told by the first who says it")
+    @Test("A task is ended once, by the first call")
     func onceOver() throws {
         let registry = TaskRegistry(keepingEnded: 1)
         let request = try TaskRequest(url: "http://never.test/")

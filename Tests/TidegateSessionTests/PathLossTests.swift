@@ -25,12 +25,12 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try Self.stuck(400_000)
         defer { server.stop() }
-        let rig = try SessionRig(try .init(lossGrace: .milliseconds(50)))
-        let task = rig.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
-        rig.paths.say(ScriptedPathSource.lost(.noCarrier))
-        #expect(await rig.wait { task.state == .waiting(.path, detail: "no path: lo has no carrier") })
-        rig.paths.say(ScriptedPathSource.routed())
+        let fixture = try SessionFixture(try .init(lossGrace: .milliseconds(50)))
+        let task = fixture.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        fixture.paths.say(ScriptedPathSource.lost(.noCarrier))
+        #expect(await fixture.wait { task.state == .waiting(.path, detail: "no path: lo has no carrier") })
+        fixture.paths.say(ScriptedPathSource.routed())
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(scratch.hasPattern("a", 400_000))
@@ -38,16 +38,16 @@ struct PathLossTests {
         #expect(result.refetchedBytes == 0)
         #expect(result.wireBytes == 400_000)
         #expect(Set(result.held.keys) == [.path])
-        let words = rig.words(of: task).filter { $0 != "progress" }
+        let names = fixture.eventNames(of: task).filter { $0 != "progress" }
         #expect(
-            words == [
+            names == [
                 "created", "resumed", "gate(immediate)", "attemptStarted(1)", "responseHead(200)",
                 "attemptFailed(stalled, free)", "held(path)", "released(path)", "gate(delayed)", "attemptStarted(2)",
                 "responseHead(206)", "attemptSucceeded", "moved", "completed(success)",
             ])
-        #expect(rig.epochs == 1)
-        #expect(rig.resolver.invalidations == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.poolRenewals == 1)
+        #expect(fixture.resolver.invalidations == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A route that moves ends the attempt at once, and the next one follows without a hold")
@@ -55,17 +55,17 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try Self.stuck(200_000)
         defer { server.stop() }
-        let rig = try SessionRig(try .init(lossGrace: .seconds(30)))
-        let task = rig.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
-        rig.paths.say(ScriptedPathSource.routed(over: "eth1", index: 3))
+        let fixture = try SessionFixture(try .init(lossGrace: .seconds(30)))
+        let task = fixture.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        fixture.paths.say(ScriptedPathSource.routed(over: "eth1", index: 3))
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.attempts == 1)
         #expect(result.held.isEmpty)
         #expect(scratch.hasPattern("a", 200_000))
-        #expect(rig.epochs == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.poolRenewals == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A source address that goes ends the attempt at once")
@@ -73,19 +73,19 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try Self.stuck(200_000)
         defer { server.stop() }
-        let rig = try SessionRig(try .init(lossGrace: .seconds(30)))
-        let task = rig.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        let fixture = try SessionFixture(try .init(lossGrace: .seconds(30)))
+        let task = fixture.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
         let address = try #require(IPAddress("127.0.0.1"))
-        rig.paths.hold(address, false)
-        rig.paths.say(ScriptedPathSource.lost(.noAddress))
-        #expect(await rig.wait { task.state.name == .waiting })
-        rig.paths.hold(address, true)
-        rig.paths.say(ScriptedPathSource.routed())
+        fixture.paths.hold(address, false)
+        fixture.paths.say(ScriptedPathSource.lost(.noAddress))
+        #expect(await fixture.wait { task.state.name == .waiting })
+        fixture.paths.hold(address, true)
+        fixture.paths.say(ScriptedPathSource.routed())
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.attempts == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A flap within the grace changes nothing where bytes go on coming")
@@ -93,17 +93,17 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try LiveServer { .pattern(300_000, for: $0, slice: 10_000, pauseMilliseconds: 10) }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(100)))
-        let task = rig.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
-        rig.paths.say(ScriptedPathSource.lost())
-        rig.paths.say(ScriptedPathSource.routed())
+        let fixture = try SessionFixture(try .init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(100)))
+        let task = fixture.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        fixture.paths.say(ScriptedPathSource.lost())
+        fixture.paths.say(ScriptedPathSource.routed())
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(server.requests.count == 1)
         #expect(result.held.isEmpty)
-        #expect(rig.epochs == 0)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.poolRenewals == 0)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A connection that stays silent after its path came back is given up")
@@ -111,31 +111,31 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try Self.stuck(200_000)
         defer { server.stop() }
-        let rig = try SessionRig(try .init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(50)))
-        let task = rig.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
-        rig.paths.say(ScriptedPathSource.lost())
-        rig.paths.say(ScriptedPathSource.routed())
+        let fixture = try SessionFixture(try .init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(50)))
+        let task = fixture.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        fixture.paths.say(ScriptedPathSource.lost())
+        fixture.paths.say(ScriptedPathSource.routed())
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.attempts == 1)
         #expect(server.requests.count == 2)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A POST that may have arrived when the path goes is not sent again")
     func post() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let task = rig.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1, 2, 3])))
-        #expect(await rig.wait { !server.requests.isEmpty })
-        rig.paths.hold(try #require(IPAddress("127.0.0.1")), false)
-        rig.paths.say(ScriptedPathSource.lost())
+        let fixture = try SessionFixture()
+        let task = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1, 2, 3])))
+        #expect(await fixture.wait { !server.requests.isEmpty })
+        fixture.paths.hold(try #require(IPAddress("127.0.0.1")), false)
+        fixture.paths.say(ScriptedPathSource.lost())
         let result = await task.result()
         #expect(result.failure == .outcomeUnknown)
         #expect(server.requests.count == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A name that was being asked for when the path went is asked for anew over the next one")
@@ -144,18 +144,18 @@ struct PathLossTests {
         defer { server.stop() }
         let resolver = ScriptedResolver()
         resolver.hold()
-        let rig = try SessionRig(resolver: resolver)
-        let task = rig.run(try TaskRequest(url: "http://slow.test:\(server.port)/"))
-        #expect(await rig.wait { resolver.asked == ["slow.test"] })
-        rig.paths.say(ScriptedPathSource.lost())
-        #expect(await rig.wait { task.state.name == .waiting })
-        rig.paths.say(ScriptedPathSource.routed())
-        #expect(await rig.wait { resolver.asked == ["slow.test", "slow.test"] })
+        let fixture = try SessionFixture(resolver: resolver)
+        let task = fixture.run(try TaskRequest(url: "http://slow.test:\(server.port)/"))
+        #expect(await fixture.wait { resolver.asked == ["slow.test"] })
+        fixture.paths.say(ScriptedPathSource.lost())
+        #expect(await fixture.wait { task.state.name == .waiting })
+        fixture.paths.say(ScriptedPathSource.routed())
+        #expect(await fixture.wait { resolver.asked == ["slow.test", "slow.test"] })
         #expect(resolver.invalidations == 1)
         resolver.say(.success([try #require(IPAddress("127.0.0.1"))]), about: "slow.test")
         resolver.answer()
         #expect(await task.result().outcome == .success)
         #expect(resolver.asked.count == 2)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

@@ -6,8 +6,8 @@ import TidegateTestKit
 /// Progress, bound to its task both ways.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressTests {
-    private static func progress(of task: TransferTask, _ rig: SessionRig) -> [TransferProgress] {
-        rig.heard.taskChanges(of: task.id).compactMap { change in
+    private static func progress(of task: TransferTask, _ fixture: SessionFixture) -> [TransferProgress] {
+        fixture.recorder.taskChanges(of: task.id).compactMap { change in
             if case .progress(let progress, _) = change { progress } else { nil }
         }
     }
@@ -16,31 +16,31 @@ struct ProgressTests {
     func download() async throws {
         let server = try LiveServer { .pattern(400_000, for: $0, slice: 40_000, pauseMilliseconds: 30) }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let task = rig.run(try TaskRequest(url: server.url()))
+        let fixture = try SessionFixture()
+        let task = fixture.run(try TaskRequest(url: server.url()))
         _ = await task.result()
-        let fractions = Self.progress(of: task, rig).compactMap(\.fraction)
+        let fractions = Self.progress(of: task, fixture).compactMap(\.fraction)
         #expect(fractions.contains { $0 > 0 && $0 < 1 })
         #expect(fractions == fractions.sorted())
         #expect(fractions.last == 1)
         #expect(task.download.fraction == 1)
         #expect(task.download.completed == 400_000)
         #expect(fractions.count <= 12)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("An upload of 20 kB reaches exactly 1")
     func upload() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let body = LiveServerAnswer.bytes(count: 20_000)
-        let task = rig.run(try TaskRequest(url: server.url(), method: "POST", body: .data(body)))
+        let task = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: .data(body)))
         _ = await task.result()
-        #expect(Self.progress(of: task, rig).last?.fractionSent == 1)
+        #expect(Self.progress(of: task, fixture).last?.fractionSent == 1)
         #expect(task.upload.fraction == 1)
         #expect(task.upload.completed == 20_000)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Without a length there is no fraction, bytes grow all the same, and a last progress comes")
@@ -48,15 +48,15 @@ struct ProgressTests {
         let chunks = (0..<20).map { _ in String(repeating: "t", count: 5_000) }
         let server = try LiveServer { _ in .chunked(chunks) }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let task = rig.run(try TaskRequest(url: server.url()))
+        let fixture = try SessionFixture()
+        let task = fixture.run(try TaskRequest(url: server.url()))
         _ = await task.result()
-        let all = Self.progress(of: task, rig)
+        let all = Self.progress(of: task, fixture)
         #expect(all.allSatisfy { $0.fraction == nil && $0.expected == nil })
         #expect(all.last?.received == 100_000)
         #expect(task.download.isIndeterminate)
         #expect(task.download.fraction == nil)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     // 100,000 times the letter t, compressed by gzip -9.
@@ -66,16 +66,16 @@ struct ProgressTests {
     func compressed() async throws {
         let server = try LiveServer { _ in .respond(200, ["Content-Encoding: gzip"], body: Self.gzip) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
         request.acceptsCompression = true
-        let task = rig.run(request)
+        let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         #expect(task.body() == [UInt8](repeating: UInt8(ascii: "t"), count: 100_000))
         #expect(task.progress.receivedWire == Int64(Self.gzip.count))
         #expect(task.progress.received == 100_000)
         #expect(task.progress.fraction == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A resumed download never shows a fraction below its offset's")
@@ -89,17 +89,18 @@ struct ProgressTests {
             return LiveServerAnswer([.send(head), .pattern(from: 0, count: 200_000), .reset])
         }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+        let fixture = try SessionFixture(
+            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
-        let task = rig.run(request)
+        let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
-        let second = Self.progress(of: task, rig).filter { $0.attempt == 2 }.compactMap(\.fraction)
+        let second = Self.progress(of: task, fixture).filter { $0.attempt == 2 }.compactMap(\.fraction)
         #expect(!second.isEmpty)
         #expect(second.allSatisfy { $0 > 0 && $0 <= 1 })
         #expect(second == second.sorted())
         #expect(second.last == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A replayed upload starts at 0 again, in another attempt")
@@ -108,69 +109,69 @@ struct ProgressTests {
             request.path == "/" ? .respond(307, ["Location: /again"]) : .respond(text: "ok")
         }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let task = rig.run(
+        let fixture = try SessionFixture()
+        let task = fixture.run(
             try TaskRequest(url: server.url(), method: "POST", body: .data(LiveServerAnswer.bytes(count: 50_000))))
         #expect(await task.result().outcome == .success)
-        let all = Self.progress(of: task, rig)
+        let all = Self.progress(of: task, fixture)
         #expect(all.allSatisfy { $0.sent <= 50_000 })
         #expect(all.last?.attempt == 2)
         #expect(all.last?.sent == 50_000)
         #expect(server.requests.map(\.body.count) == [50_000, 50_000])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Cancelling, pausing and resuming a progress does that to its task, and the reverse shows")
     func bound() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let task = rig.run(try TaskRequest(url: server.url()))
+        let fixture = try SessionFixture()
+        let task = fixture.run(try TaskRequest(url: server.url()))
         let (down, up) = (task.download, task.upload)
-        #expect(await rig.wait { server.requests.count == 1 })
+        #expect(await fixture.wait { server.requests.count == 1 })
         down.pause()
         down.pause()
-        #expect(await rig.wait { task.state == .suspended })
+        #expect(await fixture.wait { task.state == .suspended })
         #expect(up.isPaused)
         up.resume()
-        #expect(await rig.wait { task.state.name == .running })
+        #expect(await fixture.wait { task.state.name == .running })
         task.suspend()
-        #expect(await rig.wait { down.isPaused })
+        #expect(await fixture.wait { down.isPaused })
         // What the task's user did is not a progress's to take back.
         down.resume()
         try await Task.sleep(for: .milliseconds(20))
         #expect(down.isPaused)
         task.resume()
-        #expect(await rig.wait { !down.isPaused })
+        #expect(await fixture.wait { !down.isPaused })
         up.cancel()
         #expect(await task.result().outcome == .cancelled)
         #expect(down.isCancelled && down.isFinished)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Fractions come as a stream that ends, the last one being 1")
     func fractions() async throws {
         let server = try LiveServer { .pattern(100_000, for: $0) }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let task = rig.session.makeTask(try TaskRequest(url: server.url()))
+        let fixture = try SessionFixture()
+        let task = fixture.session.makeTask(try TaskRequest(url: server.url()))
         let fractions = task.download.fractions()
         task.resume()
         var last: Double?
         for await fraction in fractions { last = fraction }
         #expect(last == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("An empty body of known length is there at once, and a length of nothing is no unknown length")
     func empty() async throws {
         let server = try LiveServer { _ in .respond(text: "") }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let task = rig.run(try TaskRequest(url: server.url()))
+        let fixture = try SessionFixture()
+        let task = fixture.run(try TaskRequest(url: server.url()))
         _ = await task.result()
         #expect(task.download.total == 0)
         #expect(task.download.fraction == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

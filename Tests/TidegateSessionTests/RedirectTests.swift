@@ -19,11 +19,11 @@ struct RedirectTests {
             start.stop()
             end.stop()
         }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(
             url: start.url("/1"), headers: [try HTTPField("Cookie", "a=b"), try HTTPField("X", "y")])
         request.credentials = Credentials(user: "u", password: "p")
-        let task = rig.run(request)
+        let task = fixture.run(request)
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.attempts == 1)
@@ -32,7 +32,7 @@ struct RedirectTests {
         #expect(end.requests.first?.field("authorization") == nil)
         #expect(end.requests.first?.field("cookie") == nil)
         #expect(end.requests.first?.field("x") == "y")
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A Host of the user's own stays with its origin")
@@ -45,24 +45,24 @@ struct RedirectTests {
             start.stop()
             end.stop()
         }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let request = try TaskRequest(url: start.url("/1"), headers: [try HTTPField("host", "inner.test")])
-        #expect(await rig.run(request).result().outcome == .success)
+        #expect(await fixture.run(request).result().outcome == .success)
         #expect(start.requests.map { $0.field("host") } == ["inner.test", "inner.test"])
         #expect(end.requests.map { $0.field("host") } == ["127.0.0.1:\(end.port)"])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A circle of redirects ends after ten")
     func circle() async throws {
         let server = try LiveServer { _ in .respond(302, ["Location: /"]) }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        let fixture = try SessionFixture()
+        let result = await fixture.run(try TaskRequest(url: server.url())).result()
         #expect(result.failure == .httpStatus)
         #expect(result.explanation?.contains("redirects more than 10 times") == true)
         #expect(server.requests.count == 11)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A POST becomes a GET after 303 and stays a POST after 307")
@@ -75,32 +75,32 @@ struct RedirectTests {
             }
         }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         for path in ["/303", "/307"] {
             let request = try TaskRequest(url: server.url(path), method: "POST", body: .data(Array("tide".utf8)))
-            #expect(await rig.run(request).result().outcome == .success)
+            #expect(await fixture.run(request).result().outcome == .success)
         }
         let ends = server.requests.filter { $0.path == "/end" }
         #expect(ends.map(\.method) == ["GET", "POST"])
         #expect(ends.map { String(decoding: $0.body, as: UTF8.self) } == ["", "tide"])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Sixty-four at a time of three thousand small requests all come back, none twice")
     func many() async throws {
         let server = try LiveServer { _ in .respond(text: "tide") }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(maxConnectionsPerHost: 64))
-        let tasks = try (0..<3000).map { _ in rig.run(try TaskRequest(url: server.url())) }
+        let fixture = try SessionFixture(try .init(maxConnectionsPerHost: 64))
+        let tasks = try (0..<3000).map { _ in fixture.run(try TaskRequest(url: server.url())) }
         var good = 0
         for task in tasks where await task.result().outcome == .success { good += 1 }
         #expect(good == 3000)
         #expect(server.requests.count == 3000)
         #expect(server.accepted <= 64)
-        let completed = rig.heard.events.count {
+        let completed = fixture.recorder.events.count {
             if case .task(let event) = $0.payload, case .completed = event.kind { true } else { false }
         }
         #expect(completed == 3000)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

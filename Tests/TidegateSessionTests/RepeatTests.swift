@@ -6,8 +6,8 @@ import TidegateTestKit
 /// What was done or delivered once is not done or delivered again.
 @Suite(.timeLimit(.minutes(5)))
 struct RepeatTests {
-    private static func rig(lossGrace: Duration = .seconds(2)) throws -> SessionRig {
-        try SessionRig(
+    private static func fixture(lossGrace: Duration = .seconds(2)) throws -> SessionFixture {
+        try SessionFixture(
             try .init(
                 retry: try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)), lossGrace: lossGrace))
     }
@@ -21,11 +21,12 @@ struct RepeatTests {
         }
     }
 
-    private static func task(of rig: SessionRig, _ server: LiveServer, to output: ScratchOutput) throws -> TransferTask
+    private static func task(of fixture: SessionFixture, _ server: LiveServer, to output: ScratchOutput) throws
+        -> TransferTask
     {
         var request = try TaskRequest(url: server.url())
         request.destination = .descriptor(output.descriptor)
-        return rig.run(request)
+        return fixture.run(request)
     }
 
     @Test("A PUT whose answer breaks off is sent whole again, and never as a part")
@@ -37,15 +38,15 @@ struct RepeatTests {
             return LiveServerAnswer([.send(head), .pattern(from: 0, count: 50_000), .close])
         }
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url(), method: "PUT", body: .data(Array("tide".utf8)))
         request.destination = .file(scratch.file("a"))
-        let result = await rig.run(request).result()
+        let result = await fixture.run(request).result()
         #expect(result.outcome == .success)
         #expect(scratch.hasPattern("a", 100_000))
         #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["tide", "tide"])
         #expect(server.requests.allSatisfy { $0.field("content-range") == nil && $0.field("range") == nil })
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A POST that was answered by a redirect is not sent again when the next hop fails")
@@ -53,13 +54,13 @@ struct RepeatTests {
         // Servers of other tests listen at 127.0.0.1 only.
         let server = try LiveServer { _ in .respond(303, ["Location: http://127.0.0.77:9/"]) }
         defer { server.stop() }
-        let rig = try Self.rig()
-        let task = rig.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1])))
+        let fixture = try Self.fixture()
+        let task = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1])))
         let result = await task.result()
         #expect(result.outcome == .failure)
         #expect(server.requests.count == 1)
-        #expect(rig.words(of: task).filter { $0.hasPrefix("attemptFailed(connectFailed") }.count == 4)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.eventNames(of: task).filter { $0.hasPrefix("attemptFailed(connectFailed") }.count == 4)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A pipe does not get a body's start twice when the path goes and the body cannot be continued")
@@ -67,23 +68,23 @@ struct RepeatTests {
         let scratch = try Scratch()
         let server = try Self.nameless(100_000, then: [.hang])
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         let output = try ScratchOutput(scratch.file("pipe"))
-        let task = try Self.task(of: rig, server, to: output)
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
+        let task = try Self.task(of: fixture, server, to: output)
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
         let address = try #require(IPAddress("127.0.0.1"))
-        rig.paths.hold(address, false)
-        rig.paths.say(ScriptedPathSource.lost())
-        #expect(await rig.wait { task.state.name != .running })
-        rig.paths.hold(address, true)
-        rig.paths.say(ScriptedPathSource.routed())
+        fixture.paths.hold(address, false)
+        fixture.paths.say(ScriptedPathSource.lost())
+        #expect(await fixture.wait { task.state.name != .running })
+        fixture.paths.hold(address, true)
+        fixture.paths.say(ScriptedPathSource.routed())
         let result = await task.result()
         #expect(result.failure == .truncated)
         #expect(result.explanation?.contains("after 50000 bytes had been delivered") == true)
         #expect(result.bytes == 50_000)
         #expect(scratch.hasPattern("pipe", 50_000))
         #expect(server.requests.count == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A pipe does not get a body's start twice when the connection breaks while the path is lost")
@@ -92,18 +93,18 @@ struct RepeatTests {
         let isLost = Latch()
         let server = try Self.nameless(100_000, then: [.waitFor(isLost), .reset])
         defer { server.stop() }
-        let rig = try Self.rig(lossGrace: .seconds(30))
+        let fixture = try Self.fixture(lossGrace: .seconds(30))
         let output = try ScratchOutput(scratch.file("pipe"))
-        let task = try Self.task(of: rig, server, to: output)
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
-        rig.paths.say(ScriptedPathSource.lost())
+        let task = try Self.task(of: fixture, server, to: output)
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        fixture.paths.say(ScriptedPathSource.lost())
         isLost.open()
-        #expect(await rig.wait { task.state.name != .running })
-        rig.paths.say(ScriptedPathSource.routed())
+        #expect(await fixture.wait { task.state.name != .running })
+        fixture.paths.say(ScriptedPathSource.routed())
         #expect(await task.result().failure == .truncated)
         #expect(scratch.hasPattern("pipe", 50_000))
         #expect(server.requests.count == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A body that cannot be continued is waited for as long as its address lasts")
@@ -112,15 +113,15 @@ struct RepeatTests {
         let server = try Self.nameless(
             100_000, then: [.wait(milliseconds: 1200), .pattern(from: 50_000, count: 50_000)])
         defer { server.stop() }
-        let rig = try Self.rig(lossGrace: .milliseconds(20))
+        let fixture = try Self.fixture(lossGrace: .milliseconds(20))
         let output = try ScratchOutput(scratch.file("pipe"))
-        let task = try Self.task(of: rig, server, to: output)
-        #expect(await rig.wait { task.progress.receivedWire > 0 })
-        rig.paths.say(ScriptedPathSource.lost())
+        let task = try Self.task(of: fixture, server, to: output)
+        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        fixture.paths.say(ScriptedPathSource.lost())
         #expect(await task.result().outcome == .success)
         #expect(scratch.hasPattern("pipe", 100_000))
         #expect(server.requests.count == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A pipe does not get the start of a PUT's answer twice")
@@ -128,13 +129,13 @@ struct RepeatTests {
         let scratch = try Scratch()
         let server = try Self.nameless(100_000, then: [.close])
         defer { server.stop() }
-        let rig = try Self.rig()
+        let fixture = try Self.fixture()
         let output = try ScratchOutput(scratch.file("pipe"))
         var request = try TaskRequest(url: server.url(), method: "PUT", body: .data([1]))
         request.destination = .descriptor(output.descriptor)
-        #expect(await rig.run(request).result().failure == .truncated)
+        #expect(await fixture.run(request).result().failure == .truncated)
         #expect(scratch.hasPattern("pipe", 50_000))
         #expect(server.requests.count == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

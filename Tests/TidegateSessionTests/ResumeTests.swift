@@ -17,11 +17,13 @@ struct ResumeTests {
         }
     }
 
-    private static func cancelled(_ server: LiveServer, _ path: String, _ rig: SessionRig) async throws -> ResumeData {
+    private static func cancelled(_ server: LiveServer, _ path: String, _ fixture: SessionFixture) async throws
+        -> ResumeData
+    {
         var request = try TaskRequest(url: server.url("/file?x=1"))
         request.destination = .file(path)
-        let task = rig.run(request)
-        #expect(await rig.wait { task.progress.receivedWire == 150_000 })
+        let task = fixture.run(request)
+        #expect(await fixture.wait { task.progress.receivedWire == 150_000 })
         let data = try #require(await task.cancelProducingResumeData())
         #expect(task.state == .completed(.cancelled))
         #expect(task.resumeData == data)
@@ -35,13 +37,13 @@ struct ResumeTests {
         let scratch = try Scratch()
         let server = try Self.halfway()
         defer { server.stop() }
-        let first = try SessionRig()
+        let first = try SessionFixture()
         let data = try await Self.cancelled(server, scratch.file("a"), first)
         await first.session.invalidate(cancellingTasks: true)
         let again = try JSONDecoder().decode(ResumeData.self, from: JSONEncoder().encode(data))
         #expect(again == data)
-        let rig = try SessionRig()
-        let task = rig.run(try TaskRequest(resuming: again))
+        let fixture = try SessionFixture()
+        let task = fixture.run(try TaskRequest(resuming: again))
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.bytes == 250_000)
@@ -50,11 +52,11 @@ struct ResumeTests {
         #expect(scratch.names == ["a"])
         #expect(server.requests.last?.rangeStart == 150_000)
         #expect(server.requests.last?.field("if-range") == "\"tide\"")
-        let fractions = rig.heard.taskChanges(of: task.id).compactMap { change -> Double? in
+        let fractions = fixture.recorder.taskChanges(of: task.id).compactMap { change -> Double? in
             if case .progress(let progress, _) = change { progress.fraction } else { nil }
         }
         #expect(fractions.allSatisfy { $0 > 0 })
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A body that changed on the server starts again and is not mixed")
@@ -62,13 +64,13 @@ struct ResumeTests {
         let scratch = try Scratch()
         let server = try Self.halfway("\"ebb\"")
         defer { server.stop() }
-        let rig = try SessionRig()
-        let data = try await Self.cancelled(server, scratch.file("a"), rig)
-        let task = rig.run(try TaskRequest(resuming: data))
+        let fixture = try SessionFixture()
+        let data = try await Self.cancelled(server, scratch.file("a"), fixture)
+        let task = fixture.run(try TaskRequest(resuming: data))
         #expect(await task.result().outcome == .success)
         #expect(scratch.hasPattern("a", 400_000))
-        #expect(rig.words(of: task).contains("restarted"))
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.eventNames(of: task).contains("restarted"))
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Bytes that are gone, or fewer than promised, are fetched again")
@@ -76,12 +78,12 @@ struct ResumeTests {
         let scratch = try Scratch()
         let server = try Self.halfway()
         defer { server.stop() }
-        let rig = try SessionRig()
-        let data = try await Self.cancelled(server, scratch.file("a"), rig)
+        let fixture = try SessionFixture()
+        let data = try await Self.cancelled(server, scratch.file("a"), fixture)
         scratch.write(LiveServerAnswer.bytes(count: 1000), to: ".a.tidegate")
-        #expect(await rig.run(try TaskRequest(resuming: data)).result().outcome == .success)
+        #expect(await fixture.run(try TaskRequest(resuming: data)).result().outcome == .success)
         #expect(scratch.hasPattern("a", 400_000))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Data of another URL, another file or another kind of request are refused in a sentence")
@@ -111,16 +113,16 @@ struct ResumeTests {
             ])
         }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
-        let memory = rig.run(request)
+        let memory = fixture.run(request)
         request.destination = .file(scratch.file("a"))
-        let file = rig.run(request)
-        #expect(await rig.wait { file.progress.receivedWire == 100 && memory.progress.receivedWire == 100 })
+        let file = fixture.run(request)
+        #expect(await fixture.wait { file.progress.receivedWire == 100 && memory.progress.receivedWire == 100 })
         #expect(await file.cancelProducingResumeData() == nil)
         #expect(await memory.cancelProducingResumeData() == nil)
         #expect(scratch.names.isEmpty)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A download that fails and is to be continued leaves resume data, too")
@@ -132,16 +134,16 @@ struct ResumeTests {
             return LiveServerAnswer([.send(head), .pattern(from: 0, count: 150_000), .reset])
         }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(retry: .never))
+        let fixture = try SessionFixture(try .init(retry: .never))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"), continues: true)
-        let task = rig.run(request)
+        let task = fixture.run(request)
         #expect(await task.result().outcome == .failure)
         let data = try #require(task.resumeData)
-        let resumed = await rig.run(try TaskRequest(resuming: data)).result()
+        let resumed = await fixture.run(try TaskRequest(resuming: data)).result()
         #expect(resumed.outcome == .success, "\(resumed)")
         #expect(scratch.hasPattern("a", 400_000))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     // MARK: - Digests
@@ -183,7 +185,7 @@ struct ResumeTests {
         let scratch = try Scratch()
         let server = try LiveServer { .pattern(200_000, for: $0) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         for digest in [Self.right, Self.wrong] {
             let output = try ScratchOutput(scratch.file("out"))
             var request = try TaskRequest(url: server.url())
@@ -196,7 +198,7 @@ struct ResumeTests {
             case .stream: request.destination = .stream(stream)
             case .descriptor: request.destination = .descriptor(output.descriptor)
             }
-            let task = rig.run(request)
+            let task = fixture.run(request)
             let result = await task.result()
             #expect(result.sha256 == Self.right.description)
             if digest == Self.right {
@@ -211,7 +213,7 @@ struct ResumeTests {
                 #expect(scratch.names == ["out"])
             }
         }
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("What an earlier process left is summed up as well: a spoiled part is fetched anew, once")
@@ -220,13 +222,13 @@ struct ResumeTests {
             let scratch = try Scratch()
             let server = try Self.halfway()
             defer { server.stop() }
-            let rig = try SessionRig()
-            let data = try await Self.cancelled(server, scratch.file("a"), rig)
+            let fixture = try SessionFixture()
+            let data = try await Self.cancelled(server, scratch.file("a"), fixture)
             if isSpoiled { scratch.write([UInt8](repeating: 0, count: 150_000), to: ".a.tidegate") }
             let before = server.requests.count
             var request = try TaskRequest(resuming: data)
             request.sha256 = ContentDigest(of: LiveServerAnswer.bytes(count: 400_000))
-            let task = rig.run(request)
+            let task = fixture.run(request)
             let result = await task.result()
             #expect(result.outcome == .success, "\(result)")
             #expect(scratch.names == ["a"] && scratch.hasPattern("a", 400_000))
@@ -234,9 +236,9 @@ struct ResumeTests {
             #expect(ranges == (isSpoiled ? [true, false] : [true]))
             #expect((result.refetchedBytes > 0) == isSpoiled)
             #expect(
-                rig.heard.taskChanges(of: task.id).contains { if case .restarted = $0 { true } else { false } }
+                fixture.recorder.taskChanges(of: task.id).contains { if case .restarted = $0 { true } else { false } }
                     == isSpoiled)
-            await rig.session.invalidate(cancellingTasks: true)
+            await fixture.session.invalidate(cancellingTasks: true)
         }
     }
 
@@ -245,15 +247,15 @@ struct ResumeTests {
         let scratch = try Scratch()
         let server = try Self.halfway()
         defer { server.stop() }
-        let rig = try SessionRig()
-        let data = try await Self.cancelled(server, scratch.file("a"), rig)
+        let fixture = try SessionFixture()
+        let data = try await Self.cancelled(server, scratch.file("a"), fixture)
         let before = server.requests.count
         var request = try TaskRequest(resuming: data)
         request.sha256 = Self.wrong
-        let result = await rig.run(request).result()
+        let result = await fixture.run(request).result()
         #expect(result.failure == .digestMismatch)
         #expect(server.requests.count == before + 2)
         #expect(scratch.names == [])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

@@ -19,24 +19,24 @@ struct RetryRulesTests {
     @Test("What was never on the wire, or does no harm twice, is tried again; the rest is in doubt")
     func wireAndHarm() {
         let statuses = RetryPolicy.standard.statuses
-        func judge(_ evidence: RetryClassifier.Evidence) -> RetryClassifier.Decision {
+        func classify(_ evidence: RetryClassifier.Evidence) -> RetryClassifier.Decision {
             RetryClassifier.classify(evidence, statuses: statuses)
         }
-        #expect(judge(Self.evidence(.transport, .reset)) == .retry(price: .full, atMost: nil))
-        #expect(judge(Self.evidence(.transport, .reset, idempotent: false)) == .forbidden(.outcomeUnknown))
+        #expect(classify(Self.evidence(.transport, .reset)) == .retry(price: .full, atMost: nil))
+        #expect(classify(Self.evidence(.transport, .reset, idempotent: false)) == .forbidden(.outcomeUnknown))
         #expect(
-            judge(Self.evidence(.transport, .reset, wire: false, idempotent: false))
+            classify(Self.evidence(.transport, .reset, wire: false, idempotent: false))
                 == .retry(price: .connect, atMost: nil))
-        #expect(judge(Self.evidence(.timeout, .timedOut, idempotent: false)) == .forbidden(.outcomeUnknown))
+        #expect(classify(Self.evidence(.timeout, .timedOut, idempotent: false)) == .forbidden(.outcomeUnknown))
         #expect(
-            judge(Self.evidence(.connect, .connectFailed, wire: false, idempotent: false))
+            classify(Self.evidence(.connect, .connectFailed, wire: false, idempotent: false))
                 == .retry(price: .connect, atMost: nil))
-        #expect(judge(Self.evidence(.tls, .tlsPinMismatch, wire: false)) == .final(.tlsPinMismatch))
-        #expect(judge(Self.evidence(.tlsCutOff, .tlsFailed, wire: false)) == .retry(price: .full, atMost: 3))
-        #expect(judge(Self.evidence(.local, .diskFull)) == .final(.diskFull))
-        #expect(judge(Self.evidence(.client, .tooLarge)) == .final(.tooLarge))
+        #expect(classify(Self.evidence(.tls, .tlsPinMismatch, wire: false)) == .final(.tlsPinMismatch))
+        #expect(classify(Self.evidence(.tlsCutOff, .tlsFailed, wire: false)) == .retry(price: .full, atMost: 3))
+        #expect(classify(Self.evidence(.local, .diskFull)) == .final(.diskFull))
+        #expect(classify(Self.evidence(.client, .tooLarge)) == .final(.tooLarge))
         #expect(
-            judge(Self.evidence(.dns, .resolveFailed, wire: false, resolve: .nameNotFound))
+            classify(Self.evidence(.dns, .resolveFailed, wire: false, resolve: .nameNotFound))
                 == .retry(price: .free, atMost: 2))
     }
 
@@ -47,7 +47,8 @@ struct RetryRulesTests {
             #expect(RetryClassifier.classify(Self.evidence(kind, .reset, lost: true), statuses: statuses) == .free)
         }
         #expect(
-            RetryClassifier.classify(Self.evidence(.transport, .reset, idempotent: false, lost: true), statuses: statuses)
+            RetryClassifier.classify(
+                Self.evidence(.transport, .reset, idempotent: false, lost: true), statuses: statuses)
                 == .forbidden(.outcomeUnknown))
     }
 
@@ -60,11 +61,21 @@ struct RetryRulesTests {
     func statuses(_ row: (status: Int, isTried: Bool)) {
         let evidence = Self.evidence(.status, .httpStatus, status: row.status)
         let answer = RetryClassifier.classify(evidence, statuses: RetryPolicy.standard.statuses)
-        if case .retry = answer { #expect(row.isTried) } else { #expect(!row.isTried) }
-        let post = Self.evidence(.status, .httpStatus, status: row.status, idempotent: false)
-        let postAnswer = RetryClassifier.classify(post, statuses: RetryPolicy.standard.statuses)
         // These three say that the request was not carried out.
-        if case .retry = postAnswer { #expect([408, 425, 429].contains(row.status)) }
+        let isRefusal = [408, 425, 429].contains(row.status)
+        let price: RetryPrice = isRefusal ? .connect : .full
+        #expect(answer == (row.isTried ? .retry(price: price, atMost: nil) : .final(.httpStatus)))
+        let post = Self.evidence(.status, .httpStatus, status: row.status, idempotent: false)
+        let decision = RetryClassifier.classify(post, statuses: RetryPolicy.standard.statuses)
+        let expected: RetryClassifier.Decision =
+            if isRefusal { .retry(price: .connect, atMost: nil) } else if row.isTried { .forbidden(.httpStatus) } else {
+                .final(.httpStatus)
+            }
+        #expect(decision == expected)
+    }
+
+    private static func delay(_ answer: RetryCounter.Answer) -> Duration? {
+        if case .wait(let delay) = answer { delay } else { nil }
     }
 
     @Test("The delay doubles up to the cap, and chance takes anything below it")
@@ -92,8 +103,8 @@ struct RetryRulesTests {
         }
         for _ in 0..<5 {
             counter.charge(madeProgress: true)
-            let answer = next()
-            if case .stop = answer { Issue.record("no further try in spite of progress") }
+            let delay = Self.delay(next())
+            #expect(try #require(delay) <= .milliseconds(500))
         }
         counter.charge(madeProgress: false)
         #expect(next() == .stop(.limit))
@@ -111,9 +122,8 @@ struct RetryRulesTests {
             untilDeadline: nil)
         let now = MonotonicTime(nanoseconds: 0)
         func next() -> RetryCounter.Answer { counter.next(room, budget: &budget, at: now, using: &chance) }
-        let wait = next()
-        if case .wait(let delay) = wait { #expect(delay >= .seconds(20) && delay <= .seconds(22)) }
-        #expect(wait != .stop(.limit) && wait != .stop(.deadline))
+        let delay = try #require(Self.delay(next()))
+        #expect(delay >= .seconds(20) && delay <= .seconds(22))
         room.untilDeadline = .seconds(19)
         #expect(next() == .stop(.deadline))
         room.untilDeadline = nil
@@ -135,7 +145,7 @@ struct RetryRulesTests {
                 policy: .standard, atMost: nil, price: .connect, asked: .wait(.zero), active: .zero,
                 untilDeadline: nil)
             let answer = counter.next(room, budget: &budget, at: MonotonicTime(nanoseconds: 0), using: &chance)
-            if case .wait(let delay) = answer { longest = max(longest, delay) }
+            longest = max(longest, try #require(Self.delay(answer)))
         }
         #expect(longest > .milliseconds(250) && longest <= .milliseconds(500))
     }

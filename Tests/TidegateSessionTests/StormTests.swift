@@ -42,7 +42,7 @@ struct StormTests {
     func storm() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             try .init(
                 maxConnectionsPerHost: 16,
                 retry: try RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(3)), lossGrace: .zero,
@@ -58,7 +58,7 @@ struct StormTests {
             var request = try TaskRequest(url: server.url(path), method: path == "/again" ? "PUT" : "GET", body: body)
             request.name = ["stop", "cancel", "plain", nil].randomElement(using: &chance) ?? nil
             if Bool.random(using: &chance) { request.destination = .discard }
-            tasks.append(rig.run(request))
+            tasks.append(fixture.run(request))
             for _ in 0..<3 {
                 guard let task = tasks.randomElement(using: &chance) else { continue }
                 switch Int.random(in: 0..<10, using: &chance) {
@@ -72,25 +72,25 @@ struct StormTests {
                 default: break
                 }
             }
-            if number % 100 == 50 { rig.paths.say(ScriptedPathSource.lost()) }
-            if number % 100 == 53 { rig.paths.say(ScriptedPathSource.routed()) }
+            if number % 100 == 50 { fixture.paths.say(ScriptedPathSource.lost()) }
+            if number % 100 == 53 { fixture.paths.say(ScriptedPathSource.routed()) }
         }
-        rig.paths.say(ScriptedPathSource.routed())
+        fixture.paths.say(ScriptedPathSource.routed())
         for task in tasks {
             task.download.resume()
             for _ in 0..<200 { task.resume() }
         }
         for task in tasks { _ = await task.result() }
         for task in tasks {
-            let words = rig.words(of: task)
-            #expect(words.count { $0.hasPrefix("completed") } == 1)
-            #expect(words.last?.hasPrefix("completed") == true)
+            let names = fixture.eventNames(of: task)
+            #expect(names.count { $0.hasPrefix("completed") } == 1)
+            #expect(names.last?.hasPrefix("completed") == true)
             for reason in HoldReason.allCases {
                 let (held, released) = ("held(\(reason.rawValue))", "released(\(reason.rawValue))")
-                #expect(words.count { $0 == held } == words.count { $0 == released }, "\(words)")
+                #expect(names.count { $0 == held } == names.count { $0 == released }, "\(names)")
             }
         }
-        #expect(rig.session.statistics().tasks.isEmpty)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.session.statistics().tasks.isEmpty)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

@@ -19,9 +19,9 @@ struct StreamTests {
     func read() async throws {
         let server = try LiveServer { .pattern(700_000, for: $0) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let stream = BodyStream()
-        let task = rig.run(try Self.streamed(server.url(), stream))
+        let task = fixture.run(try Self.streamed(server.url(), stream))
         var bytes: [UInt8] = []
         for try await chunk in stream { bytes += chunk }
         #expect(bytes == LiveServerAnswer.bytes(count: 700_000))
@@ -29,19 +29,19 @@ struct StreamTests {
         #expect(result.outcome == .success)
         #expect(result.kind == .download)
         #expect(stream.statistics.bytes == 700_000)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A reader that does not read pauses its transfer: bounded, counted, and never idle")
     func backPressure() async throws {
         let server = try LiveServer { .pattern(8 << 20, for: $0) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let stream = BodyStream(limit: 64 * 1024)
         var request = try Self.streamed(server.url(), stream)
         request.idleTimeout = .seconds(1)
-        let task = rig.run(request)
-        #expect(await rig.wait { stream.statistics.pauses > 0 })
+        let task = fixture.run(request)
+        #expect(await fixture.wait { stream.statistics.pauses > 0 })
         try await Task.sleep(for: .milliseconds(1300))
         let held = stream.statistics.bytes
         #expect(held <= 64 * 1024 + 128 * 1024)
@@ -55,19 +55,19 @@ struct StreamTests {
         #expect(isRight)
         #expect(count == 8 << 20)
         #expect(await task.result().attempts == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A reader that goes away cancels the transfer")
     func leave() async throws {
         let server = try LiveServer { .pattern(8 << 20, for: $0) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let stream = BodyStream(limit: 64 * 1024)
-        let task = rig.run(try Self.streamed(server.url(), stream))
+        let task = fixture.run(try Self.streamed(server.url(), stream))
         for try await _ in stream { break }
         #expect(await task.result().outcome == .cancelled)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A failure reaches the reader after the bytes that came")
@@ -76,9 +76,9 @@ struct StreamTests {
             LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Content-Length: 100"]) + [1, 2, 3]), .close])
         }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(retry: .never))
+        let fixture = try SessionFixture(try .init(retry: .never))
         let stream = BodyStream()
-        let task = rig.run(try Self.streamed(server.url(), stream))
+        let task = fixture.run(try Self.streamed(server.url(), stream))
         var bytes: [UInt8] = []
         do {
             for try await chunk in stream { bytes += chunk }
@@ -88,7 +88,7 @@ struct StreamTests {
         }
         #expect(bytes == [1, 2, 3])
         #expect(await task.result().failure == .truncated)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A body that breaks off goes on in the same stream, and nothing comes twice")
@@ -99,39 +99,40 @@ struct StreamTests {
             return LiveServerAnswer([.send(head), .pattern(from: 0, count: 150_000), .reset])
         }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+        let fixture = try SessionFixture(
+            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
         let stream = BodyStream()
-        let task = rig.run(try Self.streamed(server.url(), stream))
+        let task = fixture.run(try Self.streamed(server.url(), stream))
         var bytes: [UInt8] = []
         for try await chunk in stream { bytes += chunk }
         #expect(bytes == LiveServerAnswer.bytes(count: 400_000))
         #expect(await task.result().refetchedBytes == 0)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A stream belongs to the first task that is made with it")
     func claimed() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let stream = BodyStream()
         let request = try Self.streamed(server.url(), stream)
-        let first = rig.run(request)
+        let first = fixture.run(request)
         #expect(await first.result().outcome == .success)
-        let second = await rig.run(request).result()
+        let second = await fixture.run(request).result()
         #expect(second.failure == .invalidRequest)
         #expect(second.explanation == "the stream for the body is another task's")
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("The end of a session ends a reader's wait")
     func sessionEnds() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let stream = BodyStream()
         let request = try Self.streamed(server.url(), stream)
-        _ = rig.run(request)
+        _ = fixture.run(request)
         let reader = Task { () -> TaskFailure? in
             do {
                 for try await _ in stream {}
@@ -142,8 +143,8 @@ struct StreamTests {
                 return nil
             }
         }
-        #expect(await rig.wait { server.requests.count == 1 })
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(await fixture.wait { server.requests.count == 1 })
+        await fixture.session.invalidate(cancellingTasks: true)
         #expect(await reader.value == .cancelled)
     }
 
@@ -169,35 +170,35 @@ struct StreamTests {
     func send(length: Int64?) async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let stream = Self.stream(Self.chunks, length: length, delay: .milliseconds(5))
-        let task = rig.run(try TaskRequest(url: server.url(), method: "POST", body: .stream(stream)))
+        let task = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: .stream(stream)))
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.kind == .upload)
         #expect(server.requests.first?.body == Self.chunks.flatMap { $0 })
         #expect(server.requests.first?.field("content-length") == length.map { "\($0)" })
         #expect(task.upload.total == length)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A stream that takes its time is no idle transfer, and delayed chunks show as progress")
     func slowStream() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let stream = Self.stream(Array(Self.chunks.prefix(2)), length: 100_000, delay: .milliseconds(1300))
         var request = try TaskRequest(url: server.url(), method: "POST", body: .stream(stream))
         request.idleTimeout = .seconds(1)
-        let task = rig.run(request)
+        let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
-        let sent = rig.heard.taskChanges(of: task.id).compactMap { change -> Int64? in
+        let sent = fixture.recorder.taskChanges(of: task.id).compactMap { change -> Int64? in
             if case .progress(let progress, _) = change { progress.sent } else { nil }
         }
         #expect(Set(sent).count > 1)
         #expect(sent == sent.sorted())
         #expect(sent.last == 100_000)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A stream that was read is not sent again without another one; with one it is")
@@ -207,21 +208,21 @@ struct StreamTests {
         }
         defer { server.stop() }
         let retry = try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
-        let rig = try SessionRig(try .init(retry: retry))
+        let fixture = try SessionFixture(try .init(retry: retry))
         func request() throws -> TaskRequest {
             try TaskRequest(url: server.url(), method: "PUT", body: .stream(Self.stream(Self.chunks)))
         }
-        let alone = await rig.run(try request()).result()
+        let alone = await fixture.run(try request()).result()
         #expect(alone.failure == .httpStatus)
         #expect(alone.status == 503)
         #expect(server.requests.count == 1)
         let options = TaskOptions(hooks: SessionHooks(newBodyStream: { _ in Self.stream([[7, 7]]) }))
-        _ = await rig.run(try TaskRequest(url: server.url())).result()
-        let again = rig.session.makeTask(try request(), options: options)
+        _ = await fixture.run(try TaskRequest(url: server.url())).result()
+        let again = fixture.session.makeTask(try request(), options: options)
         again.resume()
         #expect(await again.result().outcome == .success)
         #expect(server.requests.last?.body == [7, 7])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A stream of which nothing was read may begin another attempt")
@@ -230,18 +231,18 @@ struct StreamTests {
         defer { server.stop() }
         let resolver = ScriptedResolver()
         resolver.hold()
-        let rig = try SessionRig(resolver: resolver)
+        let fixture = try SessionFixture(resolver: resolver)
         resolver.say(.success([try #require(IPAddress("127.0.0.1"))]), about: "tide.test")
         let url = "http://tide.test:\(server.port)/"
-        let task = rig.run(try TaskRequest(url: url, method: "POST", body: .stream(Self.stream(Self.chunks))))
-        #expect(await rig.wait { task.state == .running(attempt: 1) })
+        let task = fixture.run(try TaskRequest(url: url, method: "POST", body: .stream(Self.stream(Self.chunks))))
+        #expect(await fixture.wait { task.state == .running(attempt: 1) })
         task.suspend()
-        #expect(await rig.wait { task.state == .suspended })
+        #expect(await fixture.wait { task.state == .suspended })
         task.resume()
         resolver.answer()
         #expect(await task.result().outcome == .success)
         #expect(server.requests.map(\.body.count) == [250_000])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A stream that ends early or throws fails the task, and the server gets no whole request")
@@ -249,16 +250,16 @@ struct StreamTests {
         struct Broken: Error {}
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let short = Self.stream([[1, 2, 3]], length: 10)
         let thrown = UploadStream(length: 10) { throw Broken() }
         for stream in [short, thrown] {
-            let result = await rig.run(
+            let result = await fixture.run(
                 try TaskRequest(url: server.url(), method: "POST", body: .stream(stream))
             ).result()
             #expect(result.failure == .bodyChanged)
         }
         #expect(server.requests.isEmpty)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

@@ -152,6 +152,10 @@ public struct TaskError: Error, Sendable, CustomStringConvertible {
     public var attribution: Attribution?
     /// What went wrong in one sentence, naming the resource.
     public var underlying: String
+    /// The last response's status; nil if there was none.
+    public var status: Int?
+    /// The first 64 KiB of the body of a refused response (a status other than 2xx); empty otherwise.
+    public var body: [UInt8] = []
 
     /// An error from its parts.
     public init(reason: TaskFailure, attempts: Int = 0, attribution: Attribution? = nil, underlying: String) {

@@ -1,11 +1,11 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What a task holds of its answer's body between attempts, and how it can be continued.
+/// What a task holds of its response's body between attempts, and how it can be continued.
 struct PartialBody {
     /// Bytes held, from the body's start.
     var offset: Int64 = 0
-    /// How the server recognises that the rest still belongs to them; nil where it cannot.
+    /// How the server recognises that the rest still belongs to them; nil if it cannot.
     var validator: ResumePoint.Validator?
     /// The whole body; nil while unknown.
     var total: Int64?
@@ -15,7 +15,7 @@ struct PartialBody {
     private(set) var furthest: Int64 = 0
     /// True once the body had to be asked for from the start again.
     var wasRestarted = false
-    /// True where the body is put together from the answers to more than one request.
+    /// True if the body is put together from the responses to more than one request.
     private(set) var isJoined = false
 
     /// Where the next attempt starts; nil asks for everything.
@@ -39,7 +39,7 @@ struct PartialBody {
         self.total = point.total
     }
 
-    /// An answer's head is here: remembers its validators, and where the body begins.
+    /// The head of a response is here: keeps its validators, and where the body begins.
     mutating func begin(_ head: ResponseHead, canContinue: Bool) {
         self.total = head.totalLength ?? (head.range == .append ? self.total : nil)
         if head.range == .append, self.offset > 0 { self.isJoined = true }

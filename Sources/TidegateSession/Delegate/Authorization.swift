@@ -154,7 +154,8 @@ enum Base64 {
             let part = bytes[start..<min(start + 3, bytes.count)]
             let bits = (0..<3).reduce(0) { $0 << 8 | ($1 < part.count ? Int(part[start + $1]) : 0) }
             for position in 0..<4 {
-                result.append(position <= part.count ? self.letters[bits >> (18 - 6 * position) & 63] : UInt8(ascii: "="))
+                result.append(
+                    position <= part.count ? self.letters[bits >> (18 - 6 * position) & 63] : UInt8(ascii: "="))
             }
         }
         return String(decoding: result, as: UTF8.self)

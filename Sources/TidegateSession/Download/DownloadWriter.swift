@@ -2,7 +2,9 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// Writes one download's file: opens and locks it, keeps what can be continued, commits what is whole, discards the
-/// rest, and sums bodies up. Whatever may take long happens on the disk's thread and reports back.
+/// rest, and sums bodies up.
+///
+/// Whatever may take long happens on the disk's thread and reports back.
 struct DownloadWriter {
     /// What the disk's thread reports.
     enum Event: Sendable {

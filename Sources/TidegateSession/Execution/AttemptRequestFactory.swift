@@ -12,7 +12,8 @@ struct AttemptRequestFactory {
     private let delegate: DelegateDispatcher
 
     init(
-        configuration: SessionConfiguration, proxy: HTTPURL?, time: any TimeSource, bodies: TaskBodies, delegate: DelegateDispatcher
+        configuration: SessionConfiguration, proxy: HTTPURL?, time: any TimeSource, bodies: TaskBodies,
+        delegate: DelegateDispatcher
     ) {
         self.proxy = proxy
         self.configuration = configuration

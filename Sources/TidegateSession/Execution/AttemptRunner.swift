@@ -25,7 +25,8 @@ final class AttemptRunner {
     }
 
     init(
-        engine: TransferEngine, driver: TaskDriver, table: TaskTable, lookup: AddressLookup, admission: AttemptAdmission,
+        engine: TransferEngine, driver: TaskDriver, table: TaskTable, lookup: AddressLookup,
+        admission: AttemptAdmission,
         failures: FailureReporter, bodies: TaskBodies, limits: ResourceLimits, delegate: DelegateDispatcher,
         journal: JournalWriter, requests: AttemptRequestFactory
     ) {

@@ -10,17 +10,17 @@ public struct JournaledTask: Sendable, Hashable {
     public let description: TaskDescription
     /// How many suspensions there are; 0 lets the task go.
     public var suspensions: Int
-    /// The task that has to be over before this one begins; nil where there is none.
+    /// The task that has to be over before this one begins; nil if there is none.
     public var predecessor: TaskID?
-    /// True where a request that may not be sent twice may have been sent.
+    /// True if a request that may not be sent twice may have been sent.
     public var isInDoubt = false
-    /// What is held of the body; nil where nothing is.
+    /// What is held of the body; nil if nothing is.
     public var hold: ResumePoint?
     /// The finished file on its way to its place; nil before.
     public var placing: FileIdentity?
     /// How long the task had lived, and when that was written down.
     public var life: TaskLifetime
-    /// How it ended; nil where it is not over.
+    /// How it ended; nil if it is not over.
     public var end: JournaledEnd?
 
     /// A task that was just accepted.
@@ -45,7 +45,7 @@ public struct TaskLifetime: Sendable, Hashable, Codable {
     public var monotonic: UInt64
     /// The boot that the monotonic clock counts from.
     public var boot: String
-    /// What the task had used up of what it is given; nil where nothing.
+    /// What the task had used up of what it is given; nil if nothing.
     public var effort: RetryProgress?
 
     /// A life of so much at a moment.
@@ -98,7 +98,7 @@ public struct JournaledEnd: Sendable, Hashable {
     public var failure: TaskFailure?
     /// What went wrong in one sentence; nil on success.
     public var explanation: String?
-    /// The last response status; nil where none came.
+    /// The last response status; nil if none came.
     public var status: Int?
     /// Body bytes delivered.
     public var bytes: Int64

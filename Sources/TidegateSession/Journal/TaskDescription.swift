@@ -16,7 +16,7 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     public var body: Body
     /// Where the response's body goes.
     public var destination: Place
-    /// The caller's own name for the task; nil where duplicates do not matter.
+    /// The caller's own name for the task; nil if duplicates do not matter.
     public var key: String?
     /// A name to be known by in lists.
     public var name: String?
@@ -27,7 +27,7 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     public var deadline: Duration?
     var gate: Gate?
     var retry: Retry?
-    /// Who goes first where not all can go; higher goes first.
+    /// Higher goes first if not all can go.
     public var priority: Int
     var usesHTTP2: Bool
     var acceptsCompression: Bool

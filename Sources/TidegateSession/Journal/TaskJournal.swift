@@ -29,7 +29,7 @@ public protocol TaskJournal: Sendable {
     func whenWritable(_ completion: @escaping @Sendable () -> Void)
 }
 
-/// What is done with a submitted task whose key another one has already.
+/// What is done with a submitted task if another one has its key already.
 public enum DuplicatePolicy: String, Sendable, Hashable, CaseIterable {
     /// The known task stays, whether it is over or not, and nothing is added.
     case keep
@@ -76,7 +76,7 @@ public enum JournalEntry: Sendable, Hashable {
     /// The task is over.
     case ended(TaskID, JournaledEnd)
 
-    /// True where something waits for the entry; false where it only saves work later.
+    /// True if something waits for the entry; false if it only saves work later.
     public var isUrgent: Bool {
         switch self {
         case .suspensions, .sending, .placing, .ended: true
@@ -96,7 +96,7 @@ public enum JournalEntry: Sendable, Hashable {
 
 /// Why a journal cannot do what it was asked for.
 public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of trouble.
+    /// The kind of error.
     public let reason: JournalIssue
     /// One sentence naming the file, without a final full stop.
     public let description: String

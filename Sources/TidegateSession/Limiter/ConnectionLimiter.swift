@@ -8,7 +8,7 @@ internal import TidegateCore
 struct ConnectionLimiter: Sendable {
     /// One origin's waiting tasks of one priority, in the order in which they joined.
     ///
-    /// A withdrawn task stays in the array, unrecognised, until the front reaches it or such entries outnumber the rest.
+    /// A withdrawn task's entry stays in the array until the front reaches it or such entries outnumber the rest.
     private struct Queue {
         private(set) var entries: [(task: UInt64, ticket: UInt64)] = []
         private var head = 0

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Whether an origin is asked: not for a while after too many failures in a row, and then by one task first.
+/// Whether an origin may be asked: not for a while after too many failures in a row, and then by one task first.
 struct Circuit: Sendable {
     private enum State: Sendable, Hashable {
         case closed(failures: Int)
@@ -21,10 +21,10 @@ struct Circuit: Sendable {
     /// Tasks that wait, in the order they came; the first one has the alarm.
     var waiting: [UInt64] = []
 
-    /// True where it is as good as a new one.
+    /// True if it is as good as a new one.
     var isFresh: Bool { self.state == .closed(failures: 0) && self.waiting.isEmpty }
 
-    /// True while nobody, or only one, may ask.
+    /// True while no task, or only one, may ask.
     var isOpen: Bool {
         switch self.state {
         case .closed: false
@@ -43,7 +43,7 @@ struct Circuit: Sendable {
         }
     }
 
-    /// A failure of the origin's own; gives for how long the circuit is open from now on, where it was not.
+    /// A failure of the origin's own; gives for how long the circuit is open from now on, if it was not.
     ///
     /// `spread`, 0 to 1, makes the time up to a fifth longer.
     mutating func failed(_ task: UInt64, _ policy: CircuitPolicy, at now: MonotonicTime, spread: Double) -> Duration? {
@@ -70,7 +70,7 @@ struct Circuit: Sendable {
         return whole
     }
 
-    /// The origin answers; true where the circuit was open.
+    /// The origin answers; true if the circuit was open.
     mutating func succeeded() -> Bool {
         defer { self.state = .closed(failures: 0) }
         return self.isOpen
@@ -78,7 +78,7 @@ struct Circuit: Sendable {
 
     /// The task that went first has ended, waits elsewhere or was suspended, and nothing is known: the next one may go.
     ///
-    /// False where it was not this task's turn.
+    /// False if it was not this task's turn.
     mutating func probeLeft(_ task: UInt64, at now: MonotonicTime) -> Bool {
         guard case .probing(let probe, let times) = self.state, probe == task else { return false }
         self.state = .open(until: now, times: times)

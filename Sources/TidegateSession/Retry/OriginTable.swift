@@ -31,7 +31,7 @@ struct OriginTable<Value: Sendable>: Sendable {
         change(&self.values[origin, default: first()])
     }
 
-    /// Forgets the values that mean nothing; looks only where the table has doubled since the last time.
+    /// Forgets the values that mean nothing; looks only if the table has doubled since the last time.
     mutating func forget(where isMeaningless: (Value) -> Bool) {
         guard self.values.count >= self.room else { return }
         self.values = self.values.filter { !isMeaningless($0.value) }

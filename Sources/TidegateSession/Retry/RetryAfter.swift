@@ -12,7 +12,7 @@ enum RetryAfter: Sendable, Hashable {
 
     /// Reads a `Retry-After` field; a date counts from the answer's own `Date`, so that our clock does not matter.
     ///
-    /// Nil where the field says nothing that can be understood.
+    /// Nil if the field says nothing that can be understood.
     static func parse(_ field: String, date: String?, now: WallTime) -> RetryAfter? {
         let text = field.drop { $0 == " " }
         if text.hasPrefix("-"), Int64(text) != nil { return .never }
@@ -27,7 +27,7 @@ enum RetryAfter: Sendable, Hashable {
         return .wait(.seconds(min(max(0, moment - reference), 86_400)))
     }
 
-    /// The wait with a little more at random, so that not everybody comes at the same moment; never less than asked.
+    /// The wait with a little more at random, so that not all clients come at the same moment; never less than asked.
     static func spread(_ wait: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         let room = min(Duration.seconds(30), wait / 10)
         return wait + Backoff.random(upTo: room, using: &generator)

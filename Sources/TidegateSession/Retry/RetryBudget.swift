@@ -12,7 +12,7 @@ struct RetryBudget: Sendable {
         self.counted = now
     }
 
-    /// Pays for a retry; false where the bucket does not hold enough, and then nothing is taken.
+    /// Pays for a retry; false if the bucket does not hold enough, and then nothing is taken.
     mutating func pay(_ price: RetryPrice, at now: MonotonicTime) -> Bool {
         self.refill(at: now)
         let cost = self.cost(of: price)
@@ -27,7 +27,7 @@ struct RetryBudget: Sendable {
         self.tokens = min(self.policy.tokens, self.tokens + 1 + (price.map(self.cost) ?? 0))
     }
 
-    /// How long until a retry can be paid for; an hour where the bucket never holds enough.
+    /// How long until a retry can be paid for; an hour if the bucket never holds enough.
     mutating func timeToPay(_ price: RetryPrice, at now: MonotonicTime) -> Duration {
         self.refill(at: now)
         let missing = self.cost(of: price) - self.tokens
@@ -36,7 +36,7 @@ struct RetryBudget: Sendable {
         return .seconds(min(3600, missing / self.policy.refillPerSecond))
     }
 
-    /// True where it is as good as a new one.
+    /// True if it is as good as a new one.
     func isFull(at now: MonotonicTime) -> Bool {
         self.tokens(at: now) >= self.policy.tokens
     }

@@ -22,7 +22,7 @@ final class TaskRegistry: Sendable {
         /// Numbers whose tasks are about to be added.
         var reserved = 0
         var live: [UInt64: Entry] = [:]
-        /// A ring once it is full; nil where a task was forgotten early.
+        /// A ring once it is full; nil if a task was forgotten early.
         var ended: [FinishedTask?] = []
         var oldestEnded = 0
         var endedBytes = 0

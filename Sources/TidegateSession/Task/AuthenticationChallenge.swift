@@ -1,7 +1,7 @@
 public import TidegateCore
 internal import HTTPTypes
 
-/// A server or a proxy wants to know who asks (RFC 9110 11).
+/// A server or a proxy asks for credentials (RFC 9110 11).
 public struct AuthenticationChallenge: Sendable, Hashable {
     /// One way of answering.
     public struct Scheme: Sendable, Hashable {
@@ -14,9 +14,9 @@ public struct AuthenticationChallenge: Sendable, Hashable {
         public var realm: String { self.parameters["realm"] ?? "" }
     }
 
-    /// `SCHEME://HOST:PORT` of who asks.
+    /// `SCHEME://HOST:PORT` of the server or the proxy.
     public let origin: String
-    /// True where the proxy asks.
+    /// True if the proxy asks.
     public let isProxy: Bool
     /// The ways of answering, in the server's order.
     public let schemes: [Scheme]
@@ -31,7 +31,7 @@ public enum AuthenticationAnswer: Sendable, Hashable {
     case refuse
     /// The task is cancelled.
     case cancel
-    /// With a name and a password: by Digest (RFC 7616) where the server offers a kind that is known here, else by
+    /// With a name and a password: by Digest (RFC 7616) if the server offers a kind that is supported, else by
     /// Basic (RFC 7617), else not at all.
     case credentials(Credentials)
     /// With a token (RFC 6750).

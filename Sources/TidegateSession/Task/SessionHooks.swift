@@ -1,23 +1,23 @@
 public import HTTPTypes
 
-/// What a session asks its user before it goes on.
+/// What a session asks the app before it continues.
 ///
 /// Each hook may take its time: meanwhile its transfer stands still, and no other one. Suspending and cancelling work
-/// as ever; what a hook answers for a task that is over, or to a question that nobody asks any more, is forgotten. The
+/// as ever; the answer for a task that is over, or to a question that is not open any more, is ignored. The
 /// clocks of attempts stand still while a hook is asked; the deadline runs.
 public struct SessionHooks: Sendable {
     /// Asked about every redirect that would be followed; without it all are, as ``TaskRequest/maxRedirects`` allows.
     public var redirect: (@Sendable (TransferTask, TaskResponse, RedirectRequest) async -> RedirectDecision)?
-    /// Asked when a server (401) or a proxy (407) wants to know who asks: once at most for each realm of a task.
+    /// Asked when a server (401) or a proxy (407) asks for credentials: once at most for each realm of a task.
     ///
-    /// Without it, or where the answer is refused, the status is the answer. A proxy that wants to know it before a
+    /// Without it, or if the answer is `refuse`, the status is the result. A proxy that asks for credentials before a
     /// tunnel to an https server cannot be answered.
     public var authenticate: (@Sendable (TransferTask, AuthenticationChallenge) async -> AuthenticationAnswer)?
-    /// Asked when the head of a good answer (2xx) is here and before its body is: what becomes of it.
+    /// Asked when the head of a good response (2xx) is here and before its body is: what becomes of it.
     ///
-    /// Not asked again where an attempt continues a body.
+    /// Not asked again if an attempt continues a body.
     public var disposition: (@Sendable (TransferTask, TaskResponse) async -> ResponseDisposition)?
-    /// Asked for another stream where a request with a stream for its body has to be sent again; nil gives up.
+    /// Asked for another stream if a request with a stream for its body has to be sent again; nil gives up.
     public var newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)?
 
     /// Hooks from their parts.
@@ -36,13 +36,13 @@ public struct SessionHooks: Sendable {
 
 /// The request that a redirect leads to.
 public struct RedirectRequest: Sendable, Hashable {
-    /// The method: POST becomes GET where the status says so (RFC 9110 15.4).
+    /// The method: POST becomes GET if the status says so (RFC 9110 15.4).
     public var method: String
     /// The URL, absolute.
     public var url: String
     /// The fields of the user's own; those that belong to another origin are gone.
     public var headers: [HTTPField]
-    /// True where the task's body is sent again.
+    /// True if the task's body is sent again.
     public var keepsBody: Bool
 }
 

@@ -11,7 +11,9 @@ struct TaskSnapshot: Sendable {
     var file: String?
 }
 
-/// State shared with other threads. Written only on the transfer thread.
+/// State shared with other threads.
+///
+/// Written only on the transfer thread.
 final class SharedTaskState: Sendable {
     struct State {
         var snapshot = TaskSnapshot()
@@ -21,12 +23,18 @@ final class SharedTaskState: Sendable {
         var finish: Finish?
         var body: [UInt8] = []
         var head: ResponseHead?
-        /// The URL that answered, where it is not the request's.
+        /// The URL that answered, if it is not the request's.
         var finalURL: String?
         /// True while a progress has the task paused.
         var isPausedByProgress = false
         var waiting: [CheckedContinuation<TaskResult, Never>] = []
         var watchers: [LatestValue] = []
+        /// The subscriptions that end with the task.
+        var subscriptions: [WeakSubscription] = []
+    }
+
+    struct WeakSubscription {
+        weak var subscription: Subscription?
     }
 
     /// How the task ended.
@@ -86,15 +94,16 @@ final class SharedTaskState: Sendable {
     /// Sets the result and resumes all who wait for it; nothing changes afterwards.
     func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
         let finish = Finish(result, resumeData)
-        let (waiting, watchers) = self.state.withLock { state in
+        let (waiting, watchers, subscriptions) = self.state.withLock { state in
             state.snapshot.state = .completed(result.outcome)
             state.snapshot.file = result.file
             state.held = []
             state.finish = finish
-            return (state.waiting.takeAll(), state.watchers.takeAll())
+            return (state.waiting.takeAll(), state.watchers.takeAll(), state.subscriptions.takeAll())
         }
         // Nothing changes any more, so that what is read now is what was written.
         for watcher in watchers { watcher.end(with: self.snapshot) }
+        for entry in subscriptions { entry.subscription?.cancel() }
         for continuation in waiting { continuation.resume(returning: result) }
     }
 
@@ -106,6 +115,15 @@ final class SharedTaskState: Sendable {
             }
             if let finish { continuation.resume(returning: finish.result) }
         }
+    }
+
+    /// Ends a subscription when the task is over; at once if it is.
+    func endWithTask(_ subscription: Subscription) {
+        let isOver = self.state.withLock { state in
+            if state.finish == nil { state.subscriptions.append(WeakSubscription(subscription: subscription)) }
+            return state.finish != nil
+        }
+        if isOver { subscription.cancel() }
     }
 
     func watch() -> LatestValue {

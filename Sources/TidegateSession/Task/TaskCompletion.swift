@@ -1,6 +1,6 @@
 public import TidegateCore
 
-/// Who hears that a task is over, and where.
+/// The handler that is called when a task is over, and on which thread or executor.
 ///
 /// Wherever it is: the handler has returned before the task's `completed` event and before
 /// ``TransferTask/result()`` returns.

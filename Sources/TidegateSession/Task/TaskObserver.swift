@@ -9,8 +9,8 @@ public struct TaskObserver: Sendable {
     public var response: (@Sendable (TransferTask, TaskResponse) -> Void)?
     /// Bytes of a good response's body came, and where in the body they belong: in order and without gaps.
     ///
-    /// Nothing more is read meanwhile, so that a slow closure slows the server down. An attempt that cannot continue the
-    /// last one begins at 0 again. What goes into a file is not shown.
+    /// Nothing more is read meanwhile, so that a slow closure slows the server down. An attempt that cannot continue
+    /// the last one begins at 0 again. What goes into a file is not shown.
     public var data: (@Sendable (TransferTask, _ offset: Int64, _ bytes: [UInt8]) -> Void)?
     /// The bodies moved: at most ten times a second, and always a last time.
     public var progress: (@Sendable (TransferTask, TransferProgress) -> Void)?

@@ -3,7 +3,7 @@ internal import TidegateCore
 /// How far one body of a task has come, bound to the task both ways.
 ///
 /// Cancelling, pausing and resuming it do that to the task, and it shows what the task is doing, whatever caused that.
-/// A value that costs nothing to make; Foundation's `Progress` is not used because it traps on Linux where a total
+/// A value that costs nothing to make; Foundation's `Progress` is not used because it traps on Linux if a total
 /// becomes 0.
 public struct TaskProgress: Sendable {
     /// Which of a task's bodies.

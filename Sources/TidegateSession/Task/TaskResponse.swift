@@ -26,6 +26,6 @@ public struct TaskResponse: Sendable {
         HTTPField.Name(name).flatMap { name in self.fields.first { $0.name == name }?.value }
     }
 
-    /// The whole body's length on the wire as the answer gives it; nil where it does not.
+    /// The whole body's length on the wire as the answer gives it; nil if it does not.
     public var expectedBytes: Int64? { self.head.totalLength }
 }

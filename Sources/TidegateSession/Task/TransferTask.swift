@@ -75,21 +75,24 @@ public final class TransferTask: Sendable {
     /// Any number of readers; cancelling a reader does not end the task.
     public func result() async -> TaskResult { await self.shared.result() }
 
-    /// The response's body, once the task has ended: the whole body if its destination is `.memory`, and the first 64 KiB
-    /// of the body of a refused response (a status other than 2xx), whatever the destination; empty otherwise.
+    /// The response's body, once the task has ended: the whole body if its destination is `.memory`, and the first
+    /// 64 KiB of the body of a refused response (a status other than 2xx), whatever the destination; empty otherwise.
     public func body() -> [UInt8] { self.shared.body }
 
     /// The task's state and progress from now on, for one reader: the newest entry wins.
     public func updates() -> TaskUpdates { TaskUpdates(of: self) }
 
-    /// The task's events from now on, for one reader: the newest `capacity` are kept, and those that they displace are counted.
+    /// The task's events from now on, for one reader: the newest `capacity` are kept, and those that they displace are
+    /// counted.
     ///
-    /// Ends only when it is cancelled; `completed` is the last event.
+    /// Ends with the task: `completed` is the last event.
     public func events(bufferingNewest capacity: Int = 64) -> Subscription {
         let id = self.id
-        return self.controller.events.subscribe(bufferingNewest: capacity) { event in
+        let subscription = self.controller.events.subscribe(bufferingNewest: capacity) { event in
             if case .task(let task) = event.payload { task.id == id } else { false }
         }
+        self.shared.endWithTask(subscription)
+        return subscription
     }
 
     /// How far the response's body has come, as something that can be paused and cancelled.

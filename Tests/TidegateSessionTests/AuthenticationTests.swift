@@ -7,7 +7,7 @@ import TidegateTestKit
 
 /// Challenges and their answers.
 @Suite(.timeLimit(.minutes(5)))
-struct IdentityTests {
+struct AuthenticationTests {
     private final class Counter: Sendable {
         private let count = Mutex(0)
         func add() { self.count.withLock { $0 += 1 } }
@@ -99,14 +99,14 @@ struct IdentityTests {
         }
         defer { server.stop() }
         let asked = Counter()
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             hooks: SessionHooks(authenticate: { _, challenge in
                 asked.add()
                 #expect(challenge.realm == "tide")
                 #expect(challenge.origin == String(server.url().dropLast()))
                 return kind.answer
             }))
-        let task = rig.run(
+        let task = fixture.run(
             try TaskRequest(url: server.url("/x?q=1"), method: "POST", body: .data(Array("tide".utf8))))
         let result = await task.result()
         #expect(result.outcome == .success)
@@ -114,7 +114,7 @@ struct IdentityTests {
         #expect(task.body() == Array("in".utf8))
         #expect(asked.value == 1)
         #expect(server.requests.map(\.body) == [Array("tide".utf8), Array("tide".utf8)])
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Wrong credentials are not asked for twice: the 401 is the answer")
@@ -122,17 +122,17 @@ struct IdentityTests {
         let server = try LiveServer { _ in .respond(401, ["WWW-Authenticate: Basic realm=\"tide\""]) }
         defer { server.stop() }
         let asked = Counter()
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             hooks: SessionHooks(authenticate: { _, _ in
                 asked.add()
                 return .credentials(Self.user)
             }))
-        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        let result = await fixture.run(try TaskRequest(url: server.url())).result()
         #expect(result.failure == .httpStatus)
         #expect(result.status == 401)
         #expect(asked.value == 1)
         #expect(server.requests.count == 2)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Refusing makes the 401 the answer, and cancelling cancels")
@@ -140,10 +140,10 @@ struct IdentityTests {
         let server = try LiveServer { _ in .respond(401, ["WWW-Authenticate: Basic realm=\"tide\""]) }
         defer { server.stop() }
         for (answer, outcome) in [(AuthenticationAnswer.refuse, TaskOutcome.failure), (.cancel, .cancelled)] {
-            let rig = try SessionRig(hooks: SessionHooks(authenticate: { _, _ in answer }))
-            let result = await rig.run(try TaskRequest(url: server.url())).result()
+            let fixture = try SessionFixture(hooks: SessionHooks(authenticate: { _, _ in answer }))
+            let result = await fixture.run(try TaskRequest(url: server.url())).result()
             #expect(result.outcome == outcome)
-            await rig.session.invalidate(cancellingTasks: true)
+            await fixture.session.invalidate(cancellingTasks: true)
         }
         #expect(server.requests.count == 2)
     }
@@ -159,18 +159,18 @@ struct IdentityTests {
         }
         defer { server.stop() }
         let asked = Counter()
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             hooks: SessionHooks(authenticate: { _, _ in
                 asked.add()
                 return .credentials(Self.user)
             }))
-        #expect(await rig.run(try TaskRequest(url: server.url())).result().outcome == .success)
+        #expect(await fixture.run(try TaskRequest(url: server.url())).result().outcome == .success)
         #expect(asked.value == 1)
         #expect(server.requests.count == 3)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A proxy is told who asks, and the server behind it is not")
+    @Test("A proxy gets its credentials, and the server behind it does not")
     func proxy() async throws {
         let server = try LiveServer { request in
             request.field("proxy-authorization") == "Basic dTpw"
@@ -178,19 +178,19 @@ struct IdentityTests {
                 : .respond(407, ["Proxy-Authenticate: Basic realm=\"p\""])
         }
         defer { server.stop() }
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             try .init(proxy: String(server.url().dropLast())),
             hooks: SessionHooks(authenticate: { _, challenge in
                 #expect(challenge.isProxy)
                 return .credentials(Credentials(user: "u", password: "p"))
             }))
-        let task = rig.run(try TaskRequest(url: "http://nowhere.test/x"))
+        let task = fixture.run(try TaskRequest(url: "http://nowhere.test/x"))
         #expect(await task.result().outcome == .success)
         #expect(task.body() == Array("in -".utf8))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("What one origin is told does not go to another one")
+    @Test("The credentials of one origin do not go to another one")
     func otherOrigin() async throws {
         let second = try LiveServer { request in .respond(text: request.field("authorization") ?? "none") }
         defer { second.stop() }
@@ -199,10 +199,10 @@ struct IdentityTests {
                 ? .respond(401, ["WWW-Authenticate: Bearer"]) : .respond(302, ["Location: \(second.url())"])
         }
         defer { first.stop() }
-        let rig = try SessionRig(hooks: SessionHooks(authenticate: { _, _ in .bearer("secret") }))
-        let task = rig.run(try TaskRequest(url: first.url()))
+        let fixture = try SessionFixture(hooks: SessionHooks(authenticate: { _, _ in .bearer("secret") }))
+        let task = fixture.run(try TaskRequest(url: first.url()))
         #expect(await task.result().outcome == .success)
         #expect(task.body() == Array("none".utf8))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

@@ -8,7 +8,7 @@ import TidegateTestKit
 
 /// A full disk and an empty budget, for those in a hurry and for those that wait.
 @Suite(.timeLimit(.minutes(5)))
-struct ScarcityTests {
+struct ResourceLimitTests {
     /// A file system of one mebibyte.
     private final class SmallDisk {
         let path: String
@@ -51,15 +51,15 @@ struct ScarcityTests {
         disk.fill("other", 600_000)
         let server = try LiveServer { .pattern(800_000, for: $0) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
         request.destination = .file("\(disk.path)/a")
-        let result = await rig.run(request).result()
+        let result = await fixture.run(request).result()
         #expect(result.failure == .diskFull)
         #expect(result.attribution?.party == .mine)
         #expect(disk.size("a") == nil)
         #expect(disk.size(".a.tidegate") == nil)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test(
@@ -70,12 +70,12 @@ struct ScarcityTests {
         disk.fill("other", 600_000)
         let server = try LiveServer { .pattern(800_000, for: $0) }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(waitsOut: true, diskRecheck: .milliseconds(100)))
+        let fixture = try SessionFixture(try .init(waitsOut: true, diskRecheck: .milliseconds(100)))
         var request = try TaskRequest(url: server.url())
         request.destination = .file("\(disk.path)/a")
-        let task = rig.run(request)
-        #expect(await rig.wait { rig.words(of: task).count { $0 == "held(disk)" } >= 2 })
-        let isHeld = await rig.wait {
+        let task = fixture.run(request)
+        #expect(await fixture.wait { fixture.eventNames(of: task).count { $0 == "held(disk)" } >= 2 })
+        let isHeld = await fixture.wait {
             if case .waiting(.disk, let detail?) = task.state { detail.contains("No space left") } else { false }
         }
         #expect(isHeld)
@@ -86,7 +86,7 @@ struct ScarcityTests {
         #expect(result.held[.disk] != nil)
         #expect(result.attempts == 1)
         #expect(server.requests.dropFirst().allSatisfy { $0.rangeStart ?? 0 > 0 })
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("An empty budget ends a task that does not wait, and holds one that does until it can pay")
@@ -95,61 +95,61 @@ struct ScarcityTests {
         defer { server.stop() }
         let retry = try RetryPolicy(attempts: 10, base: .milliseconds(1), cap: .milliseconds(2))
         let budget = try RetryBudgetPolicy(tokens: 15, retryCost: 14, refillPerSecond: 100)
-        let hasty = try SessionRig(
+        let hasty = try SessionFixture(
             try .init(retry: retry, budget: try RetryBudgetPolicy(tokens: 15, refillPerSecond: 0)))
         let failed = hasty.run(try TaskRequest(url: server.url()))
         #expect(await failed.result().failure == .retriesExhausted)
-        #expect(hasty.words(of: failed).contains("retriesExhausted(budget)"))
-        let rig = try SessionRig(try .init(retry: retry, budget: budget, waitsOut: true))
-        let task = rig.run(try TaskRequest(url: server.url("/again")))
+        #expect(hasty.eventNames(of: failed).contains("retriesExhausted(budget)"))
+        let fixture = try SessionFixture(try .init(retry: retry, budget: budget, waitsOut: true))
+        let task = fixture.run(try TaskRequest(url: server.url("/again")))
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.attempts == 2)
-        let poor = try SessionRig(
+        let poor = try SessionFixture(
             try .init(
                 retry: retry, budget: try RetryBudgetPolicy(tokens: 20, retryCost: 14, refillPerSecond: 50),
                 waitsOut: true))
         let never = try LiveServer { _ in .respond(503) }
         defer { never.stop() }
         let waiting = poor.run(try TaskRequest(url: never.url()))
-        #expect(await poor.wait { poor.words(of: waiting).contains("held(budget)") })
-        #expect(await poor.wait { poor.words(of: waiting).contains("released(budget)") })
+        #expect(await poor.wait { poor.eventNames(of: waiting).contains("held(budget)") })
+        #expect(await poor.wait { poor.eventNames(of: waiting).contains("released(budget)") })
         waiting.cancel()
         #expect(await waiting.result().outcome == .cancelled)
-        for rig in [hasty, rig, poor] { await rig.session.invalidate(cancellingTasks: true) }
+        for fixture in [hasty, fixture, poor] { await fixture.session.invalidate(cancellingTasks: true) }
     }
 
     @Test("A task that is too late ends, suspended or not")
     func expiry() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
         let now = SystemClock().wall()
         request.expires = WallTime(microseconds: now.microseconds + 100_000)
-        let suspended = rig.session.makeTask(request)
-        let running = rig.run(request)
+        let suspended = fixture.session.makeTask(request)
+        let running = fixture.run(request)
         for task in [suspended, running] {
             let result = await task.result()
             #expect(result.failure == .deadlineExceeded)
             #expect(result.explanation?.hasSuffix("not done before it was too late") == true)
         }
         request.expires = WallTime(microseconds: 0)
-        #expect(await rig.run(request).result().failure == .deadlineExceeded)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(await fixture.run(request).result().failure == .deadlineExceeded)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("What a task may be active in all bounds its retries, waits and suspensions not counted")
     func maxElapsed() async throws {
         let server = try LiveServer { _ in .respond(503, ["Retry-After: 5"]) }
         defer { server.stop() }
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             try .init(retry: try RetryPolicy(base: .milliseconds(1), maxElapsed: .seconds(4))))
-        let task = rig.run(try TaskRequest(url: server.url()))
+        let task = fixture.run(try TaskRequest(url: server.url()))
         let result = await task.result()
         #expect(result.failure == .retriesExhausted)
-        #expect(rig.words(of: task).contains("retriesExhausted(deadline)"))
+        #expect(fixture.eventNames(of: task).contains("retriesExhausted(deadline)"))
         #expect(server.requests.count == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

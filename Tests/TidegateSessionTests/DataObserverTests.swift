@@ -6,7 +6,7 @@ import TidegateTestKit
 
 /// Who is shown the bytes of bodies on their way.
 @Suite(.timeLimit(.minutes(5)))
-struct DataHearingTests {
+struct DataObserverTests {
     /// What a closure was shown.
     private final class Shown: Sendable {
         struct Piece: Equatable {
@@ -58,10 +58,11 @@ struct DataHearingTests {
         let server = try LiveServer { .pattern(Self.size, for: $0, slice: 20_000, pauseMilliseconds: 2) }
         defer { server.stop() }
         let (all, own) = (Shown(), Shown())
-        let rig = try SessionRig(observer: all.observer)
-        let first = rig.session.makeTask(try TaskRequest(url: server.url()), options: TaskOptions(observer: own.observer))
+        let fixture = try SessionFixture(observer: all.observer)
+        let first = fixture.session.makeTask(
+            try TaskRequest(url: server.url()), options: TaskOptions(observer: own.observer))
         first.resume()
-        let second = rig.run(try TaskRequest(url: server.url()))
+        let second = fixture.run(try TaskRequest(url: server.url()))
         _ = (await first.result(), await second.result())
         for task in [first, second] {
             #expect(all.bytes(of: task) == Self.whole)
@@ -70,36 +71,37 @@ struct DataHearingTests {
         }
         #expect(own.all(of: first) == all.all(of: first))
         #expect(own.all(of: second).isEmpty)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Bytes are shown between the head and the end, and no later than the progress that counts them")
     func order() async throws {
         let server = try LiveServer { .pattern(Self.size, for: $0, slice: 20_000, pauseMilliseconds: 20) }
         defer { server.stop() }
-        let words = Mutex<[String]>([])
+        let events = Mutex<[String]>([])
         let count = Mutex<Int64>(0)
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let observer = TaskObserver(
-            response: { _, _ in words.withLock { $0.append("head") } },
+            response: { _, _ in events.withLock { $0.append("head") } },
             data: { _, offset, bytes in
                 count.withLock { $0 = offset + Int64(bytes.count) }
-                words.withLock { $0.append("data") }
+                events.withLock { $0.append("data") }
             },
             progress: { _, progress in
                 let shown = count.withLock { $0 }
-                words.withLock { $0.append(progress.received <= shown ? "progress" : "progress too early") }
+                events.withLock { $0.append(progress.received <= shown ? "progress" : "progress too early") }
             },
-            completion: { _, _ in words.withLock { $0.append("end") } })
-        let task = rig.session.makeTask(try TaskRequest(url: server.url()), options: TaskOptions(observer: observer))
+            completion: { _, _ in events.withLock { $0.append("end") } })
+        let task = fixture.session.makeTask(
+            try TaskRequest(url: server.url()), options: TaskOptions(observer: observer))
         task.resume()
         _ = await task.result()
-        let told = words.withLock { $0 }
-        #expect(told.first == "head" && told.last == "end", "\(told)")
-        #expect(told.count { $0 == "data" } > 1)
-        #expect(!told.contains("progress too early"))
+        let seen = events.withLock { $0 }
+        #expect(seen.first == "head" && seen.last == "end", "\(seen)")
+        #expect(seen.count { $0 == "data" } > 1)
+        #expect(!seen.contains("progress too early"))
         #expect(count.withLock { $0 } == Self.size)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("An attempt that begins anew shows the body from its start, one that continues goes on")
@@ -107,14 +109,14 @@ struct DataHearingTests {
         let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let rig = try SessionRig(try .init(retry: Self.soon()), observer: shown.observer)
-        let task = rig.run(try TaskRequest(url: server.url()))
+        let fixture = try SessionFixture(try .init(retry: Self.soon()), observer: shown.observer)
+        let task = fixture.run(try TaskRequest(url: server.url()))
         #expect(await task.result().outcome == .success)
         let pieces = shown.all(of: task)
         let again = try #require(pieces.lastIndex { $0.offset == 0 })
         #expect(again > 0)
         #expect(pieces[again...].flatMap(\.bytes) == Self.whole)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A body that goes to a reader is shown once, over a broken connection as well")
@@ -122,12 +124,12 @@ struct DataHearingTests {
         let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let rig = try SessionRig(try .init(retry: Self.soon()), observer: shown.observer)
+        let fixture = try SessionFixture(try .init(retry: Self.soon()), observer: shown.observer)
         let stream = BodyStream()
         var request = try TaskRequest(url: server.url())
         request.destination = .stream(stream)
         request.sha256 = ContentDigest(of: Self.whole)
-        let task = rig.run(request)
+        let task = fixture.run(request)
         var read: [UInt8] = []
         for try await chunk in stream { read += chunk }
         #expect(await task.result().outcome == .success)
@@ -135,7 +137,7 @@ struct DataHearingTests {
         #expect(read == Self.whole)
         #expect(shown.bytes(of: task) == Self.whole)
         #expect(shown.isWithoutGaps(task))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("What is thrown away is shown, what goes into a file or belongs to an error is not")
@@ -146,27 +148,27 @@ struct DataHearingTests {
         }
         defer { server.stop() }
         let shown = Shown()
-        let rig = try SessionRig(observer: shown.observer)
+        let fixture = try SessionFixture(observer: shown.observer)
         var nowhere = try TaskRequest(url: server.url())
         nowhere.destination = .discard
-        let thrown = rig.run(nowhere)
+        let thrown = fixture.run(nowhere)
         var download = try TaskRequest(url: server.url())
         download.destination = .file(scratch.file("a"))
-        let file = rig.run(download)
-        let refused = rig.run(try TaskRequest(url: server.url("/no")))
+        let file = fixture.run(download)
+        let refused = fixture.run(try TaskRequest(url: server.url("/no")))
         _ = (await thrown.result(), await file.result(), await refused.result())
         #expect(shown.bytes(of: thrown) == Self.whole)
         #expect(scratch.hasPattern("a", Self.size))
         #expect(shown.all(of: file).isEmpty)
         #expect(shown.all(of: refused).isEmpty)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A task may be cancelled while its bytes are shown, and a closure that takes its time is waited for")
     func slowAndCancelled() async throws {
         let server = try LiveServer { .pattern(8 << 20, for: $0) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let latch = Latch()
         let count = Mutex<Int64>(0)
         let observer = TaskObserver(data: { task, offset, bytes in
@@ -174,13 +176,14 @@ struct DataHearingTests {
             count.withLock { $0 = offset + Int64(bytes.count) }
             task.cancel()
         })
-        let task = rig.session.makeTask(try TaskRequest(url: server.url()), options: TaskOptions(observer: observer))
+        let task = fixture.session.makeTask(
+            try TaskRequest(url: server.url()), options: TaskOptions(observer: observer))
         task.resume()
-        #expect(await rig.wait { server.requests.count == 1 })
+        #expect(await fixture.wait { server.requests.count == 1 })
         latch.open()
         #expect(await task.result().outcome == .cancelled)
-        let told = count.withLock { $0 }
-        #expect(told > 0 && told < 8 << 20, "\(told)")
-        await rig.session.invalidate(cancellingTasks: true)
+        let seen = count.withLock { $0 }
+        #expect(seen > 0 && seen < 8 << 20, "\(seen)")
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

@@ -4,7 +4,7 @@ import TidegateSession
 import TidegateTestKit
 
 @Suite(.timeLimit(.minutes(5)))
-struct LifeTests {
+struct TaskLifetimeTests {
     @Test("Cancelling ends a task in every state, once, and with one last event", arguments: Moment.allCases)
     func cancel(_ moment: Moment) async throws {
         let server = try LiveServer { request in
@@ -14,24 +14,24 @@ struct LifeTests {
         let paths = ScriptedPathSource(moment == .atGate ? ScriptedPathSource.lost() : ScriptedPathSource.routed())
         let resolver = ScriptedResolver()
         resolver.hold()
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             try .init(maxConnectionsPerHost: 1, retry: try RetryPolicy(base: .seconds(60))), paths: paths,
             resolver: resolver)
-        let first = rig.session.makeTask(try TaskRequest(url: server.url("/first")))
+        let first = fixture.session.makeTask(try TaskRequest(url: server.url("/first")))
         if moment == .queued {
             first.resume()
-            #expect(await rig.wait { first.state == .running(attempt: 1) })
+            #expect(await fixture.wait { first.state == .running(attempt: 1) })
         }
         let url = moment == .resolving ? "http://slow.test/" : server.url(moment == .backingOff ? "/busy" : "/")
-        let task = rig.session.makeTask(try TaskRequest(url: url))
+        let task = fixture.session.makeTask(try TaskRequest(url: url))
         if moment != .created { task.resume() }
-        #expect(await rig.wait { moment.isReached(by: task, server) })
+        #expect(await fixture.wait { moment.isReached(by: task, server) })
         task.cancel()
         task.cancel()
         let result = await task.result()
         #expect(result.outcome == .cancelled)
         #expect(result.failure == .cancelled)
-        let words = rig.words(of: task)
+        let words = fixture.eventNames(of: task)
         #expect(words.last == "completed(cancelled)")
         #expect(words.filter { $0.hasPrefix("completed") }.count == 1)
         for reason in HoldReason.allCases {
@@ -39,7 +39,7 @@ struct LifeTests {
                 words.filter { $0 == "held(\(reason.rawValue))" }.count
                     == words.filter { $0 == "released(\(reason.rawValue))" }.count)
         }
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     enum Moment: CaseIterable {
@@ -72,15 +72,15 @@ struct LifeTests {
             ])
         }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(pauseLimit: pauseLimit))
+        let fixture = try SessionFixture(try .init(pauseLimit: pauseLimit))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
-        let task = rig.run(request)
-        #expect(await rig.wait { task.progress.receivedWire > 50_000 })
+        let task = fixture.run(request)
+        #expect(await fixture.wait { task.progress.receivedWire > 50_000 })
         task.suspend()
-        #expect(await rig.wait { task.state == .suspended })
+        #expect(await fixture.wait { task.state == .suspended })
         if pauseLimit < .seconds(1) {
-            #expect(await rig.wait { rig.words(of: task).contains("attemptFailed(cancelled, free)") })
+            #expect(await fixture.wait { fixture.eventNames(of: task).contains("attemptFailed(cancelled, free)") })
         }
         task.resume()
         isResumed.open()
@@ -90,35 +90,35 @@ struct LifeTests {
         #expect(result.refetchedBytes == 0)
         #expect(result.attempts == 1)
         #expect(server.requests.count == (pauseLimit < .seconds(1) ? 2 : 1))
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A deadline ends a task, waiting or not; suspension stops it")
     func deadline() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
         request.deadline = .milliseconds(40)
-        let waiting = rig.session.makeTask(request)
-        let result = await rig.run(request).result()
+        let waiting = fixture.session.makeTask(request)
+        let result = await fixture.run(request).result()
         #expect(result.failure == .deadlineExceeded)
         #expect(result.explanation?.contains("0.04 s") == true)
         #expect(waiting.state == .suspended)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Silence ends an attempt")
     func idle() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(retry: .never))
+        let fixture = try SessionFixture(try .init(retry: .never))
         var request = try TaskRequest(url: server.url())
         request.idleTimeout = .milliseconds(50)
-        let result = await rig.run(request).result()
+        let result = await fixture.run(request).result()
         #expect(result.failure == .timedOut)
         #expect(result.attempts == 1)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Retry-After is honoured, and a wait that would end too late fails at once")
@@ -128,25 +128,26 @@ struct LifeTests {
             return request.number == 1 ? .respond(429, ["Retry-After: 1"]) : .respond(text: "ok")
         }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
-        let result = await rig.run(try TaskRequest(url: server.url())).result()
+        let fixture = try SessionFixture(
+            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+        let result = await fixture.run(try TaskRequest(url: server.url())).result()
         #expect(result.outcome == .success)
         #expect((result.held[.backoff] ?? .zero) >= .seconds(1))
-        let long = rig.run(try TaskRequest(url: server.url("/long")))
+        let long = fixture.run(try TaskRequest(url: server.url("/long")))
         let answer = await long.result()
         #expect(answer.failure == .retriesExhausted)
         #expect(answer.duration < .seconds(50))
-        #expect(rig.words(of: long).contains("retriesExhausted(deadline)"))
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.eventNames(of: long).contains("retriesExhausted(deadline)"))
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("After the last try the task says that every retry was used")
     func exhausted() async throws {
         let server = try LiveServer { _ in .respond(503, text: "busy") }
         defer { server.stop() }
-        let rig = try SessionRig(
+        let fixture = try SessionFixture(
             try .init(retry: try RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2))))
-        let task = rig.run(try TaskRequest(url: server.url()))
+        let task = fixture.run(try TaskRequest(url: server.url()))
         let result = await task.result()
         #expect(result.failure == .retriesExhausted)
         #expect(result.attempts == 3)
@@ -154,62 +155,62 @@ struct LifeTests {
         #expect(result.attribution?.party == .theirs)
         #expect(result.explanation == "\(server.url()): the server answered 503, after 3 attempts")
         #expect(server.requests.count == 3)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A refused connection is theirs, and named")
     func refused() async throws {
         // Servers of other tests listen at 127.0.0.1 only.
         let url = "http://127.0.0.77:9/"
-        let rig = try SessionRig(try .init(retry: .never))
-        let result = await rig.run(try TaskRequest(url: url)).result()
+        let fixture = try SessionFixture(try .init(retry: .never))
+        let result = await fixture.run(try TaskRequest(url: url)).result()
         #expect(result.failure == .connectFailed)
         #expect(result.attribution?.party == .theirs)
         #expect(result.explanation?.hasPrefix(url) == true)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("The end of a session cancels its tasks, is told last, and makes later tasks be born cancelled")
+    @Test("The end of a session cancels its tasks, is the last event, and cancels later tasks from the start")
     func invalidate() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let tasks = try (0..<5).map { _ in rig.run(try TaskRequest(url: server.url())) }
-        let idle = rig.session.makeTask(try TaskRequest(url: server.url()))
-        #expect(await rig.wait { !server.requests.isEmpty })
-        await rig.session.invalidate(cancellingTasks: true)
+        let fixture = try SessionFixture()
+        let tasks = try (0..<5).map { _ in fixture.run(try TaskRequest(url: server.url())) }
+        let idle = fixture.session.makeTask(try TaskRequest(url: server.url()))
+        #expect(await fixture.wait { !server.requests.isEmpty })
+        await fixture.session.invalidate(cancellingTasks: true)
         for task in tasks + [idle] { #expect(task.state == .completed(.cancelled)) }
-        guard case .session(.invalidated)? = rig.heard.events.last?.payload else {
+        guard case .session(.invalidated)? = fixture.recorder.events.last?.payload else {
             Issue.record("the last event is another one")
             return
         }
-        let late = rig.run(try TaskRequest(url: server.url()))
+        let late = fixture.run(try TaskRequest(url: server.url()))
         #expect(await late.result().outcome == .cancelled)
-        await rig.session.invalidate(cancellingTasks: false)
+        await fixture.session.invalidate(cancellingTasks: false)
     }
 
     @Test("A full disk fails the task as such")
     func fullDisk() async throws {
         let server = try LiveServer { .pattern(100_000, for: $0) }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         let full = try ScratchOutput("/dev/full")
         var request = try TaskRequest(url: server.url())
         request.destination = .descriptor(full.descriptor)
-        let result = await rig.run(request).result()
+        let result = await fixture.run(request).result()
         #expect(result.failure == .diskFull)
         #expect(result.attribution?.party == .mine)
         #expect(result.explanation?.contains("No space left") == true)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("A session that is let go of cancels its tasks: nobody waits for ever")
     func released() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        var rig: SessionRig? = try SessionRig()
-        let task = try #require(rig?.run(try TaskRequest(url: server.url())))
-        rig = nil
+        var fixture: SessionFixture? = try SessionFixture()
+        let task = try #require(fixture?.run(try TaskRequest(url: server.url())))
+        fixture = nil
         #expect(await task.result().outcome == .cancelled)
     }
 
@@ -217,24 +218,24 @@ struct LifeTests {
     func bound() async throws {
         let server = try LiveServer { _ in .respond(text: "far too long") }
         defer { server.stop() }
-        let rig = try SessionRig()
+        let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
         request.destination = .memory(limit: 5)
-        let result = await rig.run(request).result()
+        let result = await fixture.run(request).result()
         #expect(result.failure == .tooLarge)
         #expect(server.requests.first?.field("accept-encoding") == nil)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("The end of a session starts nobody who was still waiting")
     func quietEnd() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(maxConnections: 2))
-        let tasks = try (0..<50).map { _ in rig.run(try TaskRequest(url: server.url())) }
-        #expect(await rig.wait { server.requests.count == 2 })
-        await rig.session.invalidate(cancellingTasks: true)
-        let started = tasks.filter { rig.words(of: $0).contains("attemptStarted(1)") }
+        let fixture = try SessionFixture(try .init(maxConnections: 2))
+        let tasks = try (0..<50).map { _ in fixture.run(try TaskRequest(url: server.url())) }
+        #expect(await fixture.wait { server.requests.count == 2 })
+        await fixture.session.invalidate(cancellingTasks: true)
+        let started = tasks.filter { fixture.eventNames(of: $0).contains("attemptStarted(1)") }
         #expect(started.count == 2)
         #expect(tasks.allSatisfy { $0.state == .completed(.cancelled) })
     }
@@ -244,44 +245,44 @@ struct LifeTests {
         let scratch = try Scratch()
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(maxConnectionsPerHost: 2, retry: .never))
+        let fixture = try SessionFixture(try .init(maxConnectionsPerHost: 2, retry: .never))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
-        let first = rig.run(request)
-        #expect(await rig.wait { server.requests.count == 1 })
-        let others = (0..<500).map { _ in rig.run(request) }
+        let first = fixture.run(request)
+        #expect(await fixture.wait { server.requests.count == 1 })
+        let others = (0..<500).map { _ in fixture.run(request) }
         for other in others { #expect(await other.result().failure == .fileError) }
         #expect(await others[0].result().explanation == "another download to \(scratch.file("a")) is under way")
         first.cancel()
         _ = await first.result()
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Updates end with the entry that says completed")
     func updates() async throws {
         let server = try LiveServer { .pattern(200_000, for: $0, slice: 20_000, pauseMilliseconds: 5) }
         defer { server.stop() }
-        let rig = try SessionRig()
-        let task = rig.session.makeTask(try TaskRequest(url: server.url()))
+        let fixture = try SessionFixture()
+        let task = fixture.session.makeTask(try TaskRequest(url: server.url()))
         let updates = task.updates()
         task.resume()
         var last: TaskInfo?
         for await info in updates { last = info }
         #expect(last?.state == .completed(.success))
         #expect(last?.progress.offset == 0)
-        await rig.session.invalidate(cancellingTasks: true)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test("Lists show the living and those that ended lately")
     func lists() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let rig = try SessionRig(try .init(endedTasksKept: 2))
-        for _ in 0..<3 { _ = await rig.run(try TaskRequest(url: server.url())).result() }
-        let waiting = rig.session.makeTask(try TaskRequest(url: server.url()))
-        let states = rig.session.tasks().map(\.state)
+        let fixture = try SessionFixture(try .init(endedTasksKept: 2))
+        for _ in 0..<3 { _ = await fixture.run(try TaskRequest(url: server.url())).result() }
+        let waiting = fixture.session.makeTask(try TaskRequest(url: server.url()))
+        let states = fixture.session.tasks().map(\.state)
         #expect(states == [.completed(.success), .completed(.success), .suspended])
-        #expect(rig.session.task(withID: waiting.id)?.info.id == waiting.id)
-        await rig.session.invalidate(cancellingTasks: true)
+        #expect(fixture.session.task(withID: waiting.id)?.info.id == waiting.id)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

@@ -5,11 +5,11 @@ import TidegateLoop
 import TidegateSession
 import TidegateTestKit
 
-/// A session on scripted surroundings, with everything it tells.
-final class SessionRig {
+/// A session with scripted dependencies, and a recorder of every event.
+final class SessionFixture {
     let paths: ScriptedPathSource
     let resolver: ScriptedResolver
-    let heard = RecordingSink()
+    let recorder = RecordingSink()
     let session: Session
 
     init(
@@ -17,7 +17,7 @@ final class SessionRig {
         resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, observer: TaskObserver? = nil
     ) throws {
         let bus = EventBus(time: SystemClock())
-        bus.attach(self.heard)
+        bus.attach(self.recorder)
         self.paths = paths
         self.resolver = resolver
         self.session = try Session(
@@ -25,36 +25,36 @@ final class SessionRig {
             generator: SeededGenerator(seed: 7), hooks: hooks, observer: observer)
     }
 
-    /// Makes a task and lets it go.
+    /// Makes a task and resumes it.
     func run(_ request: TaskRequest) -> TransferTask {
         let task = self.session.makeTask(request)
         task.resume()
         return task
     }
 
-    /// The events of a task, each as a word.
-    func words(of task: TransferTask) -> [String] { self.heard.taskChanges(of: task.id).map(\.word) }
+    /// The names of a task's events.
+    func eventNames(of task: TransferTask) -> [String] { self.recorder.taskChanges(of: task.id).map(\.eventName) }
 
-    /// How many network epochs began.
-    var epochs: Int {
-        self.heard.events.count {
+    /// How many connection pools were begun after the first.
+    var poolRenewals: Int {
+        self.recorder.events.count {
             if case .session(.epochBegan) = $0.payload { true } else { false }
         }
     }
 
-    /// Waits until something is so; gives up, and says false, after a minute.
-    func wait(_ isSo: () -> Bool) async -> Bool {
+    /// Waits until the condition holds; false if it does not within a minute.
+    func wait(_ holds: () -> Bool) async -> Bool {
         let time = SystemClock()
         let end = time.monotonic() + .seconds(60)
         while time.monotonic() < end {
-            if isSo() { return true }
+            if holds() { return true }
             try? await Task.sleep(for: .milliseconds(2))
         }
-        return isSo()
+        return holds()
     }
 }
 
-/// Chance that is the same in every run (splitmix64).
+/// Random numbers that are the same in every run (splitmix64).
 struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -69,7 +69,7 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// A directory of a test's own, removed with it.
+/// A temporary directory, removed with its object.
 final class Scratch {
     let path: String
 
@@ -124,8 +124,8 @@ final class Scratch {
 }
 
 extension TaskEvent.Kind {
-    /// The event as one word, with what tells it from others of its kind.
-    var word: String {
+    /// The event's name, with what distinguishes it from others of its kind.
+    var eventName: String {
         switch self {
         case .created: "created"
         case .resumed: "resumed"

@@ -6,10 +6,10 @@ import TidegateSession
 import TidegateTestKit
 
 /// A session whose thread lives on the first of three hosts.
-final class AttributionRig: Sendable {
+final class AttributionFixture: Sendable {
     let hosts: ThreeHosts
     let paths: NamespacePaths
-    let heard = RecordingSink()
+    let recorder = RecordingSink()
     let session: Session
 
     init() throws {
@@ -17,7 +17,7 @@ final class AttributionRig: Sendable {
         self.hosts = hosts
         self.paths = NamespacePaths(hosts.here)
         let bus = EventBus(time: SystemClock())
-        bus.attach(self.heard)
+        bus.attach(self.recorder)
         self.session = try Session(
             .standard, bus: bus, paths: self.paths, resolver: ScriptedResolver(), time: SystemClock(),
             generator: SeededGenerator(seed: 7))
@@ -62,9 +62,9 @@ final class AttributionRig: Sendable {
 
     /// The attribution that the first failed attempt's event carries.
     func blame(of task: TransferTask) async throws -> Attribution {
-        let heard = self.heard
+        let recorder = self.recorder
         let attribution = { () -> Attribution? in
-            for change in heard.taskChanges(of: task.id) {
+            for change in recorder.taskChanges(of: task.id) {
                 if case .attemptFailed(_, _, let attribution, _) = change { return attribution }
             }
             return nil
