@@ -5,5 +5,5 @@ package struct SystemMemory: Sendable {
     package init() {}
 
     /// Gives back what only starting needed; what is used after all comes back by itself.
-    package func giveBack() { ProcessMemory.giveBack() }
+    package func giveBack() { ProcessMemory.releaseStartupPages() }
 }

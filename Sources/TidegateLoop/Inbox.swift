@@ -4,13 +4,13 @@ internal import Synchronization
 
 /// Commands on their way to a thread: any thread puts them in, one takes them out, in order.
 ///
-/// The wake descriptor is written only while the thread waits: a burst costs one system call, and what a thread that is
-/// busy is sent, by itself or by others, costs none.
+/// The wake descriptor is written only while the thread waits: a burst costs one system call, and what is
+/// sent to a busy thread, by itself or by others, costs none.
 package final class Inbox<Command: Sendable>: Sendable {
     private struct State {
         var commands: [Command] = []
         var isClosed = false
-        /// The thread waits, or is about to: who puts something in has to wake it.
+        /// The thread waits, or is about to: the next command has to wake it.
         var isParked = false
 
         mutating func unpark() -> Bool {
@@ -32,7 +32,7 @@ package final class Inbox<Command: Sendable>: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// Puts a command in; false once the box is closed, and then the command is not carried out.
+    /// Adds a command; false once the inbox is closed, and then the command is not executed.
     package func put(_ command: Command) -> Bool {
         let (isOpen, wasParked) = self.state.withLock { state in
             guard !state.isClosed else { return (false, false) }
@@ -43,9 +43,9 @@ package final class Inbox<Command: Sendable>: Sendable {
         return isOpen
     }
 
-    /// Says that the thread is going to wait; false where there is something to take, and then it may not.
+    /// The thread is going to wait; false if there is something to take, and then it may not.
     ///
-    /// Looking and parking are one step: a command is either seen here or wakes the thread.
+    /// Checking and parking are one step: a command is either seen here or wakes the thread.
     package func park() -> Bool {
         self.state.withLock { state in
             state.isParked = state.commands.isEmpty && !state.isClosed
@@ -53,7 +53,7 @@ package final class Inbox<Command: Sendable>: Sendable {
         }
     }
 
-    /// Takes everything out, into an empty array whose room the box goes on with; true once nothing will follow.
+    /// Moves everything into an empty array, whose capacity the inbox goes on with; true once nothing will follow.
     package func takeAll(into commands: inout [Command]) -> Bool {
         self.state.withLock { state in
             state.isParked = false
@@ -62,7 +62,7 @@ package final class Inbox<Command: Sendable>: Sendable {
         }
     }
 
-    /// Makes the descriptor quiet again.
+    /// Resets the descriptor.
     func drain() {
         var count: UInt64 = 0
         // EAGAIN is no error here: there was nothing to drain.

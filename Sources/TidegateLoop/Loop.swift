@@ -14,7 +14,7 @@ package final class Loop {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        // Not stored: every event is compared with them, and a stored one is first looked for.
+        // Computed: every event is compared with them, and a stored static is initialised lazily.
         package static var read: Interest { Interest(rawValue: EPOLLIN.rawValue) }
         package static var write: Interest { Interest(rawValue: EPOLLOUT.rawValue) }
         package static var error: Interest { Interest(rawValue: EPOLLERR.rawValue) }
@@ -24,17 +24,18 @@ package final class Loop {
     // Descriptor tokens are descriptors; the inbox has the one token that no descriptor can have.
     static let inboxToken = UInt64.max
 
-    let time = SystemClock()
+    /// The clock behind ``now``.
+    package let clock = SystemClock()
     private let epoll: Int32
     private var timers = TimerHeap()
-    // Atomic only because an atomic is read without a check for exclusive access, and everybody reads it.
+    // Atomic only because an atomic is read without a check for exclusive access, and it is read often.
     private let moment = Atomic<UInt64>(0)
 
     init() throws(LoopError) {
         let epoll = tg_epoll_create()
         guard epoll >= 0 else { throw LoopError(operation: "epoll_create1", code: errno) }
         self.epoll = epoll
-        self.look()
+        self.updateNow()
     }
 
     deinit { close(self.epoll) }
@@ -42,7 +43,7 @@ package final class Loop {
     /// The moment the current batch of events began; cheap, and the same for everything in the batch.
     package var now: MonotonicTime { MonotonicTime(nanoseconds: self.moment.load(ordering: .relaxed)) }
 
-    private func look() { self.moment.store(self.time.monotonic().nanoseconds, ordering: .relaxed) }
+    private func updateNow() { self.moment.store(self.clock.monotonic().nanoseconds, ordering: .relaxed) }
 
     /// Watches a descriptor; it must not be watched yet.
     package func watch(_ descriptor: Int32, for interest: Interest) throws(LoopError) {
@@ -69,22 +70,22 @@ package final class Loop {
         self.timers.schedule(at: self.now + delay, token: token)
     }
 
-    /// Forgets a timer.
+    /// Cancels a timer.
     package func cancel(_ timer: TimerID) { self.timers.cancel(timer) }
 
     func watchInbox(_ descriptor: Int32) throws(LoopError) {
         try self.control(EPOLL_CTL_ADD, descriptor, .read, token: Loop.inboxToken)
     }
 
-    /// Waits for the next thing to do and returns the ready descriptors' tokens with what they are ready for.
+    /// Waits for events and returns the ready descriptors' tokens with what they are ready for.
     ///
-    /// Where it may not block it takes what is there.
+    /// If it may not block, it only takes what is ready.
     func wait(into buffer: inout [epoll_event], mayBlock: Bool) throws(LoopError) -> Int {
         let timeout = mayBlock ? self.timeToNextTimer() : 0
         let count = buffer.withUnsafeMutableBufferPointer {
             tg_epoll_wait(self.epoll, $0.baseAddress, Int32($0.count), timeout)
         }
-        self.look()
+        self.updateNow()
         if count >= 0 { return Int(count) }
         let code = errno
         guard code == EINTR else { throw LoopError(operation: "epoll_pwait2", code: code) }
@@ -93,7 +94,7 @@ package final class Loop {
 
     // Without timers there is no end to the wait.
     private func timeToNextTimer() -> Int64 {
-        self.timers.nextDeadline().map { max(0, ($0 - self.time.monotonic()).wholeNanoseconds) } ?? -1
+        self.timers.nextDeadline().map { max(0, ($0 - self.clock.monotonic()).wholeNanoseconds) } ?? -1
     }
 
     func popDueTimer() -> UInt64? { self.timers.popDue(at: self.now) }

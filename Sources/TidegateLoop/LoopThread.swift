@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// What a ``LoopThread`` runs: created on the thread, called only there, released there.
 package protocol LoopHandler: AnyObject, SendableMetatype {
-    /// What other threads may ask of it.
+    /// What other threads can send to it.
     associatedtype Command: Sendable
 
-    /// Carries out a command.
+    /// Executes a command.
     func receive(_ command: Command)
     /// A watched descriptor is ready.
     func ready(_ descriptor: Int32, for events: Loop.Interest)
@@ -29,22 +29,22 @@ extension LoopHandler {
     package func stopping() {}
 }
 
-/// A named thread that carries out commands, watches descriptors and keeps timers.
-package final class LoopThread<Body: LoopHandler>: Sendable {
-    private let inbox: Inbox<Body.Command>
+/// A named thread that executes commands, watches descriptors and keeps timers.
+package final class LoopThread<Handler: LoopHandler>: Sendable {
+    private let inbox: Inbox<Handler.Command>
     private let thread: Mutex<pthread_t?>
 
-    /// Starts the thread; `make` runs on it, and its body stays there.
+    /// Starts the thread; `make` runs on it, and the handler stays there.
     ///
     /// The kernel shows 15 bytes of `name`.
-    package init(name: String, make: @escaping @Sendable (Loop) -> Body) throws(LoopError) {
-        let inbox = try Inbox<Body.Command>()
+    package init(name: String, make: @escaping @Sendable (Loop) -> Handler) throws(LoopError) {
+        let inbox = try Inbox<Handler.Command>()
         let loop = try Loop()
         try loop.watchInbox(inbox.descriptor)
         // The loop is handed over whole: nothing here touches it again.
         let start = ThreadStart(loop: loop) { loop in
             tg_thread_name(name)
-            LoopThread.run(make(loop), on: loop, commands: inbox)
+            LoopThread.run(make(loop), on: loop, from: inbox)
         }
         self.inbox = inbox
         self.thread = Mutex(try start.launch())
@@ -52,11 +52,11 @@ package final class LoopThread<Body: LoopHandler>: Sendable {
 
     deinit { self.stop() }
 
-    /// Asks the body for something; false once the thread is stopping, and then nothing happens.
+    /// Sends a command to the handler; false once the thread is stopping, and then nothing happens.
     @discardableResult
-    package func send(_ command: Body.Command) -> Bool { self.inbox.put(command) }
+    package func send(_ command: Handler.Command) -> Bool { self.inbox.put(command) }
 
-    /// Lets the commands sent so far be carried out, ends the thread and waits for it.
+    /// Executes the commands sent so far, ends the thread and waits for it.
     package func stop() {
         self.inbox.close()
         let thread = self.thread.withLock { $0.take() }
@@ -65,41 +65,43 @@ package final class LoopThread<Body: LoopHandler>: Sendable {
         if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
     }
 
-    /// Ends the thread once it has carried out the commands sent so far, without waiting for that.
+    /// Ends the thread once it has executed the commands sent so far, without waiting for that.
     package func abandon() {
         self.inbox.close()
         if let thread = self.thread.withLock({ $0.take() }) { pthread_detach(thread) }
     }
 
-    private static func run(_ body: Body, on loop: Loop, commands inbox: Inbox<Body.Command>) {
+    private static func run(_ handler: Handler, on loop: Loop, from inbox: Inbox<Handler.Command>) {
         var buffer = [epoll_event](repeating: epoll_event(), count: 256)
-        var mail: [Body.Command] = []
+        var commands: [Handler.Command] = []
         var isClosed = false
         while !isClosed {
-            // Only a broken descriptor of our own can fail here, and then nothing can be waited for any more.
+            // Only a broken descriptor of our own can fail here, and then the thread cannot wait any more.
             guard let count = try? loop.wait(into: &buffer, mayBlock: inbox.park()) else { break }
-            isClosed = LoopThread.carryOut(&mail, of: inbox, on: body)
+            isClosed = LoopThread.execute(&commands, of: inbox, on: handler)
             for position in 0..<count {
                 let token = tg_epoll_token(&buffer[position])
                 guard token != Loop.inboxToken else {
                     inbox.drain()
                     continue
                 }
-                body.ready(Int32(truncatingIfNeeded: token), for: Loop.Interest(rawValue: buffer[position].events))
+                handler.ready(Int32(truncatingIfNeeded: token), for: Loop.Interest(rawValue: buffer[position].events))
             }
-            while let token = loop.popDueTimer() { body.timerFired(token) }
-            body.batchEnding()
-            if LoopThread.carryOut(&mail, of: inbox, on: body) { isClosed = true }
-            body.batchEnded()
+            while let token = loop.popDueTimer() { handler.timerFired(token) }
+            handler.batchEnding()
+            if LoopThread.execute(&commands, of: inbox, on: handler) { isClosed = true }
+            handler.batchEnded()
         }
-        body.stopping()
+        handler.stopping()
     }
 
-    // Both arrays keep their room, so that a busy thread's mail costs no memory.
-    private static func carryOut(_ mail: inout [Body.Command], of inbox: Inbox<Body.Command>, on body: Body) -> Bool {
-        let isClosed = inbox.takeAll(into: &mail)
-        for command in mail { body.receive(command) }
-        mail.removeAll(keepingCapacity: mail.count <= 1024)
+    // Both arrays keep their capacity, so that a busy thread's commands allocate nothing.
+    private static func execute(
+        _ commands: inout [Handler.Command], of inbox: Inbox<Handler.Command>, on handler: Handler
+    ) -> Bool {
+        let isClosed = inbox.takeAll(into: &commands)
+        for command in commands { handler.receive(command) }
+        commands.removeAll(keepingCapacity: commands.count <= 1024)
         return isClosed
     }
 }
@@ -125,18 +127,18 @@ private struct ThreadStart: ~Copyable {
     }
 
     consuming func launch() throws(LoopError) -> pthread_t {
-        let parcel = Unmanaged.passRetained(ThreadStartBox(loop: self.loop, run: self.run))
+        let box = Unmanaged.passRetained(ThreadStartBox(loop: self.loop, run: self.run))
         var thread = pthread_t()
         let code = pthread_create(
             &thread, nil,
             { raw in
                 guard let raw else { return nil }
-                let parcel = Unmanaged<ThreadStartBox>.fromOpaque(raw).takeRetainedValue()
-                parcel.run(parcel.loop)
+                let box = Unmanaged<ThreadStartBox>.fromOpaque(raw).takeRetainedValue()
+                box.run(box.loop)
                 return nil
-            }, parcel.toOpaque())
+            }, box.toOpaque())
         guard code == 0 else {
-            parcel.release()
+            box.release()
             throw LoopError(operation: "pthread_create", code: code)
         }
         return thread

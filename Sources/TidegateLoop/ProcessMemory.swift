@@ -2,15 +2,15 @@ internal import Glibc
 
 /// The memory of this process.
 package enum ProcessMemory {
-    /// Gives back what only starting needed: pages of the program and its libraries that are not used any more.
+    /// Releases what only starting needed: pages of the program and its libraries that are not used any more.
     ///
     /// A page that is needed after all comes back from its file (MADV_DONTNEED, madvise(2)).
-    package static func giveBack() {
+    package static func releaseStartupPages() {
         guard let text = self.map() else { return }
-        for part in MemoryMapping.parts(of: text) where part.isAsInFile {
-            let start = UnsafeMutableRawPointer(bitPattern: part.addresses.lowerBound)
+        for mapping in MemoryMapping.mappings(of: text) where mapping.isUnmodifiedFile {
+            let start = UnsafeMutableRawPointer(bitPattern: mapping.addresses.lowerBound)
             // The kernel refuses locked pages, and they stay.
-            _ = madvise(start, part.addresses.count, MADV_DONTNEED)
+            _ = madvise(start, mapping.addresses.count, MADV_DONTNEED)
         }
     }
 
@@ -28,7 +28,7 @@ package enum ProcessMemory {
     }
 }
 
-/// A part of a process's memory, as /proc/PID/smaps tells of it (proc_pid_smaps(5)).
+/// A part of a process's memory, as /proc/PID/smaps shows it (proc_pid_smaps(5)).
 struct MemoryMapping: Equatable {
     let addresses: Range<UInt>
     /// As in `r-xp`.
@@ -40,29 +40,29 @@ struct MemoryMapping: Equatable {
 
     /// Whether every byte of it can be had again from a file.
     ///
-    /// Not where a debugger or the dynamic linker has written into it.
-    var isAsInFile: Bool { self.permissions.hasPrefix("r-") && self.name.hasPrefix("/") && self.anonymous == 0 }
+    /// Not if a debugger or the dynamic linker has written into it.
+    var isUnmodifiedFile: Bool { self.permissions.hasPrefix("r-") && self.name.hasPrefix("/") && self.anonymous == 0 }
 
-    static func parts(of text: String) -> [MemoryMapping] {
-        var parts: [MemoryMapping] = []
+    static func mappings(of text: String) -> [MemoryMapping] {
+        var mappings: [MemoryMapping] = []
         for line in text.split(separator: "\n") {
-            let words = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
-            if let part = MemoryMapping(words) {
-                parts.append(part)
-            } else if words.count > 1, words[0] == "Anonymous:", !parts.isEmpty {
-                parts[parts.count - 1].anonymous = Int(words[1])
+            let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
+            if let mapping = MemoryMapping(fields) {
+                mappings.append(mapping)
+            } else if fields.count > 1, fields[0] == "Anonymous:", !mappings.isEmpty {
+                mappings[mappings.count - 1].anonymous = Int(fields[1])
             }
         }
-        return parts
+        return mappings
     }
 
-    // A line of five or six words, of which the first is a range: START-END PERMISSIONS OFFSET DEVICE INODE NAME.
-    private init?(_ words: [Substring]) {
-        guard words.count >= 5 else { return nil }
-        let ends = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+    // A line of five or six fields, of which the first is a range: START-END PERMISSIONS OFFSET DEVICE INODE NAME.
+    private init?(_ fields: [Substring]) {
+        guard fields.count >= 5 else { return nil }
+        let ends = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
         guard ends.count == 2, ends[0] < ends[1] else { return nil }
         self.addresses = ends[0]..<ends[1]
-        self.permissions = words[1]
-        self.name = words.count > 5 ? words[5].drop { $0 == " " } : ""
+        self.permissions = fields[1]
+        self.name = fields.count > 5 ? fields[5].drop { $0 == " " } : ""
     }
 }

@@ -21,77 +21,77 @@ package struct TimerHeap {
     }
 
     private var entries: [Entry] = []
-    // The number of the timer that lives in each place; 0 for none. Every request has a timer: a set would hash it twice.
-    private var living: [UInt64] = []
+    // The number of the timer in each place; 0 for none. Every request has a timer: a set would hash it twice.
+    private var live: [UInt64] = []
     private var freePlaces: [Int] = []
     private var lastNumber: UInt64 = 0
 
     package init() {}
 
     /// How many timers are to fire.
-    package var count: Int { self.living.count - self.freePlaces.count }
+    package var count: Int { self.live.count - self.freePlaces.count }
 
     /// Schedules a timer; `token` comes back when it fires.
     package mutating func schedule(at deadline: MonotonicTime, token: UInt64) -> TimerID {
         self.lastNumber += 1
-        let id = TimerID(number: self.lastNumber, place: self.freePlaces.popLast() ?? self.living.count)
-        if id.place == self.living.count {
-            self.living.append(id.number)
+        let id = TimerID(number: self.lastNumber, place: self.freePlaces.popLast() ?? self.live.count)
+        if id.place == self.live.count {
+            self.live.append(id.number)
         } else {
-            self.living[id.place] = id.number
+            self.live[id.place] = id.number
         }
         self.entries.append(Entry(deadline: deadline, id: id, token: token))
         self.siftUp(from: self.entries.count - 1)
         return id
     }
 
-    /// Forgets a timer; does nothing where it has fired.
+    /// Cancels a timer; does nothing if it has fired.
     package mutating func cancel(_ timer: TimerID) {
         guard self.end(timer) else { return }
-        // Dead entries may not outweigh the living: a suspended task must not leave its timers' memory behind.
+        // Cancelled entries may not outnumber the live ones: a suspended task must not leave its timers' memory behind.
         if self.entries.count > 64, self.entries.count > 2 * self.count { self.compact() }
     }
 
     /// The earliest deadline; nil without timers.
     package mutating func nextDeadline() -> MonotonicTime? {
-        self.dropDead()
+        self.dropCancelled()
         return self.entries.first?.deadline
     }
 
-    /// Takes the earliest timer that is due at `now`; nil where none is.
+    /// Takes the earliest timer that is due at `now`; nil if none is.
     package mutating func popDue(at now: MonotonicTime) -> UInt64? {
-        self.dropDead()
+        self.dropCancelled()
         guard let first = self.entries.first, first.deadline <= now else { return nil }
         _ = self.end(first.id)
         self.removeFirst()
         return first.token
     }
 
-    private func isAlive(_ timer: TimerID) -> Bool {
-        timer.place < self.living.count && self.living[timer.place] == timer.number
+    private func isLive(_ timer: TimerID) -> Bool {
+        timer.place < self.live.count && self.live[timer.place] == timer.number
     }
 
-    /// Frees a timer's place; false where it is over already.
+    /// Frees a timer's place; false if it is over already.
     private mutating func end(_ timer: TimerID) -> Bool {
-        guard self.isAlive(timer) else { return false }
-        self.living[timer.place] = 0
+        guard self.isLive(timer) else { return false }
+        self.live[timer.place] = 0
         self.freePlaces.append(timer.place)
         // The room of many timers goes with the last of them.
-        if self.freePlaces.count == self.living.count, self.living.count > 1024 {
-            self.living = []
+        if self.freePlaces.count == self.live.count, self.live.count > 1024 {
+            self.live = []
             self.freePlaces = []
         }
         return true
     }
 
-    private mutating func dropDead() {
-        while let first = self.entries.first, !self.isAlive(first.id) { self.removeFirst() }
+    private mutating func dropCancelled() {
+        while let first = self.entries.first, !self.isLive(first.id) { self.removeFirst() }
     }
 
     private mutating func compact() {
-        let living = self.entries.filter { self.isAlive($0.id) }
+        let kept = self.entries.filter { self.isLive($0.id) }
         self.entries.removeAll(keepingCapacity: false)
-        for entry in living {
+        for entry in kept {
             self.entries.append(entry)
             self.siftUp(from: self.entries.count - 1)
         }

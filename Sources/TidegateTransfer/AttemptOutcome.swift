@@ -1,18 +1,18 @@
 package import TidegateCore
 
-/// How an attempt ended, with all that is needed to classify and to account for it.
+/// How an attempt ended, with everything that is needed to classify it and to account for it.
 package struct AttemptOutcome: Sendable {
-    /// What libcurl's code, the answer and the sink amount to; nil for a usable 2xx answer, complete as far as can be
-    /// known.
+    /// What libcurl's code, the response and the sink amount to; nil for a usable 2xx response, complete as far as can
+    /// be known.
     ///
     /// Any other status is `httpStatus` (redirects too), a useless range `rangeMismatch`, a stopped silent repetition
     /// `outcomeUnknown`. Never a decision about trying again.
     package var failure: TaskFailure?
     /// The `CURLcode` (libcurl-errors(3)); 0 is success.
     package var curlCode: Int32 = 0
-    /// Whether a TCP connection stood.
+    /// Whether there was a TCP connection.
     package var isConnected = false
-    /// Whom it led to; nil where none stood.
+    /// The address it led to; nil without a connection.
     package var connectedTo: IPAddress?
     /// Whether the request, or a part of it, may have been sent.
     package var reachedWire = false
@@ -20,13 +20,13 @@ package struct AttemptOutcome: Sendable {
     package var stage: Stage = .connect
     /// How often the request was started on the wire, libcurl's own repetitions included.
     package var wireTries = 0
-    /// The final answer's head; nil where none came whole.
+    /// The final response's head; nil if none came whole.
     package var head: ResponseHead?
-    /// Whether the body's end was proved: by its length, the last chunk or an answer that has no body.
+    /// Whether the body's end was proved: by its length, the last chunk or a response that has no body.
     ///
-    /// A good answer that merely stopped (closed connection, HTTP/2 without a length) is not.
+    /// A good response that merely stopped (closed connection, HTTP/2 without a length) is not.
     package var isLengthVerified = false
-    /// The body, for the memory sink and good answers.
+    /// The body, for the memory sink and good responses.
     package var body: [UInt8] = []
     /// The counters at the end.
     package var progress: AttemptProgress
@@ -34,15 +34,15 @@ package struct AttemptOutcome: Sendable {
     package var started: MonotonicTime
     /// When it ended.
     package var ended: MonotonicTime
-    /// The phases that were run, by our own stamps; `resolve` belongs to the resolver and is always nil.
+    /// The phases that were run, by our own timestamps; `resolve` belongs to the resolver and is always nil.
     package var phases = PhaseDurations()
     /// Connections opened for it; 0 when one was reused.
     package var connectionsOpened = 0
-    /// The connection used; nil where none came about.
-    package var contact: ConnectionFacts?
+    /// The connection used; nil without one.
+    package var connection: ConnectionFacts?
 
-    // What only few attempts have is boxed: every other outcome is handed on without room for it.
-    private var rest: Rest?
+    // What only few attempts have is boxed: every other outcome is passed on without room for it.
+    private var details: Details?
 
     package init(progress: AttemptProgress, started: MonotonicTime, ended: MonotonicTime) {
         self.progress = progress
@@ -50,71 +50,71 @@ package struct AttemptOutcome: Sendable {
         self.ended = ended
     }
 
-    /// Who refused the connection with an ICMP error, where somebody did.
+    /// The ICMP error that refused the connection, if one did.
     package var refusal: ICMPError? { self.failedConnect?.refusal }
 
-    /// The address whose answer counts: the connected one, or that of the try that came furthest; nil where none was
+    /// The address whose answer counts: the connected one, or that of the try that came furthest; nil if none was
     /// tried.
-    package var peer: IPAddress? { self.contact?.remote ?? self.connectedTo ?? self.failedConnect?.address }
+    package var peer: IPAddress? { self.connection?.remote ?? self.connectedTo ?? self.failedConnect?.address }
 }
 
-/// What hardly any attempt has to tell but one that failed.
+// What usually only a failed attempt has.
 extension AttemptOutcome {
-    private final class Rest: Sendable {
-        let details: Details
+    fileprivate final class Details: Sendable {
+        let values: Values
 
-        init(_ details: Details) { self.details = details }
+        init(_ values: Values) { self.values = values }
     }
 
-    private struct Details: Sendable {
+    fileprivate struct Values: Sendable {
         var osError: Int32 = 0
         var socketError: FailureEvidence.SocketError?
-        var dial: DialEnd?
+        var failedConnect: FailedConnect?
         var certificate: CertificateSummary?
-        var certificateProblem: CertificateProblem?
+        var certificateError: CertificateError?
         var text: String = ""
         var diagnosticBody: [UInt8] = []
     }
 
-    private mutating func change(_ change: (inout Details) -> Void) {
-        var details = self.rest?.details ?? Details()
-        change(&details)
-        self.rest = Rest(details)
+    private mutating func change(_ change: (inout Values) -> Void) {
+        var values = self.details?.values ?? Values()
+        change(&values)
+        self.details = Details(values)
     }
 
-    /// The connection's error number (errno(3)); 0 where there is none.
+    /// The connection's error number (errno(3)); 0 if there is none.
     package var osError: Int32 {
-        get { self.rest?.details.osError ?? 0 }
-        set { if newValue != 0 || self.rest != nil { self.change { $0.osError = newValue } } }
+        get { self.details?.values.osError ?? 0 }
+        set { if newValue != 0 || self.details != nil { self.change { $0.osError = newValue } } }
     }
-    /// What the socket error tells; nil where there is none.
+    /// The kind of that error; nil if there is none.
     package var socketError: FailureEvidence.SocketError? {
-        get { self.rest?.details.socketError }
-        set { if newValue != nil || self.rest != nil { self.change { $0.socketError = newValue } } }
+        get { self.details?.values.socketError }
+        set { if newValue != nil || self.details != nil { self.change { $0.socketError = newValue } } }
     }
-    /// The try to connect that came furthest, where none became a connection.
-    package var failedConnect: DialEnd? {
-        get { self.rest?.details.dial }
-        set { if newValue != nil || self.rest != nil { self.change { $0.dial = newValue } } }
+    /// The try to connect that came furthest, if none became a connection.
+    package var failedConnect: FailedConnect? {
+        get { self.details?.values.failedConnect }
+        set { if newValue != nil || self.details != nil { self.change { $0.failedConnect = newValue } } }
     }
-    /// The server's certificate, where the request wanted it and one was shown.
+    /// The server's certificate, if the request wanted it and one was shown.
     package var certificate: CertificateSummary? {
-        get { self.rest?.details.certificate }
-        set { if newValue != nil || self.rest != nil { self.change { $0.certificate = newValue } } }
+        get { self.details?.values.certificate }
+        set { if newValue != nil || self.details != nil { self.change { $0.certificate = newValue } } }
     }
-    /// Why the certificate was refused; nil where it was not.
-    package var certificateProblem: CertificateProblem? {
-        get { self.rest?.details.certificateProblem }
-        set { if newValue != nil || self.rest != nil { self.change { $0.certificateProblem = newValue } } }
+    /// Why the certificate was refused; nil if it was not.
+    package var certificateError: CertificateError? {
+        get { self.details?.values.certificateError }
+        set { if newValue != nil || self.details != nil { self.change { $0.certificateError = newValue } } }
     }
-    /// What went wrong, in libcurl's or the file system's words; empty on success.
+    /// What went wrong, as libcurl or the file system says it; empty on success.
     package var text: String {
-        get { self.rest?.details.text ?? "" }
-        set { if !newValue.isEmpty || self.rest != nil { self.change { $0.text = newValue } } }
+        get { self.details?.values.text ?? "" }
+        set { if !newValue.isEmpty || self.details != nil { self.change { $0.text = newValue } } }
     }
-    /// The first 64 KiB of the body of an answer that was not good.
+    /// The first 64 KiB of the body of a response that was not good.
     package var diagnosticBody: [UInt8] {
-        get { self.rest?.details.diagnosticBody ?? [] }
-        set { if !newValue.isEmpty || self.rest != nil { self.change { $0.diagnosticBody = newValue } } }
+        get { self.details?.values.diagnosticBody ?? [] }
+        set { if !newValue.isEmpty || self.details != nil { self.change { $0.diagnosticBody = newValue } } }
     }
 }

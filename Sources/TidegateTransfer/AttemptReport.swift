@@ -3,11 +3,11 @@ package import TidegateCore
 /// What becomes of an attempt.
 ///
 /// In this order; `progress` any number of times; `finished` always, once and last, unless the attempt is detached.
-/// Never delivered from inside a call of the engine's or of libcurl's.
+/// Never delivered from inside a call of the engine or of libcurl.
 package enum AttemptReport: Sendable {
-    /// A connection stands and the request is about to be sent: from here on the server may act on it.
+    /// There is a connection and the request is about to be sent: from here on the server may act on it.
     case wireReached(ConnectionFacts)
-    /// The head of the final answer (never 1xx).
+    /// The head of the final response (never 1xx).
     case head(ResponseHead)
     /// Body bytes moved; at most ten times a second, and always after the last byte of a burst, but for one that ends
     /// the attempt.
@@ -22,7 +22,7 @@ package struct ConnectionFacts: Sendable, Hashable {
     package var local: IPAddress?
     /// The server's address, or the proxy's.
     package var remote: IPAddress?
-    /// Whether the connection was there before.
+    /// Whether an earlier attempt had made the connection.
     package var isReused: Bool
 
     package init(local: IPAddress? = nil, remote: IPAddress? = nil, isReused: Bool = false) {
@@ -36,13 +36,13 @@ package struct ConnectionFacts: Sendable, Hashable {
 ///
 /// Counts are bytes of this attempt alone.
 package struct AttemptProgress: Sendable, Hashable {
-    /// Where the body being received starts: the resume point's offset where the server continues there, else 0.
+    /// Where the body being received starts: the resume point's offset if the server continues there, else 0.
     package var offset: Int64
     /// Response body bytes on the wire, before decoding.
     package var receivedWire: Int64
-    /// Response body bytes given to the sink, after decoding.
+    /// Response body bytes written to the sink, after decoding.
     package var received: Int64
-    /// The whole body on the wire, ``offset`` included; nil while or where unknown.
+    /// The whole body on the wire, ``offset`` included; nil while unknown.
     package var expected: Int64?
     /// Request body bytes sent.
     package var sent: Int64

@@ -3,15 +3,15 @@ package import TidegateCore
 
 /// Names one attempt on the transfer thread.
 ///
-/// Whoever starts attempts picks the numbers and never uses one twice.
+/// The client picks the numbers and never uses one twice.
 package struct AttemptID: Hashable, Sendable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// Everything about one try on the wire.
+/// Everything about one attempt.
 ///
-/// One reference: it is handed on many times on its way and read by every callback, and changed only before.
+/// One reference: it is passed on many times and read by every callback, and changed only before.
 @dynamicMemberLookup
 package struct AttemptRequest: Sendable {
     private var box: Box
@@ -28,7 +28,7 @@ package struct AttemptRequest: Sendable {
         connectTimeout: Duration = .seconds(10), allowsHTTP2: Bool = false, tls: TLSOptions = .init(),
         proxy: HTTPURL? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
         acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, isRepeatable: Bool = true,
-        awaitsDisposition: Bool = false, listener: (any ChunkSink)? = nil, lastStage: Stage = .body,
+        awaitsDisposition: Bool = false, bodyObserver: (any ChunkSink)? = nil, lastStage: Stage = .body,
         usesFreshConnection: Bool = false, wantsCertificate: Bool = false
     ) {
         self.box = Box(
@@ -38,7 +38,7 @@ package struct AttemptRequest: Sendable {
                 credentials: credentials, userAgent: userAgent, acceptsCompression: acceptsCompression,
                 bytesPerSecondLimit: bytesPerSecondLimit, isRepeatable: isRepeatable,
                 awaitsDisposition: awaitsDisposition,
-                listener: listener, lastStage: lastStage, usesFreshConnection: usesFreshConnection,
+                bodyObserver: bodyObserver, lastStage: lastStage, usesFreshConnection: usesFreshConnection,
                 wantsCertificate: wantsCertificate))
     }
 
@@ -67,7 +67,7 @@ package struct AttemptRequest: Sendable {
         package var body: AttemptBody
         /// The addresses of the URL's host, tried in order (CURLOPT_RESOLVE); not needed for a literal address.
         package var addresses: [IPAddress]
-        /// Where a good answer's body goes.
+        /// Where a good response's body goes.
         package var sink: BodySink
         /// What is held already, for a Range request.
         package var resume: ResumePoint?
@@ -75,29 +75,29 @@ package struct AttemptRequest: Sendable {
         package var connectTimeout: Duration
         /// Whether HTTP/2 may be negotiated over TLS; never multiplexed.
         package var allowsHTTP2: Bool
-        /// Whom to trust.
+        /// What certificates to trust.
         package var tls: TLSOptions
         /// The HTTP proxy; nil goes direct whatever the environment says.
         package var proxy: HTTPURL?
-        /// User and password for Basic authentication (RFC 7617), sent without being asked for.
+        /// User and password for Basic authentication (RFC 7617), sent with the first request.
         package var credentials: Credentials?
         /// The User-Agent field; nil sends none.
         package var userAgent: String?
-        /// Whether the answer may be compressed; never with ``resume``.
+        /// Whether the response may be compressed; never with ``resume``.
         package var acceptsCompression: Bool
-        /// The rate limit in bytes per second, exact for the answer and coarse (libcurl's) for the request; nil is none.
+        /// The rate limit in bytes per second, exact for the response and coarse (libcurl's) for the request; nil is none.
         package var bytesPerSecondLimit: Int64?
         /// Whether libcurl may send the request again by itself when a reused connection turns out dead.
         ///
-        /// Where not, the second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
+        /// If not, the second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
         package var isRepeatable: Bool
-        /// Whether a good answer's body waits for ``TransferEngine/proceed(_:into:)``.
+        /// Whether a good response's body waits for ``TransferEngine/proceed(_:into:)``.
         package var awaitsDisposition: Bool
-        /// Who is shown what goes anywhere but into a file, once and in order; nil is nobody.
-        package var listener: (any ChunkSink)?
-        /// Where to stop: `connect` and `tls` end once the connection or the handshake stands, and send nothing.
+        /// Is shown what goes anywhere but into a file, once and in order.
+        package var bodyObserver: (any ChunkSink)?
+        /// Where to stop: `connect` and `tls` end after the connection or the handshake, and send nothing.
         package var lastStage: Stage
-        /// Whether the connection is made for this attempt alone: none is used again, and this one is closed at its end.
+        /// Whether a new connection is made for this attempt and closed at its end.
         package var usesFreshConnection: Bool
         /// Whether ``AttemptOutcome/certificate`` is wanted.
         package var wantsCertificate: Bool
@@ -113,13 +113,13 @@ package enum AttemptBody: Sendable {
     ///
     /// A file that turns out shorter ends the attempt with `bodyChanged`.
     case file(path: String, length: Int64)
-    /// What a source gives, from its start, once; without a length in chunks (RFC 9112 section 7.1).
+    /// What a source returns, from its start, once; without a length in chunks (RFC 9112 section 7.1).
     ///
     /// A source that ends before its length ends the attempt with `bodyChanged`.
     case stream(any ChunkSource, length: Int64?)
 }
 
-/// Where the body of a good answer (2xx, and the range asked for) goes.
+/// Where the body of a good response (2xx, and the range requested) goes.
 ///
 /// Other bodies never reach it: their first 64 KiB are in ``AttemptOutcome/diagnosticBody``.
 package enum BodySink: Sendable {
@@ -129,13 +129,13 @@ package enum BodySink: Sendable {
     case file(DownloadFile)
     /// Into an open descriptor (stdout); a full pipe pauses the transfer and never blocks the thread.
     case descriptor(Int32)
-    /// To whoever takes chunks, in order; one without room pauses the transfer and never blocks the thread.
+    /// To a sink of chunks, in order; one without room pauses the transfer and never blocks the thread.
     case chunks(any ChunkSink)
     /// Nowhere; the bytes are counted.
     case discard
 }
 
-/// Whom to trust.
+/// What certificates to trust.
 package struct TLSOptions: Sendable, Hashable {
     /// A PEM file of authorities used instead of the system's; nil uses the system's.
     package var caFile: String?

@@ -23,16 +23,16 @@ package final class TransferThread<Client: TransferClient>: Sendable {
         }
     }
 
-    /// Asks the client for something; false once the thread is stopping, and then nothing happens.
+    /// Sends a command to the client; false once the thread is stopping, and then nothing happens.
     @discardableResult
     package func send(_ command: Client.Command) -> Bool { self.thread.send(command) }
 
-    /// Lets the commands sent so far be carried out, ends the thread and waits for it.
+    /// Executes the commands sent so far, ends the thread and waits for it.
     ///
     /// Attempts still running are dropped: their connections are closed and nothing more is reported.
     package func stop() { self.thread.stop() }
 
-    /// Ends the thread once it has carried out the commands sent so far, without waiting for that: for one that hangs.
+    /// Ends the thread once it has executed the commands sent so far, without waiting for that: for one that hangs.
     package func abandon() { self.thread.abandon() }
 }
 
@@ -58,9 +58,9 @@ final class TransferHandler<Client: TransferClient>: LoopHandler {
 
     func batchEnded() {
         self.client.batchEnded()
-        // Attempts the client has just started go out in this batch, too.
+        // Attempts that the client has just started are sent in this batch, too.
         self.engine.serve(self.client)
-        self.engine.rest()
+        self.engine.endTurn()
     }
 
     func stopping() {

@@ -89,8 +89,8 @@ import TidegateDaemon
         defer { unlink(pipe) }
         #expect(try self.plan("http://a/x", "-o", pipe).items[0].stream == pipe)
         #expect(self.complaint(["http://a/x", "-o", pipe, "--continue"]) == "--continue needs a file: add -o or -O")
-        #expect(DestinationCheck.problem(writing: pipe) == "\(pipe) is no regular file")
-        #expect(DestinationCheck.problem(writing: "/dev/full") == "/dev/full is no regular file")
+        #expect(DestinationCheck.problem(writing: pipe) == "\(pipe) is not a regular file")
+        #expect(DestinationCheck.problem(writing: "/dev/full") == "/dev/full is not a regular file")
     }
 
     @Test("Options reach the request")

@@ -103,7 +103,7 @@ import TidegateTestKit
     @Test("A device or a pipe is no file to upload")
     func noFile() async throws {
         let output = try await self.run("fetch", "http://127.0.0.1:9/x", "--upload-file", "/dev/zero")
-        #expect(output.status == 1 && output.errors == "tidegate: /dev/zero is no regular file\n", "\(output)")
+        #expect(output.status == 1 && output.errors == "tidegate: /dev/zero is not a regular file\n", "\(output)")
     }
 
     @Test("A configuration is checked without running it")

@@ -13,7 +13,7 @@ import TidegateCore
     func defaults(_ text: String) throws {
         let configuration = try Configuration.parse(text, file: "t.yml")
         let monitor = try configuration.monitorConfiguration(version: "1")
-        #expect(monitor.hostLabel == .off && !monitor.session.tellsRetryTokens)
+        #expect(monitor.hostLabel == .off && !monitor.session.reportsRetryTokens)
         #expect(monitor.session.redaction == URLRedaction(query: true, userinfo: true))
         var endpoint = EndpointConfiguration()
         configuration.apply(to: &endpoint)
@@ -45,7 +45,7 @@ import TidegateCore
     func hostLabel(_ section: String, _ label: HostLabel) throws {
         let monitor = try Configuration.parse("metrics: \(section)", file: "t.yml").monitorConfiguration(version: "1")
         #expect(monitor.hostLabel == label)
-        #expect(monitor.session.tellsRetryTokens == (label != .off))
+        #expect(monitor.session.reportsRetryTokens == (label != .off))
     }
 
     // Every kind of mistake, each with the whole message.

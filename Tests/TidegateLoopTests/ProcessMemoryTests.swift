@@ -21,9 +21,9 @@ struct ProcessMemoryTests {
             7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0 [vdso]
             Anonymous:             0 kB
             """
-        let parts = MemoryMapping.parts(of: text)
+        let parts = MemoryMapping.mappings(of: text)
         #expect(parts.count == 6)
-        #expect(parts.map(\.isAsInFile) == [true, false, false, false, false, false])
+        #expect(parts.map(\.isUnmodifiedFile) == [true, false, false, false, false, false])
         #expect(parts.first?.addresses == 0x55d0_c000_0000..<0x55d0_c200_0000)
         #expect(parts.first?.name == "/usr/bin/a program")
     }
@@ -31,7 +31,7 @@ struct ProcessMemoryTests {
     @Test("A process goes on after it")
     func goesOn() {
         let before = (0..<1000).map { "number \($0)" }
-        ProcessMemory.giveBack()
+        ProcessMemory.releaseStartupPages()
         #expect(before == (0..<1000).map { "number \($0)" })
     }
 }

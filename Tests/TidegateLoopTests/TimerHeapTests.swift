@@ -40,8 +40,8 @@ import TidegateCore
                 let deadline = now + generator.next() % 1000
                 list.append((deadline, heap.schedule(at: self.moment(deadline), token: token), token))
             default:
-                if let victim = list.indices.randomElement(using: &generator) {
-                    heap.cancel(list.remove(at: victim).id)
+                if let cancelled = list.indices.randomElement(using: &generator) {
+                    heap.cancel(list.remove(at: cancelled).id)
                 }
             }
             now += generator.next() % 20

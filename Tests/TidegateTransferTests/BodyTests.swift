@@ -22,7 +22,7 @@ struct BodyTests {
         #expect(received.field("user-agent") == "tidegate/1")
     }
 
-    @Test("Each method goes out as it is, with a length where an empty body means something")
+    @Test("Each method goes out as it is, with a length if an empty body means something")
     func methods() throws {
         let server = try LiveServer { _ in .respond() }
         defer { server.stop() }
@@ -127,7 +127,7 @@ struct BodyTests {
         #expect(sent.map(\.body) == [Array("coin".utf8), Array("coin".utf8)])
     }
 
-    @Test("An answer of 417 is asked again without Expect, and is no repetition")
+    @Test("A request refused with 417 is sent again without Expect, and is no repetition")
     func expectationFailed() throws {
         let server = try LiveServer { $0.field("expect") == nil ? .respond(text: "x") : .respond(417) }
         defer { server.stop() }

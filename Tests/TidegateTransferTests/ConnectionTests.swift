@@ -16,8 +16,8 @@ struct ConnectionTests {
         let second = try recorder.run(AttemptRequest(2, server.url()))
         #expect(first.connectionsOpened == 1)
         #expect(second.connectionsOpened == 0)
-        #expect(second.contact?.isReused == true)
-        #expect(second.contact?.remote == IPAddress("127.0.0.1"))
+        #expect(second.connection?.isReused == true)
+        #expect(second.connection?.remote == IPAddress("127.0.0.1"))
         #expect(second.phases.connect == nil)
         #expect(server.accepted == 1)
         #expect(try recorder.ask { $0.connections.idle } == 1)
@@ -36,7 +36,7 @@ struct ConnectionTests {
         var request = try AttemptRequest(1, "http://tide.invalid:\(server.port)/")
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
         #expect(try recorder.run(request).body == Array("one".utf8))
-        recorder.perform { $0.beginEpoch() }
+        recorder.perform { $0.beginPool() }
         request.id = AttemptID(2)
         request.addresses = [IPAddress(ipv4: 0x7F00_0002)]
         #expect(try recorder.run(request).body == Array("two".utf8))
@@ -173,7 +173,7 @@ struct ConnectionTests {
         #expect(outcome.stage == .response)
     }
 
-    @Test("Nonsense for an answer is a protocol error", arguments: ["tide\r\n\r\n", "HTTP/1.1 abc\r\n\r\n"])
+    @Test("A malformed response is a protocol error", arguments: ["tide\r\n\r\n", "HTTP/1.1 abc\r\n\r\n"])
     func nonsense(text: String) throws {
         let server = try LiveServer { _ in LiveServerAnswer([.send(Array(text.utf8)), .close]) }
         defer { server.stop() }
@@ -208,15 +208,6 @@ struct ConnectionTests {
             #expect(outcome.body == LiveServerAnswer.bytes(count: 100_001 + Int64(number)))
         }
         #expect(server.requests.count == 40)
-    }
-
-    @Test(
-        "An impossible URL is refused at once", arguments: ["ftp://127.0.0.1/", "http://", "tide", "http://a:99999/"])
-    func badURL(url: String) throws {
-        let recorder = try AttemptRecorder()
-        recorder.start(try AttemptRequest(1, url))
-        #expect(try recorder.refusal(of: AttemptID(1)).code == 3)
-        #expect(recorder.reports(of: AttemptID(1)).isEmpty)
     }
 }
 

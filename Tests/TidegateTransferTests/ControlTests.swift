@@ -4,7 +4,7 @@ internal import TidegateCore
 internal import TidegateTestKit
 internal import TidegateTransfer
 
-@Suite("Pause, detach and epochs")
+@Suite("Pause, detach and connection pools")
 struct ControlTests {
     @Test("A paused transfer takes no bytes, and unpaused it is byte-exact", arguments: [0, 20_000, 200_000])
     func pause(after: Int64) throws {
@@ -71,23 +71,23 @@ struct ControlTests {
         #expect(recorder.reports(of: AttemptID(1)).last.map(AttemptRecorder.name) == name)
     }
 
-    @Test("A new epoch closes idle connections at once and opens new ones")
+    @Test("A new pool closes idle connections at once and opens new ones")
     func epochs() throws {
         let server = try LiveServer { _ in .respond(text: "x") }
         defer { server.stop() }
         let recorder = try AttemptRecorder()
         _ = try recorder.run(AttemptRequest(1, server.url()))
         #expect(try recorder.ask { $0.connections.idle } == 1)
-        recorder.perform { $0.beginEpoch() }
+        recorder.perform { $0.beginPool() }
         try eventually("the idle connection's end", holds: { server.open == 0 })
         #expect(try recorder.ask { $0.connections.idle } == 0)
-        #expect(try recorder.ask { $0.epoch } == 2)
+        #expect(try recorder.ask { $0.poolGeneration } == 2)
         #expect(try recorder.run(AttemptRequest(2, server.url())).connectionsOpened == 1)
         #expect(server.accepted == 2)
     }
 
-    @Test("A new epoch lets what runs finish, paused or not, and shares nothing with it")
-    func oldEpoch() throws {
+    @Test("A new pool lets running attempts finish, paused or not, and shares nothing with it")
+    func oldPool() throws {
         let total: Int64 = 400_009
         let server = try LiveServer {
             $0.path == "/new" ? .respond(text: "new") : .pattern(total, for: $0, slice: 20_000, pauseMilliseconds: 5)
@@ -101,7 +101,7 @@ struct ControlTests {
         _ = try recorder.run(AttemptRequest(3, server.url("/new")))
         #expect(server.accepted == 3)
         #expect(try recorder.ask { $0.pause(AttemptID(1)) })
-        recorder.perform { $0.beginEpoch() }
+        recorder.perform { $0.beginPool() }
         #expect(try recorder.run(AttemptRequest(4, server.url("/new"))).connectionsOpened == 1)
         #expect(server.accepted == 4)
         recorder.perform { $0.unpause(AttemptID(1)) }
@@ -127,7 +127,7 @@ struct ControlTests {
         #expect(next.wireTries == 1)
     }
 
-    @Test("Progress is told at most ten times a second, and grows")
+    @Test("Progress is reported at most ten times a second, and grows")
     func progress() throws {
         let server = try LiveServer { .pattern(500_000, for: $0, slice: 5000, pauseMilliseconds: 10) }
         defer { server.stop() }
@@ -170,7 +170,7 @@ struct ControlTests {
         #expect(try recorder.ask { $0.wakeUps } - before < 300)
     }
 
-    @Test("A new attempt shows nothing of the last one in its slot")
+    @Test("A new attempt shows nothing of the last one that used its handle")
     func freshCounters() throws {
         let server = try LiveServer { _ in .respond(text: "hello") }
         defer { server.stop() }

@@ -21,21 +21,21 @@ struct DestinationCheckTests {
     @Test("A device or a pipe is not replaced by a file")
     func special() {
         #expect(mkfifo(self.folder.path("pipe"), 0o600) == 0)
-        #expect(self.obstacle("pipe") == "\(self.folder.path("pipe")) is no regular file")
-        #expect(DownloadPaths(destination: "/dev/null").obstacle() == "/dev/null is no regular file")
+        #expect(self.obstacle("pipe") == "\(self.folder.path("pipe")) is not a regular file")
+        #expect(DownloadPaths(destination: "/dev/null").obstacle() == "/dev/null is not a regular file")
         #expect(DownloadPaths(destination: "/tmp").obstacle() == "/tmp is a directory")
     }
 
-    @Test("What is no regular file cannot be sent, and is called what it is", arguments: ["/dev/zero", "/tmp", nil])
+    @Test("What is not a regular file cannot be sent, and is called what it is", arguments: ["/dev/zero", "/tmp", nil])
     func special(given: String?) throws {
         let path = given ?? self.folder.path("pipe")
         if given == nil { #expect(mkfifo(path, 0o600) == 0) }
         let error = #expect(throws: FileError.self) { try FileIdentity.of(path) }
-        let words = path == "/tmp" ? "open: Is a directory" : "is no regular file: Invalid argument"
-        #expect(error?.description == "\(path): \(words)")
+        let text = path == "/tmp" ? "open: Is a directory" : "is not a regular file: Invalid argument"
+        #expect(error?.description == "\(path): \(text)")
     }
 
-    @Test("A name is refused where the files beside it could not be named")
+    @Test("A name is refused if the files beside it could not be named")
     func longName() throws {
         let longest = String(repeating: "n", count: 236)
         #expect(self.obstacle(longest) == nil)

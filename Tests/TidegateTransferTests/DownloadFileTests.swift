@@ -30,7 +30,7 @@ struct DownloadFileTests {
         #expect(try DownloadFile.open(paths).size() == 0)
     }
 
-    @Test("The disk is asked to begin once for each part, and not for a few bytes")
+    @Test("Write-back begins once for each part, and not for a few bytes")
     func writeBack() throws {
         let part: Int64 = 8 * 1024 * 1024
         let folder = try Folder()

@@ -18,7 +18,7 @@ import TidegateTestKit
                 bodyLimit: bodyLimit))
     }
 
-    @Test("An answer's status, Location and first bytes are told, and nothing is followed or repeated")
+    @Test("A response's status, Location and first bytes are reported, and nothing is followed or repeated")
     func answer() async throws {
         let server = try LiveServer { request in
             switch request.path {
@@ -100,7 +100,7 @@ import TidegateTestKit
         #expect(tls.failure == .timedOut || tls.failure == .tlsFailed)
     }
 
-    @Test("A task that is cancelled has its answer at once")
+    @Test("A cancelled check returns at once")
     func cancelled() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
@@ -180,7 +180,7 @@ struct HTTPCheckerCertificateTests {
         #expect(answer.text == "the certificate is for sea.test, *.bay.test and not for tide.test")
     }
 
-    @Test("A certificate that nobody trusted signed names its issuer, or itself")
+    @Test("A certificate without a trusted issuer names its issuer, or itself")
     func issuers() async throws {
         let alone = try await self.ask(try await self.authority.selfSigned("tide.test"))
         #expect(alone.text.hasPrefix("the certificate is signed by itself ("))

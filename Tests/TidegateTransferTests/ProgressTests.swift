@@ -7,7 +7,7 @@ internal import TidegateTestKit
 
 @Suite("Telling progress")
 struct ProgressTests {
-    @Test("The last bytes of a burst are told although nothing follows them")
+    @Test("The last bytes of a burst are reported although nothing follows them")
     func endOfBurst() throws {
         let latch = Latch()
         let server = try LiveServer { _ in
@@ -21,21 +21,21 @@ struct ProgressTests {
         defer { latch.open() }
         let recorder = try AttemptRecorder()
         recorder.start(try AttemptRequest(1, server.url()))
-        try eventually("all that was sent", holds: { Self.told(recorder).last == 2000 })
+        try eventually("all that was sent", holds: { Self.reported(recorder).last == 2000 })
         latch.open()
         #expect(try recorder.outcome(of: AttemptID(1)).failure == nil)
-        #expect(Self.told(recorder).allSatisfy { $0 <= 3000 })
+        #expect(Self.reported(recorder).allSatisfy { $0 <= 3000 })
     }
 
-    private static func told(_ recorder: AttemptRecorder) -> [Int64] {
+    private static func reported(_ recorder: AttemptRecorder) -> [Int64] {
         recorder.reports(of: AttemptID(1)).compactMap { report in
             if case .progress(let progress) = report { progress.received } else { nil }
         }
     }
 
     @Test("A timer's token says what it is for", arguments: [0, 1, 4999])
-    func tokens(slot: Int) {
-        for timer in [EngineTimer.curl, .rate(slot: slot), .progress(slot: slot)] {
+    func tokens(number: Int) {
+        for timer in [EngineTimer.curl, .rate(number: number), .progress(number: number)] {
             #expect(EngineTimer(token: timer.token) == timer)
         }
     }

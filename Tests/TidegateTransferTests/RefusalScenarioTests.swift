@@ -37,7 +37,7 @@ struct RefusalScenarioTests {
         #expect(!outcome.isConnected)
     }
 
-    @Test("Without a route of our own the kernel refuses at once, and nobody is named")
+    @Test("Without a route of our own the kernel refuses at once, and no router is named")
     func own() throws {
         try self.hosts.here.ip("route del default")
         let outcome = try self.recorder.run(self.request(1, "198.51.100.2"))
@@ -51,7 +51,7 @@ struct RefusalScenarioTests {
         try self.hosts.here.ip("-6 route del default")
         let (refused, unrouted) = (ThreeHosts.farAddress.ipv4, ThreeHosts.farAddress.ipv6)
         for (number, addresses) in [(1, [refused, unrouted]), (2, [unrouted, refused])] as [(UInt64, [String])] {
-            self.recorder.perform { $0.beginEpoch() }
+            self.recorder.perform { $0.beginPool() }
             var request = try AttemptRequest(number, "http://tide.invalid/")
             request.addresses = addresses.compactMap { IPAddress($0) }
             let outcome = try self.recorder.run(request)
@@ -70,7 +70,7 @@ struct RefusalScenarioTests {
         #expect(outcome.failure == nil)
         #expect(outcome.refusal == nil)
         #expect(outcome.isConnected)
-        #expect(outcome.contact?.remote == IPAddress("198.51.100.2"))
+        #expect(outcome.connection?.remote == IPAddress("198.51.100.2"))
     }
 
     @Test("A router's passing error does not end a transfer that stands")
@@ -87,18 +87,18 @@ struct RefusalScenarioTests {
         let request = try AttemptRequest(1, "http://198.51.100.2:\(server.port)/")
         self.recorder.start(request)
         try eventually("the first bytes") { try self.recorder.received(by: request.id) == 1000 }
-        let before = try self.hosts.here.unreachablesHeard()
+        let before = try self.hosts.here.unreachablesReceived()
         try self.hosts.gateway.ip("route add prohibit 198.51.100.2/32")
         more.open()
         // Every acknowledgement is answered with an error now.
-        try eventually("an ICMP error") { try self.hosts.here.unreachablesHeard() > before }
+        try eventually("an ICMP error") { try self.hosts.here.unreachablesReceived() > before }
         try self.hosts.gateway.ip("route del prohibit 198.51.100.2/32")
         let outcome = try self.recorder.outcome(of: request.id)
         #expect(outcome.failure == nil)
         #expect(outcome.body == LiveServerAnswer.bytes(count: body))
     }
 
-    @Test("Silence is told with the address that was silent and the SYNs it was sent")
+    @Test("Silence is reported with the address and the SYNs it was sent")
     func silence() throws {
         try ThreeHosts.filter(
             self.hosts.gateway, "table inet t { chain f { type filter hook forward priority 0; policy drop; }; }")
@@ -138,7 +138,7 @@ extension LiveServer {
 
 extension NetworkNamespace {
     /// How many destination unreachable messages were received (InDestUnreachs of /proc/net/snmp).
-    func unreachablesHeard() throws -> Int {
+    func unreachablesReceived() throws -> Int {
         let text = NamespaceCommand.run(["ip", "netns", "exec", self.name, "cat", "/proc/net/snmp"]).output
         let lines = text.split(separator: "\n").filter { $0.hasPrefix("Icmp:") }.map { $0.split(separator: " ") }
         guard lines.count == 2, let column = lines[0].firstIndex(of: "InDestUnreachs") else {

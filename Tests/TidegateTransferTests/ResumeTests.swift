@@ -90,7 +90,7 @@ struct ResumeTests {
         #expect(try scene.file.size() == ResumeTests.total)
     }
 
-    @Test("416 proves that nothing is missing even where its own body ends with the connection")
+    @Test("416 proves that nothing is missing even if its own body ends with the connection")
     func completeAndClosed() throws {
         let scene = try Scene(held: ResumeTests.total) { _ in
             let fields = ["Content-Range: bytes */\(ResumeTests.total)"]

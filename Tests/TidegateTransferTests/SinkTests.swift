@@ -18,8 +18,8 @@ struct SinkTests {
         #expect(outcome.head?.status == 200)
         #expect(outcome.head?.field("x-tide") == "high")
         #expect(outcome.isLengthVerified)
-        #expect(outcome.contact?.remote == IPAddress("127.0.0.1"))
-        #expect(outcome.contact?.local == IPAddress("127.0.0.1"))
+        #expect(outcome.connection?.remote == IPAddress("127.0.0.1"))
+        #expect(outcome.connection?.local == IPAddress("127.0.0.1"))
         #expect(outcome.connectionsOpened == 1)
         #expect(outcome.phases.connect != nil)
         #expect(outcome.phases.tls == nil)
@@ -171,7 +171,7 @@ struct SinkTests {
         #expect(outcome.text == "the server answered \(status)")
     }
 
-    @Test("A full disk is told apart from other file errors")
+    @Test("A full disk is distinguished from other file errors")
     func fullDisk() throws {
         #expect(FileError(operation: "pwrite", path: "f", code: ENOSPC).failure == .diskFull)
         #expect(FileError(operation: "pwrite", path: "f", code: EDQUOT).failure == .diskFull)

@@ -14,7 +14,7 @@ struct TLSTests {
         return request
     }
 
-    @Test("A certificate is judged by its authority and its name, unless insecurity is asked for")
+    @Test("A certificate is verified by its authority and its name, unless verification is turned off")
     func certificates() async throws {
         let server = try await TLSServer()
         let recorder = try AttemptRecorder()
@@ -42,7 +42,7 @@ struct TLSTests {
         #expect(noFile.curlCode == 77)
     }
 
-    @Test("A pin decides even where every certificate is accepted, before a byte is sent")
+    @Test("A pin decides even if every certificate is accepted, before a byte is sent")
     func pins() async throws {
         let server = try await TLSServer()
         let recorder = try AttemptRecorder()
@@ -59,7 +59,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A connection made without checks is not lent to those who ask for them")
+    @Test("A connection made without verification is not reused by a request with verification")
     func noSharing() async throws {
         let server = try await TLSServer()
         let recorder = try AttemptRecorder()
@@ -67,7 +67,7 @@ struct TLSTests {
         #expect(try recorder.run(TLSTests.request(2, server, TLSOptions())).failure == .tlsFailed)
     }
 
-    @Test("HTTP/2 is spoken only where it is allowed, on a connection of its own for each attempt")
+    @Test("HTTP/2 is used only if it is allowed, on a connection of its own for each attempt")
     func http2() async throws {
         let server = try await TLSServer()
         let recorder = try AttemptRecorder()

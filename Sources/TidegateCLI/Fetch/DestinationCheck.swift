@@ -39,7 +39,7 @@ enum DestinationCheck {
     static func problem(writing path: String) -> String? {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            return status.st_mode & S_IFMT == S_IFDIR ? "\(path) is a directory" : "\(path) is no regular file"
+            return status.st_mode & S_IFMT == S_IFDIR ? "\(path) is a directory" : "\(path) is not a regular file"
         }
         let folder = self.folder(of: path)
         guard stat(folder, &status) == 0 else { return "\(folder): \(TextFile.words(of: errno))" }
@@ -55,7 +55,7 @@ enum DestinationCheck {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else { return "\(path): \(TextFile.words(of: errno))" }
         guard status.st_mode & S_IFMT != S_IFREG else { return nil }
-        return status.st_mode & S_IFMT == S_IFDIR ? "\(path) is a directory" : "\(path) is no regular file"
+        return status.st_mode & S_IFMT == S_IFDIR ? "\(path) is a directory" : "\(path) is not a regular file"
     }
 
     /// The bytes of a file; nil where there is none.

@@ -15,7 +15,7 @@ package enum HTTPCheck {
         /// How much of the answer's body to keep.
         package var bodyLimit: Int
 
-        /// A question from its parts; the defaults ask for a whole answer by GET and keep none of its body.
+        /// A request from its parts; the defaults request a whole response by GET and keep none of its body.
         package init(
             url: HTTPURL, address: IPAddress, lastStage: Stage = .body, method: String = "GET",
             limit: Duration = .seconds(10), bodyLimit: Int = 0
@@ -33,25 +33,25 @@ package enum HTTPCheck {
     package struct Result: Sendable, Hashable {
         /// The last stage that succeeded: `connect`, `tls`, or `response` if a head came; nil without a connection.
         package var reached: Stage?
-        /// Why it came no further than that; nil where it came as far as it was asked to.
+        /// Why it came no further; nil if it came as far as requested.
         package var failure: TaskFailure?
-        /// How the socket failed, where it did.
+        /// How the socket failed, if it did.
         package var socketError: FailureEvidence.SocketError?
-        /// Who refused with an ICMP error, where somebody did.
+        /// The ICMP error that refused the connection, if one did.
         package var refusal: ICMPError?
-        /// What went wrong in words without a final full stop; empty where nothing did.
+        /// What went wrong, without a final full stop; empty if nothing did.
         package var text: String
-        /// The status, 100 to 599; nil where none came.
+        /// The status, 100 to 599; nil if none came.
         package var status: Int?
-        /// The Location field, where one came.
+        /// The Location field, if one came.
         package var location: String?
-        /// The first bytes of the body, as many as were asked for.
+        /// The first bytes of the body, as many as were requested.
         package var body: [UInt8]
         /// The phases that were run.
         package var phases: PhaseDurations
-        /// The local address of the connection; nil where there was none.
+        /// The local address of the connection; nil if there was none.
         package var local: IPAddress?
-        /// The server's certificate, where one was shown.
+        /// The server's certificate, if one was shown.
         package var certificate: CertificateSummary?
 
         /// An answer from its parts.
@@ -79,15 +79,15 @@ package enum HTTPCheck {
     }
 }
 
-/// What people ask of a server's certificate first.
+/// The fields of a server's certificate that explain most failures.
 package struct CertificateSummary: Sendable, Hashable {
     /// Whom it names.
     package var subject: String
     /// Who signed it.
     package var issuer: String
-    /// The beginning of its validity, in the certificate's own words (`Nov 21 12:00:00 2026 GMT`); empty where unknown.
+    /// The beginning of its validity, as the certificate writes it (`Nov 21 12:00:00 2026 GMT`); empty if unknown.
     package var notBefore: String
-    /// The end of its validity, in the same words.
+    /// The end of its validity, in the same form.
     package var notAfter: String
     /// The names and addresses it is for (subjectAltName, RFC 5280), as many as are kept.
     package var names: [String]

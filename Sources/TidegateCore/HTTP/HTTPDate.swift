@@ -5,12 +5,12 @@ package enum HTTPDate {
     /// Returns seconds since 1970, and nil for anything else. `year` is the current one: two digits mean a year less than
     /// 50 years ahead of it.
     package static func parse(_ text: String, year: Int) -> Int64? {
-        let words = text.split { " ,-".contains($0) }.map(String.init)
-        if words.count == 6, words[5] == "GMT" || words[5] == "UTC" {
-            return self.seconds(day: words[1], month: words[2], year: words[3], time: words[4], near: year)
+        let parts = text.split { " ,-".contains($0) }.map(String.init)
+        if parts.count == 6, parts[5] == "GMT" || parts[5] == "UTC" {
+            return self.seconds(day: parts[1], month: parts[2], year: parts[3], time: parts[4], near: year)
         }
-        guard words.count == 5 else { return nil }
-        return self.seconds(day: words[2], month: words[1], year: words[4], time: words[3], near: year)
+        guard parts.count == 5 else { return nil }
+        return self.seconds(day: parts[2], month: parts[1], year: parts[4], time: parts[3], near: year)
     }
 
     /// The moment as servers have to write it: `Fri, 20 Nov 2026 23:14:22 GMT`.

@@ -21,7 +21,7 @@ extension HTTPField {
     }
 
     private init(_ name: Name, _ value: String) throws(HTTPFieldError) {
-        // The package would put spaces in the place of control characters: the server would get what nobody wrote.
+        // HTTPTypes would replace control characters with spaces, and send something else than was written.
         guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
             throw .value(ofField: name.rawName)
         }

@@ -57,7 +57,7 @@ extension Configuration {
             gate: try GatePolicy(
                 require: transfers.gate.require ?? [.routed], patience: transfers.gate.patience?.duration),
             userAgent: "tidegate/\(version)", waitsOut: true, redaction: self.events.redaction,
-            tellsRetryTokens: self.metrics.mode != .off)
+            reportsRetryTokens: self.metrics.mode != .off)
     }
 }
 

@@ -1,4 +1,4 @@
-/// When an origin that fails is left alone, and how long.
+/// When the circuit of a failing origin opens, and for how long.
 public struct CircuitPolicy: Sendable, Hashable {
     /// How many failures in a row open the circuit; 1 and up.
     public let failures: Int
@@ -6,19 +6,19 @@ public struct CircuitPolicy: Sendable, Hashable {
     public let pause: Duration
     /// The longest time it stays open.
     public let cap: Duration
-    /// False where no origin is ever left alone.
+    /// False if the circuit never opens.
     public let isEnabled: Bool
 
     /// Five failures, 30 s for each time in a row, 300 s at most.
     public static let standard = CircuitPolicy(
         unchecked: 5, pause: .seconds(30), cap: .seconds(300), isEnabled: true)
 
-    /// No origin is ever left alone.
+    /// The circuit never opens.
     public static let never = CircuitPolicy(unchecked: 1, pause: .seconds(30), cap: .seconds(300), isEnabled: false)
 
     /// A policy; what is left out is as in ``standard``.
     ///
-    /// - Throws: ``PolicyError`` where the number is below 1 or a duration not positive.
+    /// - Throws: ``PolicyError`` if the number is below 1 or a duration not positive.
     public init(
         failures: Int = 5, pause: Duration = .seconds(30), cap: Duration = .seconds(300)
     ) throws(PolicyError) {

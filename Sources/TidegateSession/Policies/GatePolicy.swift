@@ -2,12 +2,12 @@ public import TidegateCore
 
 /// What an attempt waits for, and how long.
 public struct GatePolicy: Sendable, Hashable {
-    /// What must hold, all of it; an empty list asks for nothing.
+    /// What must hold, all of it; an empty list requires nothing.
     public let require: [Requirement]
-    /// How long a task waits at the gate in all, suspensions not counted; nil is for ever.
+    /// How long a task waits at the gate in all, suspensions not counted; nil is no limit.
     public let patience: Duration?
 
-    /// The target's own route, for ever.
+    /// The target's own route, without a limit.
     public static let standard = GatePolicy(unchecked: [.routed], patience: nil)
 
     /// A gate that is always open.
@@ -15,7 +15,7 @@ public struct GatePolicy: Sendable, Hashable {
 
     /// A gate; what is left out is as in ``standard``.
     ///
-    /// - Throws: ``PolicyError`` where the patience is negative.
+    /// - Throws: ``PolicyError`` if the patience is negative.
     public init(require: [Requirement] = [.routed], patience: Duration? = nil) throws(PolicyError) {
         try PolicyError.check(patience.map { $0 >= .zero } ?? true, "gate.patience", "the time must not be negative")
         self.init(unchecked: require, patience: patience)
@@ -26,9 +26,9 @@ public struct GatePolicy: Sendable, Hashable {
         self.patience = patience
     }
 
-    /// True where a route to the target is all that is asked for, as mostly.
-    var asksForRouteOnly: Bool { self.require.count == 1 && self.require[0] == .routed }
+    /// True if only a route to the target is required, as usual.
+    var requiresRouteOnly: Bool { self.require.count == 1 && self.require[0] == .routed }
 
-    /// True where nothing is asked for.
+    /// True if nothing is required.
     var isOpen: Bool { self.require.allSatisfy { $0 == .none } }
 }

@@ -1,6 +1,6 @@
 /// A policy was given a value that it cannot have; names the field as the configuration file spells it.
 public struct PolicyError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The field, in the words of the configuration file: `retry.attempts`.
+    /// The field as the configuration file spells it: `retry.attempts`.
     public let field: String
     /// What is wrong with the value.
     public let problem: String

@@ -1,10 +1,10 @@
-/// How many retries an origin is good for: a bucket of tokens that successes and time fill.
+/// The retry budget of an origin: a bucket of tokens that successes and time refill.
 public struct RetryBudgetPolicy: Sendable, Hashable {
     /// How many tokens the bucket holds, and starts with.
     public let tokens: Double
     /// What a retry costs.
     public let retryCost: Double
-    /// What a retry costs where the server never saw the request, or asked to be tried later.
+    /// What a retry costs if the server never received the request, or asked for a later one.
     public let connectCost: Double
     /// Tokens that come back in a second.
     public let refillPerSecond: Double
@@ -14,7 +14,7 @@ public struct RetryBudgetPolicy: Sendable, Hashable {
 
     /// A budget; what is left out is as in ``standard``.
     ///
-    /// - Throws: ``PolicyError`` where a number is negative or not finite.
+    /// - Throws: ``PolicyError`` if a number is negative or not finite.
     public init(
         tokens: Double = 500, retryCost: Double = 14, connectCost: Double = 5, refillPerSecond: Double = 1
     ) throws(PolicyError) {

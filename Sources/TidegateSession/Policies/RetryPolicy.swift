@@ -1,4 +1,4 @@
-/// How often, and how fast, a task is tried again.
+/// How often, and how fast, a task is retried.
 public struct RetryPolicy: Sendable, Hashable {
     /// How many charged attempts without progress there are at most; 1 and up.
     public let attempts: Int
@@ -6,12 +6,12 @@ public struct RetryPolicy: Sendable, Hashable {
     public let base: Duration
     /// The longest delay of all.
     public let cap: Duration
-    /// How long the task may be active in all, suspensions and holds not counted; nil is without end.
+    /// How long the task may be active in all, suspensions and holds not counted; nil is no limit.
     public let maxElapsed: Duration?
     /// The response statuses that are tried again.
     public let statuses: Set<Int>
 
-    /// Four attempts, 500 ms doubling to 5 min, an hour in all, the statuses that ask for it.
+    /// Four attempts, 500 ms doubling to 5 min, an hour in all, the statuses that are usually temporary.
     public static let standard = RetryPolicy(
         unchecked: 4, base: .milliseconds(500), cap: .seconds(300), maxElapsed: .seconds(3600),
         statuses: [408, 425, 429, 500, 502, 503, 504])
@@ -22,7 +22,7 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// A policy; what is left out is as in ``standard``.
     ///
-    /// - Throws: ``PolicyError`` where a number is below 1, a duration not positive or a status not 300 to 599.
+    /// - Throws: ``PolicyError`` if a number is below 1, a duration not positive or a status not 300 to 599.
     public init(
         attempts: Int = 4, base: Duration = .milliseconds(500), cap: Duration = .seconds(300),
         maxElapsed: Duration? = .seconds(3600), statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]

@@ -1,25 +1,25 @@
 internal import HTTPTypes
 public import TidegateCore
 
-/// Everything a session is told once.
+/// The configuration of a session.
 public struct SessionConfiguration: Sendable, Hashable {
     /// How many attempts run to one origin at a time; 1 and up.
     public let maxConnectionsPerHost: Int
     /// How many attempts run in all; 1 and up.
     public let maxConnections: Int
-    /// The proxy's URL, `http://HOST:PORT`; nil goes straight.
+    /// The proxy's URL, `http://HOST:PORT`; nil connects directly.
     ///
     /// The environment is never read.
     public let proxy: String?
-    /// Whom the session trusts.
+    /// What certificates the session trusts.
     public let tls: TLSPolicy
-    /// How tasks are tried again, where they do not say otherwise.
+    /// How tasks are retried that have no policy of their own.
     public let retry: RetryPolicy
-    /// How many retries an origin is good for.
+    /// The retry budget of an origin.
     public let budget: RetryBudgetPolicy
-    /// What tasks wait for, where they do not say otherwise.
+    /// What tasks wait for that have no gate of their own.
     public let gate: GatePolicy
-    /// The `User-Agent` header, where a task has none of its own.
+    /// The `User-Agent` of tasks that have none of their own.
     public let userAgent: String
     /// How long an attempt survives a lost path while its source address is still there; 0 s to 30 s.
     public let lossGrace: Duration
@@ -27,22 +27,22 @@ public struct SessionConfiguration: Sendable, Hashable {
     public let silenceAfterReturn: Duration
     /// How long a suspended attempt keeps its connection before it is given back.
     public let pauseLimit: Duration
-    /// How many ended tasks ``Session/tasks()`` still shows; 0 and up.
+    /// How many finished tasks ``Session/tasks()`` still lists; 0 and up.
     public let endedTasksKept: Int
-    /// When an origin that fails is left alone.
+    /// When the circuit of a failing origin opens.
     public let circuit: CircuitPolicy
-    /// True where a full disk and an empty retry budget are waited for; false where they fail the task.
+    /// True if tasks wait while the disk is full or the retry budget is empty; false if they fail.
     public let waitsOut: Bool
-    /// How often a task that waits for room on the disk looks again.
+    /// How often a task that waits for disk space checks again.
     public let diskRecheck: Duration
-    /// What is left out of the URLs that events and lists of tasks tell.
+    /// What is left out of URLs in events and lists of tasks.
     ///
     /// Results have theirs as they were given.
     public let redaction: URLRedaction
-    /// True where the statistics have the hosts' retry budgets, which takes a look at every origin.
-    public let tellsRetryTokens: Bool
+    /// True if the statistics include the hosts' retry budgets, which reads every origin.
+    public let reportsRetryTokens: Bool
 
-    /// The configuration without a word of the user's.
+    /// The defaults.
     public static let standard = SessionConfiguration(
         unchecked: Limits(), proxy: nil, tls: .system, retry: .standard, budget: .standard, gate: .standard,
         userAgent: "tidegate")
@@ -69,8 +69,8 @@ public struct SessionConfiguration: Sendable, Hashable {
         public var diskRecheck: Duration = .seconds(60)
         /// See ``SessionConfiguration/redaction``.
         public var redaction = URLRedaction()
-        /// See ``SessionConfiguration/tellsRetryTokens``.
-        public var tellsRetryTokens = false
+        /// See ``SessionConfiguration/reportsRetryTokens``.
+        public var reportsRetryTokens = false
 
         /// The defaults.
         public init() {}
@@ -85,7 +85,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
         circuit: CircuitPolicy = .standard, waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
-        redaction: URLRedaction = URLRedaction(), tellsRetryTokens: Bool = false
+        redaction: URLRedaction = URLRedaction(), reportsRetryTokens: Bool = false
     ) throws(PolicyError) {
         var limits = Limits()
         limits.maxConnectionsPerHost = maxConnectionsPerHost
@@ -98,7 +98,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         limits.waitsOut = waitsOut
         limits.diskRecheck = diskRecheck
         limits.redaction = redaction
-        limits.tellsRetryTokens = tellsRetryTokens
+        limits.reportsRetryTokens = reportsRetryTokens
         try SessionConfiguration.check(limits)
         if let proxy { try SessionConfiguration.check(proxy: proxy) }
         try PolicyError.check(HTTPField.isValidValue(userAgent), "user_agent", "a header cannot carry it")
@@ -120,7 +120,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         self.waitsOut = limits.waitsOut
         self.diskRecheck = limits.diskRecheck
         self.redaction = limits.redaction
-        self.tellsRetryTokens = limits.tellsRetryTokens
+        self.reportsRetryTokens = limits.reportsRetryTokens
         self.proxy = proxy
         self.tls = tls
         self.retry = retry
@@ -145,7 +145,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         do {
             let url = try HTTPURL(proxy)
             try PolicyError.check(url.scheme == .http, "proxy", "\"\(proxy)\" is not an http:// URL")
-            // Without one, 80 would be judged here and 1080 asked by libcurl.
+            // Without one, this check would use 80 and libcurl 1080.
             let authority = proxy.dropFirst("http://".count).prefix { $0 != "/" }
             try PolicyError.check(
                 authority.hasSuffix(":\(url.target.port ?? 0)"), "proxy", "\"\(proxy)\" names no port")

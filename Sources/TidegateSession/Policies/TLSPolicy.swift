@@ -4,7 +4,7 @@ public struct TLSPolicy: Sendable, Hashable {
     public let caFile: String?
     /// The public keys accepted by host, each `sha256//BASE64` (RFC 7469); hosts without an entry accept any.
     public let pins: [String: [String]]
-    /// True where certificates are not verified at all; must be spelled out.
+    /// True if certificates are not verified at all; must be spelled out.
     public let isInsecure: Bool
 
     /// The system's authorities, no pins.
@@ -12,7 +12,7 @@ public struct TLSPolicy: Sendable, Hashable {
 
     /// A policy from its parts.
     ///
-    /// - Throws: ``PolicyError`` where a pin is not `sha256//` and 44 characters of base64, or the file has no name.
+    /// - Throws: ``PolicyError`` if a pin is not `sha256//` and 44 characters of base64, or the file has no name.
     public init(
         caFile: String? = nil, pins: [String: [String]] = [:], isInsecure: Bool = false
     ) throws(PolicyError) {

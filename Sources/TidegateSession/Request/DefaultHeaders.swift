@@ -2,7 +2,7 @@ public import HTTPTypes
 internal import Synchronization
 public import TidegateCore
 
-/// The header fields that every new task of a session gets where its request has none of that name.
+/// The header fields that every new task of a session gets if its request has none of that name.
 ///
 /// Read and written by any thread at any time; a task has what was there when it was made.
 public final class DefaultHeaders: Sendable {
@@ -20,7 +20,7 @@ public final class DefaultHeaders: Sendable {
 
     /// Sets a field, or removes it with nil.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` where a head cannot carry it.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if a head cannot carry it.
     public func set(_ name: String, to value: String?) throws(TaskError) {
         let field = try DefaultHeaders.field(name, value ?? "")
         self.fields.withLock { fields in
@@ -44,7 +44,7 @@ public final class DefaultHeaders: Sendable {
         return field
     }
 
-    /// The request with the fields that it has not.
+    /// The request with the fields that it lacks.
     func applied(to request: TaskRequest) -> TaskRequest {
         guard !self.isEmpty.load(ordering: .acquiring) else { return request }
         let missing = self.all.filter { field in !request.headers.contains { $0.name == field.name } }

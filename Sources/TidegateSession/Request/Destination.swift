@@ -15,7 +15,7 @@ public enum RequestBody: Sendable, Hashable {
 public enum Destination: Sendable, Hashable {
     /// Into memory, `limit` bytes at most; a longer body fails as `tooLarge`.
     ///
-    /// A body that ends with its connection, as HTTP/1.0 servers send them, is taken for whole although nothing proves
+    /// A body that ends with its connection, as HTTP/1.0 servers send them, counts as complete although nothing proves
     /// it; so it is for `descriptor` and `discard`.
     case memory(limit: Int)
     /// Into a file that appears at `path` only when it is whole.

@@ -2,10 +2,10 @@ public import HTTPTypes
 public import TidegateCore
 
 extension TaskRequest {
-    /// Makes the download go on where an earlier one ended.
+    /// Has the download continue where an earlier one ended.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` where the data belong to another URL or another file,
-    ///   make no sense, or the request is no plain GET of a file.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if the data belong to another URL or another file,
+    ///   are damaged, or the request is not a plain GET of a file.
     public mutating func resume(from data: ResumeData) throws(TaskError) {
         guard case .file(let path, let permissions, _) = self.destination, self.method == "GET", self.body == .none,
             !self.acceptsCompression
@@ -16,14 +16,14 @@ extension TaskRequest {
         guard data.file == path else {
             throw TaskRequest.invalid("the resume data belong to \(data.file) and not to \(path)")
         }
-        guard data.point.isUsable else { throw TaskRequest.invalid("the resume data make no sense") }
+        guard data.point.isUsable else { throw TaskRequest.invalid("the resume data are damaged") }
         self.destination = .file(path, permissions: permissions, continues: true)
         self.resuming = data
     }
 
-    /// The request that goes on where an earlier download ended.
+    /// The request that continues where an earlier download ended.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` where the data make no sense.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if the data are damaged.
     public init(resuming data: ResumeData, headers: [HTTPField] = []) throws(TaskError) {
         try self.init(url: data.url, headers: headers)
         self.destination = .file(data.file)

@@ -7,7 +7,7 @@ public struct TaskRequest: Sendable {
     public var method: String { self.box.parts.method }
     /// The URL as it was given.
     public var url: String { self.box.parts.url }
-    /// The header fields of the user's own.
+    /// The header fields that the user gave.
     public internal(set) var headers: [HTTPField] {
         get { self.box.parts.headers }
         set { self.change { $0.headers = newValue } }
@@ -15,7 +15,7 @@ public struct TaskRequest: Sendable {
     /// The request's body.
     public var body: RequestBody { self.box.parts.body }
 
-    /// A name to be known by in lists and results.
+    /// The name shown in lists and results.
     public var name: String? {
         get { self.box.parts.name }
         set { self.change { $0.name = newValue } }
@@ -25,7 +25,7 @@ public struct TaskRequest: Sendable {
         get { self.box.parts.destination }
         set { self.change { $0.destination = newValue } }
     }
-    /// How long a connection may take to come about.
+    /// Connect timeout.
     public var connectTimeout: Duration {
         get { self.box.parts.connectTimeout }
         set { self.change { $0.connectTimeout = newValue } }
@@ -35,27 +35,27 @@ public struct TaskRequest: Sendable {
         get { self.box.parts.idleTimeout }
         set { self.change { $0.idleTimeout = newValue } }
     }
-    /// How long one attempt may take in all; nil is without end.
+    /// How long one attempt may take in all; nil is no limit.
     public var attemptTimeout: Duration? {
         get { self.box.parts.attemptTimeout }
         set { self.change { $0.attemptTimeout = newValue } }
     }
-    /// How long the task may take in all, waiting included and suspensions not; nil is without end.
+    /// How long the task may take in all, waiting included and suspensions not; nil is no limit.
     public var deadline: Duration? {
         get { self.box.parts.deadline }
         set { self.change { $0.deadline = newValue } }
     }
-    /// What attempts wait for; nil is as the session says.
+    /// What attempts wait for; nil uses the session's gate.
     public var gate: GatePolicy? {
         get { self.box.parts.gate }
         set { self.change { $0.gate = newValue } }
     }
-    /// How the task is tried again; nil is as the session says.
+    /// How the task is retried; nil uses the session's policy.
     public var retry: RetryPolicy? {
         get { self.box.parts.retry }
         set { self.change { $0.retry = newValue } }
     }
-    /// Who goes first where not all can go; higher goes first.
+    /// Tasks with a higher priority go first when not all can run.
     public var priority: Int {
         get { self.box.parts.priority }
         set { self.change { $0.priority = newValue } }
@@ -65,32 +65,32 @@ public struct TaskRequest: Sendable {
         get { self.box.parts.usesHTTP2 }
         set { self.change { $0.usesHTTP2 = newValue } }
     }
-    /// True asks for a compressed answer and unpacks it; such an answer cannot be continued.
+    /// True requests a compressed response and decompresses it; such a response cannot be resumed.
     public var acceptsCompression: Bool {
         get { self.box.parts.acceptsCompression }
         set { self.change { $0.acceptsCompression = newValue } }
     }
-    /// For HTTP's Basic scheme; nil takes what the URL has.
+    /// For HTTP's Basic scheme; nil uses those of the URL.
     public var credentials: Credentials? {
         get { self.box.parts.credentials }
         set { self.change { $0.credentials = newValue } }
     }
-    /// The highest average rate of the response's body; nil is without bound.
+    /// The highest average rate of the response's body; nil is no limit.
     public var bytesPerSecondLimit: Int? {
         get { self.box.parts.bytesPerSecondLimit }
         set { self.change { $0.bytesPerSecondLimit = newValue } }
     }
-    /// How many redirects are followed; 0 takes the redirect itself for the answer.
+    /// How many redirects are followed; with 0 the redirect itself is the response.
     public var maxRedirects: Int {
         get { self.box.parts.maxRedirects }
         set { self.change { $0.maxRedirects = newValue } }
     }
-    /// True where the request may be sent again although the first one may have been carried out.
+    /// True if the request may be sent again although the first one may have been executed.
     public var isMarkedIdempotent: Bool {
         get { self.box.parts.isMarkedIdempotent }
         set { self.change { $0.isMarkedIdempotent = newValue } }
     }
-    /// When it is too late for the task, waiting and suspended or not; nil is never.
+    /// When the task expires, even if it waits or is suspended; nil is never.
     ///
     /// The task fails as `deadlineExceeded` then.
     public var expires: WallTime? {
@@ -105,12 +105,12 @@ public struct TaskRequest: Sendable {
         get { self.box.parts.sha256 }
         set { self.change { $0.sha256 = newValue } }
     }
-    /// Where an earlier download ended that this one continues; see ``resume(from:)``.
+    /// The earlier download that this one continues; see ``resume(from:)``.
     public internal(set) var resuming: ResumeData? {
         get { self.box.parts.resuming }
         set { self.change { $0.resuming = newValue } }
     }
-    /// Whom this task trusts; nil is as the session says.
+    /// What certificates this task trusts; nil uses the session's policy.
     public var tls: TLSPolicy? {
         get { self.box.parts.tls }
         set { self.change { $0.tls = newValue } }
@@ -121,7 +121,7 @@ public struct TaskRequest: Sendable {
 
     private var box: RequestBox
 
-    /// True where both are copies of one request, unchanged; other ones may say the same all the same.
+    /// True if both are unchanged copies of one request; two others can have equal values and still be different.
     func isSame(as other: TaskRequest) -> Bool { self.box === other.box }
 
     /// A request.
@@ -152,7 +152,7 @@ public struct TaskRequest: Sendable {
     /// What the task does with bodies.
     public var kind: TaskKind { self.box.kind }
 
-    /// True where sending the request twice does no more than sending it once (RFC 9110 9.2.2).
+    /// True if sending the request twice does no more than sending it once (RFC 9110 9.2.2).
     public var isIdempotent: Bool { self.box.isIdempotent }
 
     static func check(_ headers: [HTTPField]) throws(TaskError) {

@@ -10,7 +10,7 @@ internal import TidegateTransfer
 public final class BodyStream: AsyncSequence, Sendable {
     /// A piece of the body.
     public typealias Element = [UInt8]
-    /// How the task failed, where it did.
+    /// How the task failed, if it did.
     public typealias Failure = TaskError
 
     /// What went through a stream.
@@ -33,7 +33,7 @@ public final class BodyStream: AsyncSequence, Sendable {
         var ending: Result<Void, TaskError>?
         var reader: CheckedContinuation<Result<[UInt8]?, TaskError>, Never>?
         var statistics = Statistics()
-        var wires: Wires?
+        var callbacks: Callbacks?
 
         mutating func pop() -> [UInt8]? {
             guard self.head < self.chunks.count else { return nil }
@@ -50,7 +50,7 @@ public final class BodyStream: AsyncSequence, Sendable {
     }
 
     // Called without the lock.
-    private struct Wires {
+    private struct Callbacks {
         let hasRoom: @Sendable () -> Void
         let isGone: @Sendable () -> Void
     }
@@ -58,24 +58,24 @@ public final class BodyStream: AsyncSequence, Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// A stream that keeps `limit` bytes for its reader at most, or one chunk where that is larger.
+    /// A stream that keeps `limit` bytes for its reader at most, or one chunk if that is larger.
     public init(limit: Int = 256 * 1024) { self.limit = Swift.max(1, limit) }
 
     /// What went through so far.
     public var statistics: Statistics { self.state.withLock { $0.statistics } }
 
-    /// Ends the reading, and cancels the task where it is not over.
+    /// Ends the reading, and cancels the task if it is not over.
     public func cancel() {
-        let (reader, wires) = self.state.withLock { state in
+        let (reader, callbacks) = self.state.withLock { state in
             let wasGone = state.isReaderGone
             state.isReaderGone = true
             state.chunks = []
             state.head = 0
             state.kept = 0
-            return (state.reader.take(), wasGone || state.ending != nil ? nil : state.wires)
+            return (state.reader.take(), wasGone || state.ending != nil ? nil : state.callbacks)
         }
         reader?.resume(returning: .success(nil))
-        wires?.isGone()
+        callbacks?.isGone()
     }
 
     /// Reads the stream.
@@ -95,7 +95,7 @@ public final class BodyStream: AsyncSequence, Sendable {
 
         /// The next chunk; nil after the last one, or when the reading task is cancelled.
         ///
-        /// - Throws: ``TaskError`` where the task failed or was cancelled, after the bytes that came.
+        /// - Throws: ``TaskError`` if the task failed or was cancelled, after the bytes that came.
         public mutating func next() async throws(TaskError) -> [UInt8]? { try await self.reader.stream.next() }
 
         /// The next chunk, for callers on an actor.
@@ -119,7 +119,7 @@ public final class BodyStream: AsyncSequence, Sendable {
             if let chunk = state.pop() {
                 guard state.isBlocked, state.kept <= self.limit / 2 else { return (.success(chunk), nil) }
                 state.isBlocked = false
-                return (.success(chunk), state.wires?.hasRoom)
+                return (.success(chunk), state.callbacks?.hasRoom)
             }
             if let ending = state.ending { return (ending.map { nil }, nil) }
             if state.isReaderGone || state.reader != nil { return (.success(nil), nil) }
@@ -142,12 +142,12 @@ extension BodyStream: Hashable {
 // MARK: - The session's side
 
 extension BodyStream {
-    /// Takes the stream for a task; false where it is another one's.
+    /// Takes the stream for a task; false if another task has it.
     func claim(hasRoom: @escaping @Sendable () -> Void, isGone: @escaping @Sendable () -> Void) -> Bool {
         let (isMine, isReaderGone) = self.state.withLock { state in
             guard !state.isClaimed else { return (false, false) }
             state.isClaimed = true
-            state.wires = Wires(hasRoom: hasRoom, isGone: isGone)
+            state.callbacks = Callbacks(hasRoom: hasRoom, isGone: isGone)
             return (true, state.isReaderGone)
         }
         if isReaderGone { isGone() }
@@ -157,7 +157,7 @@ extension BodyStream {
     /// The task is over; what has come can still be read.
     func end(_ failure: TaskError?) {
         let reader = self.state.withLock { state in
-            state.wires = nil
+            state.callbacks = nil
             if state.ending == nil { state.ending = failure.map { .failure($0) } ?? .success(()) }
             return state.reader.take()
         }
@@ -168,7 +168,7 @@ extension BodyStream {
 extension BodyStream: ChunkSink {
     package func hasRoom() -> Bool {
         self.state.withLock { state in
-            // Nobody reads any more, and the task is about to hear of it.
+            // There is no reader any more, and the task is about to be cancelled.
             if state.isReaderGone || state.kept == 0 || state.kept < self.limit { return true }
             if !state.isBlocked { state.statistics.pauses += 1 }
             state.isBlocked = true

@@ -3,11 +3,11 @@ package import TidegateTransfer
 
 /// A request's body that is made while it is sent, and can be read once.
 ///
-/// Chunks are asked for one at a time; while the next one is being made, the transfer is paused and its idle clock
+/// Chunks are requested one at a time; while the next one is being made, the transfer is paused and its idle clock
 /// stands still. A stream of which a byte was read is never sent again: ``SessionHooks/newBodyStream`` may give another
 /// one.
 public final class UploadStream: Sendable {
-    /// The body's length in bytes; nil where it is not known, and then it is sent in chunks (RFC 9112 section 7.1).
+    /// The body's length in bytes; nil if it is not known, and then it is sent in chunks (RFC 9112 section 7.1).
     public let length: Int64?
 
     private struct State {
@@ -35,10 +35,10 @@ public final class UploadStream: Sendable {
     /// True until the first byte was sent: only then the stream may begin another attempt.
     var isUntouched: Bool { self.state.withLock { $0.given == 0 } }
 
-    /// Says whom to tell when bytes are here.
+    /// Sets what is called when there are bytes.
     func connect(_ hasBytes: @escaping @Sendable () -> Void) { self.state.withLock { $0.hasBytes = hasBytes } }
 
-    /// Nobody wants the rest.
+    /// The rest is not needed.
     func stop() {
         let fetch = self.state.withLock { state in
             state.hasBytes = nil
@@ -62,7 +62,7 @@ public final class UploadStream: Sendable {
     }
 
     private func took(_ read: ChunkRead) {
-        let tell = self.state.withLock { state in
+        let notify = self.state.withLock { state in
             state.isFetching = false
             state.fetch = nil
             switch read {
@@ -72,7 +72,7 @@ public final class UploadStream: Sendable {
             }
             return state.hasBytes
         }
-        tell?()
+        notify?()
     }
 }
 

@@ -3,7 +3,7 @@ internal import TidegateCore
 
 /// Reads what libcurl keeps about a server's certificate (CURLINFO_CERTINFO).
 enum CertificateReader {
-    /// The server's own certificate; nil where none was kept.
+    /// The server's own certificate; nil if none was kept.
     static func summary(of easy: borrowing EasyHandle) -> CertificateSummary? {
         var chain: UnsafeMutablePointer<curl_certinfo>?
         guard tg_easy_get_certificates(easy.raw, &chain) == CURLE_OK, let chain = chain?.pointee,
@@ -19,7 +19,7 @@ enum CertificateReader {
         return self.summary(of: lines)
     }
 
-    /// The summary in lines of `name:value`; nil where they name no subject.
+    /// The summary in lines of `name:value`; nil if they name no subject.
     static func summary(of lines: [String]) -> CertificateSummary? {
         func value(_ name: String) -> String? {
             lines.first { $0.hasPrefix("\(name):") }.map { String($0.dropFirst(name.count + 1)) }

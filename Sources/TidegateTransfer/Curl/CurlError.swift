@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Glibc
 
-/// A call of libcurl's failed.
+/// A call of libcurl failed.
 package struct CurlError: Error, Sendable, CustomStringConvertible {
     /// The call, as its man page names it, or the option it was about.
     package let operation: String
@@ -12,13 +12,13 @@ package struct CurlError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { "\(self.operation): \(self.text) (\(self.code))" }
 
-    /// Throws where a `CURLcode` is not CURLE_OK.
+    /// Throws if a `CURLcode` is not CURLE_OK.
     static func check(_ code: CURLcode, _ operation: @autoclosure () -> String) throws(CurlError) {
         guard code != CURLE_OK else { return }
         throw CurlError(operation: operation(), code: Int32(code.rawValue), text: self.text(of: code))
     }
 
-    /// Throws where a `CURLMcode` is not CURLM_OK.
+    /// Throws if a `CURLMcode` is not CURLM_OK.
     static func check(_ code: CURLMcode, _ operation: @autoclosure () -> String) throws(CurlError) {
         guard code != CURLM_OK else { return }
         let text = curl_multi_strerror(code).map { String(cString: $0) } ?? "unknown error"
@@ -32,9 +32,9 @@ package struct CurlError: Error, Sendable, CustomStringConvertible {
 
 /// libcurl's process-wide state.
 enum CurlLibrary {
-    // Run once, by the first thread that asks (globals are lazy); later calls only read the result.
+    // Run once, by the first thread that reads it (globals are lazy); later reads only return the result.
     private static let status: CURLcode = {
-        // Without this a write to a closed connection would end the process; libcurl is told not to care itself.
+        // Without this a write to a closed connection would end the process; CURLOPT_NOSIGNAL keeps libcurl from doing it.
         signal(SIGPIPE, SIG_IGN)
         return tg_global_init()
     }()

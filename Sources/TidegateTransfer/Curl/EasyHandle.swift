@@ -1,21 +1,37 @@
 internal import CCurl
 internal import Glibc
 
-/// One transfer of libcurl's, used again after a reset (CURL).
+/// One transfer of libcurl's, used again after a reset (CURL), and the buffer for its error messages.
 struct EasyHandle: ~Copyable {
     let raw: UnsafeMutableRawPointer
+    private let errorBuffer: UnsafeMutablePointer<CChar>
 
     init() throws(CurlError) {
         guard let raw = curl_easy_init() else {
             throw CurlError(operation: "curl_easy_init", code: Int32(CURLE_FAILED_INIT.rawValue), text: "out of memory")
         }
         self.raw = raw
+        self.errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        self.errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
-    deinit { curl_easy_cleanup(self.raw) }
+    deinit {
+        curl_easy_cleanup(self.raw)
+        self.errorBuffer.deallocate()
+    }
 
-    /// Forgets every option; keeps the memory.
+    /// Drops every option; keeps the memory.
     func reset() { curl_easy_reset(self.raw) }
+
+    /// Has libcurl write its messages into the buffer.
+    func setErrorBuffer() throws(CurlError) {
+        try self.set(CURLOPT_ERRORBUFFER, pointer: UnsafeMutableRawPointer(self.errorBuffer))
+    }
+
+    /// What libcurl says about the last failure; nil if it says nothing.
+    var errorMessage: String? { self.errorBuffer[0] == 0 ? nil : String(cString: self.errorBuffer) }
+
+    func clearErrorMessage() { self.errorBuffer[0] = 0 }
 
     func set(_ option: CURLoption, _ value: Int) throws(CurlError) {
         try self.check(tg_easy_set_long(self.raw, option, value), option)
@@ -34,17 +50,17 @@ struct EasyHandle: ~Copyable {
     }
 
     /// The list must live until the transfer is over.
-    func set(_ option: CURLoption, _ list: borrowing FieldList) throws(CurlError) {
+    func set(_ option: CURLoption, _ list: borrowing CurlList) throws(CurlError) {
         try self.check(tg_easy_set_list(self.raw, option, list.raw), option)
     }
 
-    /// A number libcurl kept about the transfer; 0 where it knows none.
+    /// A number that libcurl keeps about the transfer; 0 if it has none.
     func long(_ info: CURLINFO) -> Int {
         var value = 0
         return tg_easy_get_long(self.raw, info, &value) == CURLE_OK ? value : 0
     }
 
-    /// A count or a time in microseconds; 0 where libcurl knows none.
+    /// A count or a time in microseconds; 0 if libcurl has none.
     func offset(_ info: CURLINFO) -> Int64 {
         var value: curl_off_t = 0
         return tg_easy_get_offset(self.raw, info, &value) == CURLE_OK ? Int64(value) : 0
@@ -60,7 +76,7 @@ struct EasyHandle: ~Copyable {
 }
 
 /// A list of strings in libcurl's form (curl_slist).
-struct FieldList: ~Copyable {
+struct CurlList: ~Copyable {
     private(set) var raw: UnsafeMutablePointer<curl_slist>?
 
     init() {}
@@ -75,5 +91,12 @@ struct FieldList: ~Copyable {
                 operation: "curl_slist_append", code: Int32(CURLE_OUT_OF_MEMORY.rawValue), text: "out of memory")
         }
         self.raw = longer
+    }
+
+    /// Drops every string.
+    mutating func clear() {
+        guard self.raw != nil else { return }
+        curl_slist_free_all(self.raw)
+        self.raw = nil
     }
 }

@@ -4,7 +4,7 @@ internal import Glibc
 enum AtomicFile {
     private static let limit = 64 * 1024
 
-    /// The file's first 64 KiB; nil where there is no such file.
+    /// The file's first 64 KiB; nil if there is no such file.
     static func read(_ path: String) throws(FileError) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -27,7 +27,7 @@ enum AtomicFile {
     /// Writes a new file durably, for its owner only, and puts it in the old one's place.
     static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
         let fresh = self.fresh(path)
-        // What a crash left there, or somebody put there, is not written into.
+        // What a crash, or another program, left there is not written into.
         unlink(fresh)
         let descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileError(operation: "open", path: fresh, code: errno) }

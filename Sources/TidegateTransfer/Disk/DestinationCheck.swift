@@ -2,7 +2,7 @@ internal import Glibc
 package import TidegateCore
 
 extension DownloadPaths {
-    /// Looks whether a download can end here, before anything is written: nil, or what is in the way in one sentence.
+    /// Checks before anything is written whether a download can end here: nil, or what is in the way in one clause.
     package func obstacle() -> String? {
         var status = stat()
         if stat(self.destination, &status) == 0 {
@@ -10,7 +10,7 @@ extension DownloadPaths {
             case S_IFREG: break
             case S_IFDIR: return "\(self.destination) is a directory"
             // A rename would put a file in the place of a device.
-            default: return "\(self.destination) is no regular file"
+            default: return "\(self.destination) is not a regular file"
             }
         }
         let slash = self.destination.lastIndex(of: "/")
@@ -60,7 +60,7 @@ extension FileIdentity {
         guard status.st_mode & S_IFMT != S_IFDIR else { throw FileError(operation: "open", path: path, code: EISDIR) }
         // What a device or a pipe gives has no length, and cannot be sent once more.
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FileError(operation: "is no regular file", path: path, code: EINVAL)
+            throw FileError(operation: "is not a regular file", path: path, code: EINVAL)
         }
         guard access(path, R_OK) == 0 else { throw FileError(operation: "open", path: path, code: errno) }
         return FileIdentity(

@@ -9,7 +9,7 @@ package final class DiskThread: Sendable {
         self.thread = try LoopThread(name: name) { _ in DiskWorker() }
     }
 
-    /// Runs `work` on the thread, in the order asked, and then `completion`, there too; it usually sends a command to
+    /// Runs `work` on the thread, in the order sent, and then `completion`, there too; it usually sends a command to
     /// the transfer thread.
     ///
     /// False once the thread is stopping, and then neither runs.
@@ -21,7 +21,7 @@ package final class DiskThread: Sendable {
         self.thread.send { completion(Result(catching: work)) }
     }
 
-    /// Lets the work asked for so far be done, ends the thread and waits for it.
+    /// Does the work sent so far, ends the thread and waits for it.
     package func stop() { self.thread.stop() }
 
     /// Ends the thread once its work is done, without waiting for that: for a disk that does not answer.

@@ -23,8 +23,8 @@ package final class DownloadFile: Sendable {
     /// Creates the temporary file, or opens the one that is there; a symbolic link in its place is refused.
     ///
     /// `offset` bytes of an existing file are kept and the rest is cut off; nil starts anew, and removes a record that
-    /// speaks of other bytes. Where fewer are there, all of them are kept: ask ``size()``. With `permissions` nobody
-    /// else may read the bytes while they come who may not read them afterwards.
+    /// speaks of other bytes. If fewer are there, all of them are kept; see ``size()``. With `permissions` no one
+    /// may read the bytes while they come who may not read them afterwards.
     /// - Throws: ``FileError``; `flock` with EWOULDBLOCK means that another download is writing this file.
     package static func open(
         _ paths: DownloadPaths, keeping offset: Int64? = nil, permissions: UInt16? = nil
@@ -45,7 +45,7 @@ package final class DownloadFile: Sendable {
         throw FileError(operation: "flock", path: paths.temporary, code: EWOULDBLOCK)
     }
 
-    /// Opens or creates the temporary file, which somebody else may have locked.
+    /// Opens or creates the temporary file, which another download may have locked.
     static func opened(_ paths: DownloadPaths, _ permissions: UInt16?) throws(FileError) -> DownloadFile {
         let mode = permissions.map(self.mode) ?? 0o666
         let descriptor = Glibc.open(paths.temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
@@ -53,7 +53,7 @@ package final class DownloadFile: Sendable {
         return DownloadFile(paths: paths, descriptor: descriptor)
     }
 
-    /// Locks the file; false where it is not the temporary file any more, which is to be opened again then.
+    /// Locks the file; false if it is not the temporary file any more, which has to be opened again then.
     ///
     /// Between open and flock another download may have moved this very file to its destination.
     func lock() throws(FileError) -> Bool {
@@ -72,7 +72,7 @@ package final class DownloadFile: Sendable {
     /// It may be a while until the last reference is gone and the file is closed.
     package func unlock() { _ = flock(self.descriptor, LOCK_UN) }
 
-    // Whoever writes the file must be able to open it again; the rest comes with setPermissions.
+    // The process that writes the file must be able to open it again; the rest comes with setPermissions.
     private static func mode(_ permissions: UInt16) -> mode_t { mode_t(permissions & 0o777 | 0o600) }
 
     /// How many bytes are there.
@@ -82,7 +82,7 @@ package final class DownloadFile: Sendable {
         return Int64(status.st_size)
     }
 
-    /// Cuts the file to a length; where nothing is left, the record goes first.
+    /// Truncates the file; if nothing is left, the record goes first.
     ///
     /// After a crash in between it must not promise bytes that are gone.
     package func truncate(to length: Int64) throws(FileError) {
@@ -104,7 +104,7 @@ package final class DownloadFile: Sendable {
 
     /// The bytes before `offset` that the disk may begin with, once each; nil while they are few.
     ///
-    /// For the transfer thread, which tells how far it has come.
+    /// For the transfer thread, which reports how far it has come.
     package func takeWriteBack(upTo offset: Int64) -> Range<Int64>? {
         let start = self.writtenBack.load(ordering: .relaxed)
         guard offset - start >= 8 * 1024 * 1024 else { return nil }
@@ -114,7 +114,7 @@ package final class DownloadFile: Sendable {
 
     /// Has the kernel write bytes to the disk while others still come (sync_file_range(2)).
     ///
-    /// It would wait until the end makes them durable, and the end for all of them. Blocks where the disk has enough to
+    /// It would wait until the end makes them durable, and the end for all of them. Blocks if the disk has enough to
     /// do: for the disk thread.
     package func beginWriteBack(_ range: Range<Int64>) {
         // Only a beginning made early: what is wrong with the disk, commit() finds out.
@@ -130,7 +130,7 @@ package final class DownloadFile: Sendable {
 
     /// Makes the file durable, moves it to the destination, makes that durable, and removes the continuation record.
     ///
-    /// Blocks: for the disk thread. Can be called again where it failed.
+    /// Blocks: for the disk thread. Can be called again if it failed.
     package func commit() throws(FileError) {
         try self.check(fsync(self.descriptor), "fsync")
         guard self.isMoved || rename(self.paths.temporary, self.paths.destination) == 0 else {

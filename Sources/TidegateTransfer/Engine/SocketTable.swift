@@ -4,16 +4,16 @@ internal import TidegateLoop
 
 /// What the loop watches for libcurl, by descriptor.
 ///
-/// Registration is lazy: libcurl drops its wish after every answer and states it anew with the next request, which
-/// would cost two system calls each. A socket of ours stays watched as it was until an event comes that nobody wants.
+/// Registration is lazy: libcurl drops its interest after every response and states it anew with the next request, which
+/// would cost two system calls each. A socket of ours stays watched as it was until an event comes that is not wanted.
 struct SocketTable {
     private struct Entry {
-        /// The epoch that said so last; 0 for none.
-        var epoch = 0
+        /// The generation of the pool that uses the socket; 0 for none.
+        var generation = 0
         var wanted = Loop.Interest()
-        /// What the kernel watches; nil where it does not.
+        /// What the kernel watches; nil if it does not.
         var registered: Loop.Interest?
-        /// Opened by us, so that we hear of its end.
+        /// Opened by us, so that its end is reported.
         ///
         /// Others (resolver pipes) must be forgotten at once.
         var isOurs = false
@@ -27,36 +27,36 @@ struct SocketTable {
     /// How often the kernel was asked to watch, change or forget a descriptor.
     private(set) var controlCalls = 0
 
-    /// The epoch whose libcurl is to be told about an event; nil where nobody wants it any more.
-    mutating func epoch(ready descriptor: Int32, on loop: Loop) -> Int? {
-        guard let index = self.index(descriptor), self.entries[index].epoch != 0 else { return nil }
-        if !self.entries[index].wanted.isEmpty { return self.entries[index].epoch }
+    /// The generation of the pool that an event is for; nil if it is not wanted any more.
+    mutating func generation(ofReady descriptor: Int32, on loop: Loop) -> Int? {
+        guard let index = self.index(descriptor), self.entries[index].generation != 0 else { return nil }
+        if !self.entries[index].wanted.isEmpty { return self.entries[index].generation }
         // An idle connection never speaks first: it was closed, and libcurl finds out when it wants to use it.
         self.markDead(index)
         self.forget(index, descriptor, on: loop)
         return nil
     }
 
-    /// Applies what libcurl wished for.
-    mutating func apply(_ journal: SocketActions, on loop: Loop) {
-        guard !journal.entries.isEmpty else { return }
-        for entry in journal.entries {
+    /// Applies what libcurl asked for.
+    mutating func apply(_ actions: SocketActions, on loop: Loop) {
+        guard !actions.entries.isEmpty else { return }
+        for entry in actions.entries {
             switch entry.change {
-            case .opened(let descriptor): self.open(descriptor, entry.epoch)
+            case .opened(let descriptor): self.open(descriptor, entry.generation)
             case .closed(let descriptor): self.close(descriptor)
-            case .lost(let descriptor): self.lose(descriptor, entry.epoch)
-            case .want(let descriptor, let what): self.want(descriptor, what, entry.epoch, on: loop)
+            case .lost(let descriptor): self.lose(descriptor, entry.generation)
+            case .watch(let descriptor, let what): self.watch(descriptor, what, entry.generation, on: loop)
             }
         }
-        journal.entries.removeAll(keepingCapacity: true)
+        actions.entries.removeAll(keepingCapacity: true)
         self.register(on: loop)
     }
 
-    /// The sockets of an epoch of which libcurl wants nothing: idle ones, and those of paused transfers.
-    func unwatched(of epoch: Int) -> [Int32] {
+    /// The sockets of a pool of which libcurl wants nothing: idle ones, and those of paused transfers.
+    func unwatched(of generation: Int) -> [Int32] {
         self.entries.indices.compactMap { index in
             let entry = self.entries[index]
-            return entry.isOurs && entry.epoch == epoch && entry.wanted.isEmpty ? Int32(index) : nil
+            return entry.isOurs && entry.generation == generation && entry.wanted.isEmpty ? Int32(index) : nil
         }
     }
 
@@ -65,18 +65,20 @@ struct SocketTable {
         if let index = self.index(descriptor) { self.markDead(index) }
     }
 
-    // Descriptors whose registration has to follow their wish; most changes cancel each other within a batch.
+    // Descriptors whose registration has to follow libcurl's interest; most changes cancel each other within a batch.
     private var touched: [Int32] = []
 
-    private mutating func open(_ descriptor: Int32, _ epoch: Int) {
+    private mutating func open(_ descriptor: Int32, _ generation: Int) {
         // libcurl has closed whatever had the number before, and may not have said so.
         self.close(descriptor)
-        self.entries[self.makeIndex(descriptor)] = Entry(epoch: epoch, isOurs: true)
+        self.entries[self.makeIndex(descriptor)] = Entry(generation: generation, isOurs: true)
         self.openCount += 1
     }
 
-    private mutating func lose(_ descriptor: Int32, _ epoch: Int) {
-        guard let index = self.index(descriptor), self.entries[index].isOurs, self.entries[index].epoch == epoch else {
+    private mutating func lose(_ descriptor: Int32, _ generation: Int) {
+        guard let index = self.index(descriptor), self.entries[index].isOurs,
+            self.entries[index].generation == generation
+        else {
             return
         }
         self.close(descriptor)
@@ -94,9 +96,9 @@ struct SocketTable {
         self.openCount -= 1
     }
 
-    private mutating func want(_ descriptor: Int32, _ what: Int32, _ epoch: Int, on loop: Loop) {
+    private mutating func watch(_ descriptor: Int32, _ what: Int32, _ generation: Int, on loop: Loop) {
         let index = self.makeIndex(descriptor)
-        self.entries[index].epoch = epoch
+        self.entries[index].generation = generation
         self.entries[index].wanted = SocketTable.interest(what)
         // A paused transfer's socket looks idle, and lives on.
         if self.entries[index].isDead, what != CURL_POLL_REMOVE {

@@ -1,210 +1,185 @@
 internal import CCurl
-internal import Glibc
-internal import TidegateLoop
 internal import TidegateCore
+internal import TidegateLoop
 
-// The loop's side: libcurl is told what is ready, and afterwards the client is told what came of it.
+// The loop's side: libcurl acts on what is ready, and afterwards the client is informed of the results.
 extension TransferEngine {
+    // Progress is reported when bytes move, and no more than ten times a second. What could not be reported for that
+    // reason is reported when it may be, so that the client needs no timer to see the end of a burst.
+    private static let progressInterval = Duration.milliseconds(100)
+
     /// A descriptor of libcurl's, or a sink that was blocked, is ready.
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
-        if let waiting = self.blockedSinks.take(descriptor, on: self.loop) {
-            for number in waiting { self.slots[number]?.unblock() }
+        if let waiting = self.blocked.take(descriptor, on: self.loop) {
+            for number in waiting { self.transfers[number]?.resume(.sink) }
             return
         }
         self.wakeUps += 1
-        guard let number = self.sockets.epoch(ready: descriptor, on: self.loop),
-            let epoch = self.epochs.first(where: { $0.number == number })
+        guard let generation = self.sockets.generation(ofReady: descriptor, on: self.loop),
+            let pool = self.pools.first(where: { $0.generation == generation })
         else { return }
         // Before libcurl writes the first byte.
-        if events == .write { epoch.log.dials.connected(descriptor) }
-        self.guarding(epoch) { () throws(CurlError) in try epoch.act(on: descriptor, events.selected) }
+        if events == .write { pool.callbacks.sockets.connected(descriptor) }
+        self.guarding(pool) { () throws(CurlError) in try pool.act(on: descriptor, events.selected) }
     }
 
-    /// A timer is due; true where it was one of the engine's own.
+    /// A timer is due; true if it was one of the engine's own.
     func timerFired(_ token: UInt64) -> Bool {
         guard let timer = EngineTimer(token: token) else { return false }
         self.wakeUps += 1
         switch timer {
         case .curl: self.timer.fired()
-        // A timer that outlives its attempt finds nothing to let go on, and nothing to tell.
-        case .rate(let slot): self.slots[slot]?.unthrottle()
-        case .progress(let slot): self.slots[slot]?.lookAtProgress()
+        // A timer that outlives its attempt finds nothing to resume, and nothing to report.
+        case .rate(let number): self.transfers[number]?.resume(.rate)
+        case .progress(let number):
+            self.transfers[number]?.reports.hasProgressTimer = false
+            if let transfer = self.transfers[number], transfer.request != nil { transfer.note(.progressDue) }
         }
         return true
     }
 
-    /// Lets libcurl do what is due and tells the client; no call of libcurl's is under way when it is told.
+    /// Lets libcurl do what is due and informs the client; no call of libcurl's is under way when it does.
     func serve(_ client: some TransferClient) {
         // Every round serves what the round before asked for; the bound keeps other descriptors alive.
         for _ in 0..<8 {
             self.runDueTimers()
             self.collectFinished(client)
-            self.deliver(client)
+            self.deliverReports(client)
             guard self.isTimerDue else { return }
         }
     }
 
     /// Makes the loop watch and wait for what libcurl wants; the last thing in a batch.
-    func rest() {
+    func endTurn() {
         var deadline: MonotonicTime?
-        self.sockets.apply(self.journal, on: self.loop)
-        self.waitToTell()
-        for epoch in self.epochs {
-            epoch.takeTimer(at: self.now)
-            if let next = epoch.deadline { deadline = min(deadline ?? next, next) }
+        self.sockets.apply(self.actions, on: self.loop)
+        self.scheduleProgress()
+        for pool in self.pools {
+            pool.takeTimer(at: self.now)
+            if let next = pool.deadline { deadline = min(deadline ?? next, next) }
         }
         // What is left for now comes first in the next batch.
-        if !self.outbox.slots.isEmpty { deadline = self.now }
+        if !self.queue.numbers.isEmpty { deadline = self.now }
         self.timer.arm(at: deadline, on: self.loop)
     }
 
     /// Drops everything; nothing is reported.
     func shutDown() {
-        for slot in self.slots.busy {
-            if let id = slot.request?.id { self.remove(slot, id) }
+        for transfer in self.transfers.busy {
+            if let id = transfer.request?.id { self.remove(transfer, id) }
         }
-        self.beginEpoch()
+        self.beginPool()
     }
 
     private var isTimerDue: Bool {
-        self.epochs.contains { epoch in
-            epoch.takeTimer(at: self.now)
-            return epoch.deadline.map { $0 <= self.now } ?? false
+        self.pools.contains { pool in
+            pool.takeTimer(at: self.now)
+            return pool.deadline.map { $0 <= self.now } ?? false
         }
     }
 
     private func runDueTimers() {
-        for epoch in self.epochs {
-            epoch.takeTimer(at: self.now)
-            guard let deadline = epoch.deadline, deadline <= self.now else { continue }
-            epoch.log.dials.look(at: self.now)
-            self.guarding(epoch) { () throws(CurlError) in try epoch.timeOut() }
+        for pool in self.pools {
+            pool.takeTimer(at: self.now)
+            guard let deadline = pool.deadline, deadline <= self.now else { continue }
+            pool.callbacks.sockets.saveExpiring(at: self.now)
+            self.guarding(pool) { () throws(CurlError) in try pool.timeOut() }
         }
     }
 
     private func collectFinished(_ client: some TransferClient) {
-        for epoch in self.epochs {
-            while let (number, code) = epoch.nextDone() {
-                guard let slot = self.slots[number] else { continue }
-                // What came before the end is told before the end; the client may drop the attempt meanwhile.
-                if let id = self.report(slot, client) { self.finish(slot, id, code, client) }
+        for pool in self.pools {
+            while let (number, code) = pool.nextDone() {
+                guard let transfer = self.transfers[number] else { continue }
+                // What came before the end is reported before the end; the client may drop the attempt meanwhile.
+                if let id = self.report(transfer, to: client) { self.finish(transfer, id, code, client) }
             }
         }
     }
 
-    private func deliver(_ client: some TransferClient) {
+    private func deliverReports(_ client: some TransferClient) {
         var index = 0
-        while index < self.outbox.slots.count {
-            if let slot = self.slots[self.outbox.slots[index]] { _ = self.report(slot, client) }
+        while index < self.queue.numbers.count {
+            if let transfer = self.transfers[self.queue.numbers[index]] { _ = self.report(transfer, to: client) }
             index += 1
         }
-        self.outbox.slots.removeAll(keepingCapacity: true)
+        self.queue.numbers.removeAll(keepingCapacity: true)
     }
 
-    /// Tells the client what a slot has noted; the attempt's id where it is still running afterwards.
-    private func report(_ slot: CurlTransfer, _ client: some TransferClient) -> AttemptID? {
-        guard let id = slot.request?.id else { return nil }
-        let pending = slot.pending
-        slot.pending = []
-        if pending.contains(.wire), let ticket = slot.pinTicket {
-            slot.pinTicket = nil
-            slot.epoch?.redeem(ticket)
+    /// Reports to the client what a transfer has noted; the attempt's id if it is still running afterwards.
+    private func report(_ transfer: CurlTransfer, to client: some TransferClient) -> AttemptID? {
+        guard let id = transfer.request?.id else { return nil }
+        let kinds = transfer.reports.take()
+        guard !kinds.isEmpty else { return id }
+        if kinds.contains(.wire) {
+            if let lease = transfer.options.takeLease() { transfer.pool?.confirm(lease) }
+            if let facts = transfer.connection.facts() {
+                client.attempt(id, reported: .wireReached(facts))
+                guard transfer.request?.id == id else { return nil }
+            }
         }
-        if pending.contains(.wire), let contact = slot.wire.contact() {
-            client.attempt(id, reported: .wireReached(contact))
-            guard slot.request?.id == id else { return nil }
-        }
-        if pending.contains(.head), let head = slot.head.value() {
+        if kinds.contains(.head), let head = transfer.response.head.value {
             client.attempt(id, reported: .head(head))
-            guard slot.request?.id == id else { return nil }
+            guard transfer.request?.id == id else { return nil }
         }
-        if pending.contains(.blocked) { self.waitForSink(of: slot) }
-        if pending.contains(.throttled) {
-            let delay = slot.throttle(at: self.time.monotonic()) ?? .zero
-            _ = self.loop.schedule(after: delay, token: EngineTimer.rate(slot: slot.number).token)
+        if kinds.contains(.blocked) { self.waitForSink(of: transfer) }
+        if kinds.contains(.throttled) {
+            let delay = transfer.throttle(at: self.loop.clock.monotonic()) ?? .zero
+            _ = self.loop.schedule(after: delay, token: EngineTimer.rate(number: transfer.number).token)
         }
-        if pending.contains(.moved) { slot.stamps.lastActivity = self.now }
-        if !pending.isDisjoint(with: [.moved, .untold]), let progress = self.news(of: slot) {
+        if kinds.contains(.moved) { transfer.timestamps.lastActivity = self.now }
+        if !kinds.isDisjoint(with: [.moved, .progressDue]), let progress = self.newProgress(of: transfer) {
             client.attempt(id, reported: .progress(progress))
-            guard slot.request?.id == id else { return nil }
+            guard transfer.request?.id == id else { return nil }
         }
-        guard pending.contains(.broken) else { return id }
-        self.finish(slot, id, CURLE_ABORTED_BY_CALLBACK, client)
+        guard kinds.contains(.aborted) else { return id }
+        self.finish(transfer, id, CURLE_ABORTED_BY_CALLBACK, client)
         return nil
     }
 
-    private func finish(_ slot: CurlTransfer, _ id: AttemptID, _ code: CURLcode, _ client: some TransferClient) {
-        let outcome = slot.outcome(code)
-        self.remove(slot, id)
+    private func finish(_ transfer: CurlTransfer, _ id: AttemptID, _ code: CURLcode, _ client: some TransferClient) {
+        let outcome = OutcomeBuilder(transfer: transfer, code: code).build()
+        self.remove(transfer, id)
         client.attempt(id, reported: .finished(outcome))
     }
 
-    private func waitForSink(of slot: CurlTransfer) {
-        guard case .descriptor(let descriptor)? = slot.request?.sink else { return }
+    private func waitForSink(of transfer: CurlTransfer) {
+        guard case .descriptor(let descriptor)? = transfer.request?.sink else { return }
         do throws(LoopError) {
-            try self.blockedSinks.add(descriptor, slot: slot.number, on: self.loop)
+            try self.blocked.add(descriptor, transfer: transfer.number, on: self.loop)
         } catch {
-            slot.fail(.fileError, error.description)
-            slot.noteBroken()
-        }
-    }
-}
-
-// MARK: - Epochs
-
-extension TransferEngine {
-    func currentEpoch() throws(CurlError) -> ConnectionPool {
-        if let last = self.epochs.last, last.number == self.epoch { return last }
-        let epoch = try ConnectionPool(number: self.epoch, journal: self.journal)
-        self.epochs.append(epoch)
-        return epoch
-    }
-
-    /// Takes an attempt out of libcurl and frees its slot.
-    func remove(_ slot: CurlTransfer, _ id: AttemptID) {
-        let epoch = slot.epoch
-        if let epoch {
-            self.guarding(epoch) { () throws(CurlError) in try epoch.remove(slot) }
-            for descriptor in epoch.log.dials.forget(slot) { epoch.log.note(.lost(descriptor)) }
-        }
-        if case .descriptor(let descriptor)? = slot.request?.sink, slot.pause.contains(.sink) {
-            self.blockedSinks.drop(slot.number, from: descriptor, on: self.loop)
-        }
-        self.slots.release(slot, of: id)
-        if let epoch, epoch.number != self.epoch { self.retire(epoch) }
-    }
-
-    /// Closes what an old epoch does not need any more.
-    func retire(_ epoch: ConnectionPool) {
-        self.sockets.apply(self.journal, on: self.loop)
-        if epoch.running == 0 {
-            self.epochs.removeAll { $0 === epoch }
-            epoch.close()
-            self.sockets.apply(self.journal, on: self.loop)
-            return
-        }
-        // A paused transfer's socket is not watched either, and must not be taken for an idle one: shut down in
-        // flight, a body would end early and look whole.
-        // libcurl names a running transfer's socket only afterwards, but its local port before.
-        let busy = Set(self.slots.busy.filter { $0.epoch === epoch }.map(\.wire.localPort))
-        for descriptor in self.sockets.unwatched(of: epoch.number) {
-            guard let port = LocalPort.of(descriptor), !busy.contains(port) else { continue }
-            shutdown(descriptor, Int32(SHUT_RDWR))
-            self.sockets.markDead(descriptor)
+            transfer.abort(.fileError, error.description)
+            transfer.note(.aborted)
         }
     }
 
-    // libcurl's sets are unusable after an error of their own: its attempts fail, and the next one gets a new set.
-    private func guarding(_ epoch: ConnectionPool, _ body: () throws(CurlError) -> Void) {
-        do throws(CurlError) {
-            try body()
-        } catch {
-            for slot in self.slots.busy where slot.epoch === epoch {
-                slot.fail(.internal, error.description)
-                slot.noteBroken()
-            }
-            if epoch.number == self.epoch { self.epoch += 1 }
+    // What to report of a transfer whose bytes have moved, or may have; nil for nothing now.
+    private func newProgress(of transfer: CurlTransfer) -> AttemptProgress? {
+        guard self.now - transfer.reports.lastProgress >= TransferEngine.progressInterval else {
+            self.unreported.append(transfer.number)
+            return nil
         }
+        let progress = transfer.progress()
+        let bytes = progress.receivedWire + progress.received + progress.sent
+        guard bytes != transfer.reports.reportedBytes else { return nil }
+        transfer.reports.reportedBytes = bytes
+        transfer.reports.lastProgress = self.now
+        // libcurl goes on sending what it has taken, without a callback.
+        if progress.sent > 0, !transfer.response.head.isComplete { self.unreported.append(transfer.number) }
+        return progress
+    }
+
+    // Sets a timer for the transfers whose progress may be reported only later; the last thing in a batch, because most
+    // of those attempts are over by then.
+    private func scheduleProgress() {
+        for number in self.unreported {
+            guard let transfer = self.transfers[number], transfer.request != nil, !transfer.reports.hasProgressTimer
+            else { continue }
+            transfer.reports.hasProgressTimer = true
+            let due = transfer.reports.lastProgress + TransferEngine.progressInterval
+            _ = self.loop.schedule(at: due, token: EngineTimer.progress(number: number).token)
+        }
+        self.unreported.removeAll(keepingCapacity: true)
     }
 }
 

@@ -1,26 +1,25 @@
 internal import CCurl
-package import TidegateLoop
 package import TidegateCore
+package import TidegateLoop
 
 /// Runs attempts over libcurl.
 ///
 /// Belongs to the thread of a ``TransferThread`` and never leaves it.
 package final class TransferEngine {
     let loop: Loop
-    let time = SystemClock()
-    let outbox = Outbox()
-    var slots = TransferPool()
+    let queue = ReportQueue()
+    var transfers = TransferPool()
     var sockets = SocketTable()
-    let journal = SocketActions()
+    let actions = SocketActions()
     var timer = CurlTimer()
-    var blockedSinks = BlockedSinks()
-    /// Slots whose bytes moved too soon after the last time that was told.
-    var untold: [Int] = []
+    var blocked = BlockedDescriptors()
+    /// Transfers whose bytes moved too soon after the last report of progress.
+    var unreported: [Int] = []
     /// Those with transfers, and the current one; the newest last.
-    var epochs: [ConnectionPool] = []
+    var pools: [ConnectionPool] = []
 
-    /// The current network epoch, from 1.
-    package internal(set) var epoch = 1
+    /// The generation of the connections that new attempts use, from 1.
+    package internal(set) var poolGeneration = 1
     /// How often libcurl's sockets and timers woke the thread.
     package internal(set) var wakeUps = 0
 
@@ -29,9 +28,9 @@ package final class TransferEngine {
     /// The moment the current batch of events began.
     package var now: MonotonicTime { self.loop.now }
 
-    /// Connections of all epochs: in use by an attempt, and kept for reuse.
+    /// Connections of all pools: in use by an attempt, and kept for reuse.
     package var connections: (active: Int, idle: Int) {
-        let active = self.slots.busy.count { $0.hasConnection }
+        let active = self.transfers.busy.count { $0.connection.usesConnection }
         return (active, max(0, self.sockets.openCount - active))
     }
 
@@ -39,66 +38,79 @@ package final class TransferEngine {
     ///
     /// What goes wrong on the wire is reported, never thrown.
     ///
-    /// - Throws: where libcurl refuses the request (a bad URL, a TLS option it was not built with) or the attempt is
+    /// - Throws: if libcurl refuses the request (a bad URL, a TLS option it was not built with) or the attempt is
     ///   running already; nothing was started then and nothing will be reported.
     package func start(_ request: AttemptRequest) throws(CurlError) {
-        let epoch = try self.currentEpoch()
-        let slot = try self.slots.take(for: request.id, outbox: self.outbox, time: self.time)
+        let pool = try self.currentPool()
+        let transfer = try self.transfers.take(for: request.id, queue: self.queue, clock: self.loop.clock)
         do throws(CurlError) {
-            slot.begin(request, in: epoch)
-            // The addresses are those of whom we connect to: of the proxy, where there is one.
-            let peer = (request.proxy ?? request.url).origin
-            try slot.configure(request, epoch, peer, at: self.now)
-            if !slot.resolveList.isEmpty { slot.pinTicket = epoch.ticket(for: peer) }
-            if slot.openBody(request.body) { try epoch.add(slot) }
+            transfer.begin(request)
+            try transfer.options.configure(transfer, request, pool, at: self.now)
+            if transfer.openBody(request.body) { try pool.add(transfer) }
         } catch {
-            self.slots.release(slot, of: request.id)
+            self.transfers.release(transfer, of: request.id)
             throw error
         }
     }
 
     /// Stops reading and writing.
     ///
-    /// False where there is no connection yet to be kept, or the protocol is HTTP/2: the attempt runs on, and whoever
-    /// wants it to stop must detach it.
-    package func pause(_ id: AttemptID) -> Bool {
-        guard let slot = self.slots[id], slot.wire.tries > 0,
-            slot.easy.long(CURLINFO_HTTP_VERSION) != Int(CURL_HTTP_VERSION_2_0)
-        else { return false }
-        slot.pause.insert(.user)
-        if slot.applyPause() { return true }
-        slot.pause.remove(.user)
-        return false
-    }
+    /// False if there is no connection yet to be kept, or the protocol is HTTP/2: the attempt runs on, and has to be
+    /// detached to stop it.
+    package func pause(_ id: AttemptID) -> Bool { self.transfers[id]?.pauseByClient() ?? false }
 
     /// Goes on after ``pause(_:)``; bytes that waited in libcurl reach the sink at once.
     ///
-    /// Ignored where not paused.
-    package func unpause(_ id: AttemptID) {
-        guard let slot = self.slots[id], slot.pause.remove(.user) != nil else { return }
-        if !slot.applyPause() { slot.noteBroken() }
+    /// Ignored if not paused.
+    package func unpause(_ id: AttemptID) { self.transfers[id]?.resume(.client) }
+
+    /// An attempt's ``ChunkSink`` takes chunks again; ignored if it is over or not blocked.
+    package func sinkHasRoom(_ id: AttemptID) { self.transfers[id]?.resume(.sink) }
+
+    /// An attempt's ``ChunkSource`` has bytes again, or its end; ignored if it is over or not waiting.
+    package func sourceHasBytes(_ id: AttemptID) { self.transfers[id]?.resume(.source) }
+
+    /// Lets the body of an attempt come that awaits its disposition, into `sink` if one is given.
+    ///
+    /// Ignored if it is over.
+    package func proceed(_ id: AttemptID, into sink: BodySink? = nil) { self.transfers[id]?.proceed(into: sink) }
+
+    /// Ends an attempt: it will be reported as finished, with what has come so far.
+    ///
+    /// Ignored if it is over.
+    package func end(_ id: AttemptID, as failure: TaskFailure, _ text: String) {
+        guard let transfer = self.transfers[id] else { return }
+        transfer.abort(failure, text)
+        transfer.note(.aborted)
     }
 
     /// Drops an attempt: its connection is closed (never shut down in flight), nothing more is sent, nothing is
     /// reported.
     ///
-    /// What its sink holds stays. Ignored where it is over.
+    /// What its sink holds stays. Ignored if it is over.
     package func detach(_ id: AttemptID) {
-        if let slot = self.slots[id] { self.remove(slot, id) }
+        if let transfer = self.transfers[id] { self.remove(transfer, id) }
     }
 
-    /// The counters of a running attempt; nil where it is over.
-    package func progress(of id: AttemptID) -> AttemptProgress? {
-        self.slots[id]?.progress()
+    /// The counters of a running attempt; nil if it is over.
+    package func progress(of id: AttemptID) -> AttemptProgress? { self.transfers[id]?.progress() }
+
+    /// The try to connect of a running attempt that has come furthest so far; nil if it is connected or over.
+    package func failedConnect(of id: AttemptID) -> FailedConnect? {
+        guard let transfer = self.transfers[id], !transfer.connection.isConnected else { return nil }
+        return transfer.furthestFailedConnect()
     }
 
-    /// Begins a network epoch: new attempts share no connection and no address with older ones.
+    /// Whether a running attempt has a TCP connection.
+    package func isConnected(_ id: AttemptID) -> Bool { self.transfers[id]?.connection.isConnected ?? false }
+
+    /// Begins a new pool: new attempts share no connection and no address with older ones.
     ///
     /// Idle connections are closed now, busy ones when their attempts end.
-    package func beginEpoch() {
-        self.epoch += 1
-        let old = self.epochs
-        for epoch in old { self.retire(epoch) }
+    package func beginPool() {
+        self.poolGeneration += 1
+        let old = self.pools
+        for pool in old { self.retire(pool) }
     }
 
     /// Schedules a timer; `token`, below 2^63, comes back in ``TransferClient/timerFired(_:)``.
@@ -111,6 +123,6 @@ package final class TransferEngine {
         self.loop.schedule(after: delay, token: token)
     }
 
-    /// Forgets a timer.
+    /// Cancels a timer.
     package func cancel(_ timer: TimerID) { self.loop.cancel(timer) }
 }

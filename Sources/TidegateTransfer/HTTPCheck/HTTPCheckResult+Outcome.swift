@@ -16,7 +16,7 @@ extension HTTPCheck.Result {
             text: failure == nil ? "" : attempt.checkText(for: request.address), status: status,
             location: attempt.head?.field("Location"),
             body: isGood ? outcome.body : Array(attempt.diagnosticBody.prefix(request.bodyLimit)),
-            phases: attempt.phases, local: attempt.contact?.local ?? attempt.failedConnect?.local,
+            phases: attempt.phases, local: attempt.connection?.local ?? attempt.failedConnect?.local,
             certificate: attempt.certificate)
     }
 }
@@ -57,7 +57,7 @@ extension AttemptOutcome {
     }
 }
 
-extension CertificateProblem {
+extension CertificateError {
     /// What is wrong, in a clause that names the fields of the certificate it follows from.
     func description(of certificate: CertificateSummary?, host: String) -> String {
         switch self {

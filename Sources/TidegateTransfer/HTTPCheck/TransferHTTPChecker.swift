@@ -22,7 +22,7 @@ package struct TransferHTTPChecker: HTTPChecker {
     package func check(_ request: HTTPCheck.Request) async -> HTTPCheck.Result {
         let outcome = await self.thread.run(request)
         var result = HTTPCheck.Result(outcome, of: request)
-        guard let problem = outcome.attempt?.certificateProblem else { return result }
+        guard let problem = outcome.attempt?.certificateError else { return result }
         if result.certificate == nil { result.certificate = await self.readCertificate(request, after: outcome) }
         result.text = problem.description(of: result.certificate, host: request.url.target.host)
         return result

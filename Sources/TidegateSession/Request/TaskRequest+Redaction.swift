@@ -1,0 +1,17 @@
+internal import TidegateCore
+
+extension TaskRequest {
+    /// The URL as events and lists show it.
+    func redactedURL(_ redaction: URLRedaction) -> String {
+        // The usual case is written once for each URL.
+        redaction == URLRedaction() ? self.address.textWithoutQuery : redaction.text(of: self.url)
+    }
+}
+
+extension TaskResult {
+    /// The result as events show it; the caller that waits for the task gets its URL as it was given.
+    consuming func redacted(for task: TransferTask) -> TaskResult {
+        self.url = task.board.url
+        return self
+    }
+}

@@ -1,0 +1,99 @@
+internal import Glibc
+internal import TidegateCore
+
+/// The request body while it is sent.
+struct BodyReader {
+    private var position: Int64 = 0
+    private var descriptor: Int32 = -1
+    private var hasEnded = false
+
+    /// Opens the file of a file body.
+    mutating func open(_ body: AttemptBody) throws(FileError) {
+        guard case .file(let path, _) = body else { return }
+        self.descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard self.descriptor >= 0 else { throw FileError(operation: "open", path: path, code: errno) }
+    }
+
+    /// Goes to a byte, for a repetition; false if the body cannot.
+    mutating func seek(to position: Int64, in body: AttemptBody?) -> Bool {
+        if case .stream? = body { return position == self.position }
+        self.position = position
+        return true
+    }
+
+    /// True once everything was handed to libcurl; a stream without a length is taken for unfinished until its end.
+    func isAtEnd(of body: AttemptBody?) -> Bool {
+        switch body {
+        case nil, AttemptBody.none?: true
+        case .bytes(let bytes)?: self.position >= bytes.count
+        case .file(_, let length)?: self.position >= length
+        case .stream(_, let length)?: length.map { self.position >= $0 } ?? self.hasEnded
+        }
+    }
+
+    /// The result of a read.
+    enum Step {
+        case bytes(Int)
+        /// There is nothing yet: stop sending.
+        case wait
+        case failed(TaskFailure, String)
+    }
+
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer, from body: AttemptBody) -> Step {
+        switch body {
+        case .none: return .bytes(0)
+        case .bytes(let bytes):
+            let count = min(buffer.count, bytes.count - Int(self.position))
+            guard count > 0 else { return .bytes(0) }
+            bytes.withUnsafeBytes { source in
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[Int(self.position)...].prefix(count)))
+            }
+            self.position += Int64(count)
+            return .bytes(count)
+        case .file(let path, let length): return self.read(into: buffer, path, length)
+        case .stream(let source, let length): return self.read(into: buffer, source, length)
+        }
+    }
+
+    private mutating func read(
+        into buffer: UnsafeMutableRawBufferPointer, _ source: any ChunkSource, _ length: Int64?
+    ) -> Step {
+        let wanted = length.map { Int(min(Int64(buffer.count), $0 - self.position)) } ?? buffer.count
+        guard wanted > 0 else { return .bytes(0) }
+        switch source.read(upTo: wanted) {
+        case .bytes(let bytes):
+            let count = min(bytes.count, wanted)
+            buffer.copyBytes(from: bytes.prefix(count))
+            self.position += Int64(count)
+            return .bytes(count)
+        case .wait: return .wait
+        case .end:
+            guard let length else {
+                self.hasEnded = true
+                return .bytes(0)
+            }
+            return .failed(.bodyChanged, "the body's stream ended after \(self.position) of \(length) bytes")
+        case .failed(let text): return .failed(.bodyChanged, text)
+        }
+    }
+
+    mutating func clear() {
+        if self.descriptor >= 0 { close(self.descriptor) }
+        self = BodyReader()
+    }
+
+    private mutating func read(
+        into buffer: UnsafeMutableRawBufferPointer, _ path: String, _ length: Int64
+    ) -> Step {
+        let wanted = Int(min(Int64(buffer.count), length - self.position))
+        guard wanted > 0 else { return .bytes(0) }
+        let count = pread(self.descriptor, buffer.baseAddress, wanted, off_t(self.position))
+        guard count >= 0 else {
+            let error = FileError(operation: "pread", path: path, code: errno)
+            return .failed(error.failure, error.description)
+        }
+        guard count > 0 else { return .failed(.bodyChanged, "\(path): shorter than the \(length) bytes to send") }
+        self.position += Int64(count)
+        return .bytes(count)
+    }
+}

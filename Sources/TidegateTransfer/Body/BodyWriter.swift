@@ -1,0 +1,152 @@
+internal import Glibc
+internal import TidegateCore
+
+/// Writes a response's body to its sink, and counts what was written.
+struct BodyWriter {
+    /// Body bytes written, decoded.
+    private(set) var received: Int64 = 0
+    /// Where the next byte goes in a file.
+    private var position: Int64 = 0
+    private(set) var body: [UInt8] = []
+    private(set) var diagnostic: [UInt8] = []
+    /// Bytes at the start of the next chunk that were written before a pause: libcurl delivers a paused chunk again.
+    private var writtenBeforePause = 0
+    private var drained: Int64 = 0
+
+    static let diagnosticLimit = 64 * 1024
+    /// How much of an unwanted body is read to keep its connection.
+    static let drainLimit: Int64 = 1024 * 1024
+
+    /// What became of a chunk.
+    enum Step {
+        case written
+        /// The sink is full: stop reading, and deliver the same bytes again.
+        case blocked
+        case failed(TaskFailure, String)
+    }
+
+    mutating func write(
+        _ bytes: UnsafeRawBufferPointer, to sink: BodySink, _ range: RangeOutcome, observer: (any ChunkSink)?
+    ) -> Step {
+        switch range {
+        case .append, .restartFromZero: break
+        case .alreadyComplete: return self.drain(bytes, .httpStatus)
+        case .reject(let failure): return self.collect(bytes, failure)
+        }
+        switch sink {
+        case .memory(let limit): return self.append(bytes, limit, observer)
+        case .file(let file): return self.write(bytes, to: file)
+        case .descriptor(let descriptor): return self.write(bytes, toPipe: descriptor, observer)
+        case .chunks(let chunks): return self.pass(bytes, to: chunks, observer)
+        case .discard:
+            observer?.write(Array(bytes))
+            self.received += Int64(bytes.count)
+            return .written
+        }
+    }
+
+    /// Prepares the sink once the head is known, before the first byte and also if none will come; nil is good.
+    mutating func start(_ head: ResponseHeadParser, of request: AttemptRequest) -> Step? {
+        switch request.sink {
+        case .memory(let limit):
+            if let length = head.contentLength, request.method != "HEAD" {
+                guard length <= Int64(limit) else {
+                    return .failed(.tooLarge, "the body of \(length) bytes is larger than the \(limit) allowed")
+                }
+                self.body.reserveCapacity(min(Int(length), 1024 * 1024))
+            }
+        case .file(let file):
+            self.position = head.range == .append ? request.resume?.offset ?? 0 : 0
+            guard head.range == .restartFromZero else { break }
+            do throws(FileError) { try file.truncate(to: 0) } catch {
+                return .failed(error.failure, error.description)
+            }
+        case .descriptor, .chunks:
+            // What has been written to a pipe cannot be taken back.
+            guard head.range == .restartFromZero, let resume = request.resume, resume.offset > 0 else { break }
+            return .failed(
+                .rangeMismatch, "the body changed on the server after \(resume.offset) bytes had been delivered")
+        case .discard: break
+        }
+        return nil
+    }
+
+    mutating func removeBody() -> [UInt8] {
+        defer { self.body = [] }
+        return self.body
+    }
+
+    mutating func clear() { self = BodyWriter() }
+
+    private mutating func append(
+        _ bytes: UnsafeRawBufferPointer, _ limit: Int, _ observer: (any ChunkSink)?
+    ) -> Step {
+        guard self.body.count + bytes.count <= limit else {
+            return .failed(.tooLarge, "the body is larger than the \(limit) bytes allowed")
+        }
+        observer?.write(Array(bytes))
+        self.body.append(contentsOf: bytes)
+        self.received += Int64(bytes.count)
+        return .written
+    }
+
+    private mutating func write(_ bytes: UnsafeRawBufferPointer, to file: DownloadFile) -> Step {
+        do throws(FileError) { try file.write(bytes, at: self.position) } catch {
+            return .failed(error.failure, error.description)
+        }
+        self.position += Int64(bytes.count)
+        self.received += Int64(bytes.count)
+        return .written
+    }
+
+    // A pipe that poll(2) reports as writable takes PIPE_BUF bytes without blocking, and not necessarily more.
+    private mutating func write(
+        _ bytes: UnsafeRawBufferPointer, toPipe descriptor: Int32, _ observer: (any ChunkSink)?
+    ) -> Step {
+        var done = self.writtenBeforePause
+        while done < bytes.count {
+            var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard poll(&wanted, 1, 0) != 0 else {
+                self.writtenBeforePause = done
+                return .blocked
+            }
+            let count = Glibc.write(descriptor, bytes.baseAddress?.advanced(by: done), min(bytes.count - done, 4096))
+            if count < 0 {
+                guard errno == EINTR || errno == EAGAIN else {
+                    let error = FileError(operation: "write", path: "descriptor \(descriptor)", code: errno)
+                    return .failed(error.failure, error.description)
+                }
+            } else {
+                observer?.write(Array(bytes[done..<done + count]))
+                done += count
+                self.received += Int64(count)
+            }
+        }
+        self.writtenBeforePause = 0
+        return .written
+    }
+
+    private mutating func pass(
+        _ bytes: UnsafeRawBufferPointer, to sink: any ChunkSink, _ observer: (any ChunkSink)?
+    ) -> Step {
+        guard !bytes.isEmpty else { return .written }
+        guard sink.hasRoom() else { return .blocked }
+        let chunk = Array(bytes)
+        observer?.write(chunk)
+        sink.write(chunk)
+        self.received += Int64(bytes.count)
+        return .written
+    }
+
+    private mutating func collect(_ bytes: UnsafeRawBufferPointer, _ failure: TaskFailure) -> Step {
+        let room = BodyWriter.diagnosticLimit - self.diagnostic.count
+        if room > 0 { self.diagnostic.append(contentsOf: bytes.prefix(room)) }
+        // A range that does not fit may be gigabytes; an error page is small and its connection worth keeping.
+        return failure == .httpStatus ? self.drain(bytes, failure) : .failed(failure, "")
+    }
+
+    private mutating func drain(_ bytes: UnsafeRawBufferPointer, _ failure: TaskFailure) -> Step {
+        self.drained += Int64(bytes.count)
+        return self.drained > BodyWriter.drainLimit ? .failed(failure, "") : .written
+    }
+}

@@ -1,0 +1,43 @@
+internal import Glibc
+package import TidegateCore
+
+/// How a try to connect ended that did not become a connection.
+package struct FailedConnect: Sendable, Hashable {
+    /// The address that was tried.
+    package var address: IPAddress?
+    /// Our address; nil if the kernel had chosen none.
+    package var local: IPAddress?
+    /// The error number (errno(3)); 0 if the try was still waiting for an answer.
+    package var errorNumber: Int32
+    /// The ICMP error that refused it, if one did.
+    package var refusal: ICMPError?
+    /// Whether the kernel refused in the very call that asked for the connection.
+    package var isImmediate: Bool
+    /// How often the first packet was repeated.
+    package var retransmits: Int
+
+    package init(
+        address: IPAddress?, local: IPAddress? = nil, errorNumber: Int32 = 0, refusal: ICMPError? = nil,
+        isImmediate: Bool = false, retransmits: Int = 0
+    ) {
+        self.address = address
+        self.local = local
+        self.errorNumber = errorNumber
+        self.refusal = refusal
+        self.isImmediate = isImmediate
+        self.retransmits = retransmits
+    }
+
+    /// How far the try came: from 1, not having left this host, to 5, having been answered by the other one.
+    var rank: Int {
+        if let refusal {
+            if refusal.isFrom(self.address) { return 5 }
+            return refusal.offender == nil || refusal.isFrom(self.local) ? 2 : 4
+        }
+        switch self.errorNumber {
+        case ECONNREFUSED, ECONNRESET: return 5
+        case 0, ETIMEDOUT: return 3
+        default: return self.isImmediate ? 1 : 2
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import CCurl
+internal import Glibc
+internal import TidegateCore
+internal import TidegateLoop
+
+// Connection pools: the current one, and older ones for as long as an attempt uses them.
+extension TransferEngine {
+    func currentPool() throws(CurlError) -> ConnectionPool {
+        if let last = self.pools.last, last.generation == self.poolGeneration { return last }
+        let pool = try ConnectionPool(generation: self.poolGeneration, actions: self.actions)
+        self.pools.append(pool)
+        return pool
+    }
+
+    /// Takes an attempt out of libcurl and frees its transfer.
+    func remove(_ transfer: CurlTransfer, _ id: AttemptID) {
+        let pool = transfer.pool
+        if let pool {
+            self.guarding(pool) { () throws(CurlError) in try pool.remove(transfer) }
+            for descriptor in pool.callbacks.sockets.forget(transfer) { pool.callbacks.note(.lost(descriptor)) }
+        }
+        if case .descriptor(let descriptor)? = transfer.request?.sink, transfer.pause.contains(.sink) {
+            self.blocked.drop(transfer.number, from: descriptor, on: self.loop)
+        }
+        self.transfers.release(transfer, of: id)
+        if let pool, pool.generation != self.poolGeneration { self.retire(pool) }
+    }
+
+    /// Closes what an old pool does not need any more.
+    func retire(_ pool: ConnectionPool) {
+        self.sockets.apply(self.actions, on: self.loop)
+        if pool.running == 0 {
+            self.pools.removeAll { $0 === pool }
+            pool.close()
+            self.sockets.apply(self.actions, on: self.loop)
+            return
+        }
+        // A paused transfer's socket is not watched either, and must not be taken for an idle one: shut down in
+        // flight, a body would end early and look whole.
+        // libcurl names a running transfer's socket only afterwards, but its local port before.
+        let busy = Set(self.transfers.busy.filter { $0.pool === pool }.map(\.connection.localPort))
+        for descriptor in self.sockets.unwatched(of: pool.generation) {
+            guard let port = SocketName.localPort(of: descriptor), !busy.contains(port) else { continue }
+            shutdown(descriptor, Int32(SHUT_RDWR))
+            self.sockets.markDead(descriptor)
+        }
+    }
+
+    /// Runs a call of libcurl's; an error of its own makes the pool unusable, so that its attempts fail and the next one
+    /// gets a new pool.
+    func guarding(_ pool: ConnectionPool, _ body: () throws(CurlError) -> Void) {
+        do throws(CurlError) {
+            try body()
+        } catch {
+            for transfer in self.transfers.busy where transfer.pool === pool {
+                transfer.abort(.internal, error.description)
+                transfer.note(.aborted)
+            }
+            if pool.generation == self.poolGeneration { self.poolGeneration += 1 }
+        }
+    }
+}

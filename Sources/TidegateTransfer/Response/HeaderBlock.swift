@@ -1,0 +1,152 @@
+internal import Glibc
+package import HTTPTypes
+
+/// Field lines as they stand on the wire, searched on demand: of most heads only two or three fields are read.
+package struct HeaderBlock: Sendable {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Lines from text, for tables in tests.
+    package init(_ text: String) { self.bytes = Array(text.utf8) }
+
+    /// The first field of that name, case ignored.
+    package func first(_ name: StaticString) -> String? {
+        var result: String?
+        self.forEach(name) { range in
+            result = String(decoding: self.bytes[range], as: UTF8.self)
+            return false
+        }
+        return result
+    }
+
+    /// All fields of that name.
+    package func all(_ name: StaticString) -> [String] {
+        var result: [String] = []
+        self.forEach(name) { range in
+            result.append(String(decoding: self.bytes[range], as: UTF8.self))
+            return true
+        }
+        return result
+    }
+
+    /// Every field line with a valid name.
+    package var fields: [HTTPField] {
+        var result: [HTTPField] = []
+        var start = 0
+        while let line = self.line(from: start) {
+            start = line.next
+            guard let colon = self.bytes[line.range].firstIndex(of: UInt8(ascii: ":")),
+                let name = HTTPField.Name(String(decoding: self.bytes[line.range.lowerBound..<colon], as: UTF8.self))
+            else { continue }
+            result.append(HTTPField(name: name, value: self.bytes[self.trimmed(colon + 1..<line.range.upperBound)]))
+        }
+        return result
+    }
+
+    /// The status in a status line at the start; nil if there is none.
+    static func status(in bytes: [UInt8]) -> Int? {
+        guard let space = bytes.prefix(12).firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4
+        else { return nil }
+        var status = 0
+        for byte in bytes[space + 1...space + 3] {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            status = status * 10 + Int(byte - 0x30)
+        }
+        return (100...599).contains(status) ? status : nil
+    }
+
+    // Digits only, as in `count`, but without making a string of them: every response has a length.
+    private func number(_ range: Range<Int>) -> Int64? {
+        var number: Int64 = 0
+        for byte in self.bytes[range] {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            let scaled = number.multipliedReportingOverflow(by: 10)
+            let sum = scaled.partialValue.addingReportingOverflow(Int64(byte - 0x30))
+            guard !scaled.overflow, !sum.overflow else { return nil }
+            number = sum.partialValue
+        }
+        return range.isEmpty ? nil : number
+    }
+
+    private func forEach(_ name: StaticString, _ visit: (Range<Int>) -> Bool) {
+        let length = name.utf8CodeUnitCount
+        var start = 0
+        while let line = self.line(from: start) {
+            start = line.next
+            let colon = line.range.lowerBound + length
+            guard colon < line.range.upperBound, self.bytes[colon] == UInt8(ascii: ":"),
+                self.matches(name, at: line.range.lowerBound)
+            else { continue }
+            if !visit(self.trimmed(colon + 1..<line.range.upperBound)) { return }
+        }
+    }
+
+    private func matches(_ name: StaticString, at start: Int) -> Bool {
+        name.withUTF8Buffer { wanted in
+            for (offset, byte) in wanted.enumerated()
+            where HeaderBlock.lowered(self.bytes[start + offset]) != HeaderBlock.lowered(byte) { return false }
+            return true
+        }
+    }
+
+    static func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+
+    private func line(from start: Int) -> (range: Range<Int>, next: Int)? {
+        guard start < self.bytes.count else { return nil }
+        let end = self.bytes.firstLineEnd(from: start) ?? self.bytes.count
+        let hasReturn = end > start && self.bytes[end - 1] == UInt8(ascii: "\r")
+        return (start..<(hasReturn ? end - 1 : end), end + 1)
+    }
+
+    private func trimmed(_ range: Range<Int>) -> Range<Int> {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, isSpace(self.bytes[start]) { start += 1 }
+        while end > start, isSpace(self.bytes[end - 1]) { end -= 1 }
+        return start..<end
+    }
+}
+
+extension [UInt8] {
+    // Every head is searched; the C library does that sixteen bytes at a time.
+    fileprivate func firstLineEnd(from start: Int) -> Int? {
+        self.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, start < bytes.count else { return nil }
+            return memchr(base + start, 0x0A, bytes.count - start).map { UnsafeRawPointer($0) - base }
+        }
+    }
+}
+
+// MARK: - Fields with a meaning here
+
+extension HeaderBlock {
+    /// The Content-Length; nil if it is absent, no number, or given twice with different values (RFC 9112 6.3).
+    package var contentLength: Int64? {
+        var length: Int64?
+        var isGood = true
+        self.forEach("content-length") { range in
+            let next = self.number(range)
+            isGood = next != nil && (length == nil || length == next)
+            length = next
+            return isGood
+        }
+        return isGood ? length : nil
+    }
+
+    /// The entity tag if it is a strong one.
+    package var strongETag: String? {
+        guard let tag = self.first("etag"), tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }
+        return tag
+    }
+
+    /// Content-Range: `bytes 5-9/10`, `bytes 5-9/*` or `bytes */10` (RFC 9110 section 14.4); nil if it is absent
+    /// or malformed.
+    var contentRange: ContentRange? { self.first("content-range").flatMap(ContentRange.init) }
+
+    /// Digits only: another parser could read a sign or a space differently.
+    static func count(_ text: Substring) -> Int64? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int64(text)
+    }
+}

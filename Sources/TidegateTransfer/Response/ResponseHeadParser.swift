@@ -1,0 +1,80 @@
+internal import HTTPTypes
+internal import TidegateCore
+
+/// The response head being received.
+struct ResponseHeadParser {
+    /// Lines of the head so far; its memory is used again.
+    private var lines: [UInt8] = []
+    private(set) var isComplete = false
+    /// The final head once it is complete.
+    private(set) var status = 0
+    private(set) var range = RangeOutcome.append
+    private(set) var contentLength: Int64?
+    /// The head as a value; nil before it was evaluated.
+    private(set) var value: ResponseHead?
+
+    /// A head larger than this is an attack or a defect.
+    static let limit = 256 * 1024
+
+    /// What a line did.
+    enum Step { case more, complete, tooLarge }
+
+    /// Appends a line, its end included.
+    ///
+    /// A status line starts anew: after 1xx, or if libcurl sent the request again.
+    mutating func append(_ line: UnsafeRawBufferPointer) -> Step {
+        if ResponseHeadParser.isStatusLine(line) {
+            self.clear()
+        } else if self.isComplete {
+            // Trailer fields come after the body, and are not used.
+            return .more
+        }
+        guard !ResponseHeadParser.isEmptyLine(line) else { return self.isFinal() ? .complete : .more }
+        guard self.lines.count + line.count <= ResponseHeadParser.limit else { return .tooLarge }
+        self.lines.append(contentsOf: line)
+        return .more
+    }
+
+    var block: HeaderBlock { HeaderBlock(self.lines) }
+
+    mutating func clear() {
+        self.lines.removeAll(keepingCapacity: true)
+        self.isComplete = false
+        self.status = 0
+        self.contentLength = nil
+        self.value = nil
+    }
+
+    /// Evaluates a complete head by what was requested; to be called once.
+    mutating func evaluate(_ request: AttemptRequest) {
+        let fields = self.block
+        self.contentLength = fields.contentLength
+        self.range = RangeOutcome.evaluate(
+            status: self.status, fields: fields, resume: request.resume, requestsPart: request.requestsPart)
+        // A copy of the right size: the buffer here stays for the next head.
+        self.value = ResponseHead(
+            status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: self.contentLength)
+    }
+
+    private mutating func isFinal() -> Bool {
+        guard let status = HeaderBlock.status(in: self.lines), status >= 200 else { return false }
+        self.status = status
+        self.isComplete = true
+        return true
+    }
+
+    private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.count > 5 && line[0] == 0x48 && line[1] == 0x54 && line[2] == 0x54 && line[3] == 0x50 && line[4] == 0x2F
+    }
+
+    private static func isEmptyLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.count == 0 || line[0] == 0x0A || (line.count >= 2 && line[0] == 0x0D && line[1] == 0x0A)
+    }
+}
+
+extension AttemptRequest {
+    /// Whether the caller requests a part by a field of its own.
+    var requestsPart: Bool {
+        self.headers.contains { $0.name == .range }
+    }
+}

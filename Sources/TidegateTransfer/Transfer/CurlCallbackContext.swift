@@ -1,0 +1,74 @@
+internal import CCurl
+
+/// What libcurl's callbacks of one connection pool append to.
+final class CurlCallbackContext {
+    private let generation: Int
+    private let actions: SocketActions
+
+    init(generation: Int, actions: SocketActions) {
+        self.generation = generation
+        self.actions = actions
+    }
+
+    /// Sockets of this pool that are not connected yet.
+    var sockets = ConnectingSockets()
+
+    /// The last request for a timer; taken by the pool.
+    var timer: TimerRequest = .unchanged
+
+    enum TimerRequest {
+        case unchanged, none
+        /// Counted from the moment it was requested.
+        case after(milliseconds: Int)
+    }
+
+    func note(_ change: SocketActions.Change) {
+        self.actions.entries.append(SocketActions.Entry(generation: self.generation, change: change))
+    }
+}
+
+/// What libcurl wants watched, in the order it said so; applied when no call of libcurl's is under way.
+///
+/// One for all pools: a descriptor that one of them closes is often the next one that another opens.
+final class SocketActions {
+    struct Entry {
+        let generation: Int
+        let change: Change
+    }
+
+    /// The interest in a socket, or its beginning or end.
+    enum Change {
+        /// A `CURL_POLL_*` value for a socket.
+        case watch(Int32, Int32)
+        /// A socket we opened.
+        case opened(Int32)
+        /// A socket we opened is closed; the kernel has forgotten it, too.
+        case closed(Int32)
+        /// A socket we opened, and that never was connected, is closed; its number may be another one's by now.
+        case lost(Int32)
+    }
+
+    var entries: [Entry] = []
+}
+
+func socketInterestChanged(
+    _ easy: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ what: Int32,
+    _ context: UnsafeMutableRawPointer?, _ socketContext: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context else { return 0 }
+    Unmanaged<CurlCallbackContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.sockets.interestChanged(descriptor, what)
+        $0.note(.watch(descriptor, what))
+    }
+    return 0
+}
+
+func timerRequested(
+    _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context else { return 0 }
+    Unmanaged<CurlCallbackContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.timer = milliseconds < 0 ? .none : .after(milliseconds: milliseconds)
+    }
+    return 0
+}

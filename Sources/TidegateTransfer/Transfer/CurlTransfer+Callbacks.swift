@@ -1,0 +1,182 @@
+internal import CCurl
+internal import CLinux
+internal import Glibc
+internal import TidegateCore
+internal import TidegateLoop
+
+// Everything here is called by libcurl while the engine is inside one of its functions: it appends to the transfer, and
+// nothing else. The transfer is unretained; the engine's pool keeps it alive for longer than libcurl refers to it.
+
+func receiveHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context else { return 0 }
+    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+}
+
+func writeBody(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context else { return 0 }
+    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.writeBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+}
+
+func readBody(
+    _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context else { return Int(CURL_READFUNC_ABORT) }
+    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.readBody(UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+    }
+}
+
+func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
+    guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
+    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.upload.seek(to: Int64(offset), in: $0.request?.body) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    }
+}
+
+func beforeSending(
+    _ context: UnsafeMutableRawPointer?, _ remote: UnsafeMutablePointer<CChar>?,
+    _ local: UnsafeMutablePointer<CChar>?, _ remotePort: Int32, _ localPort: Int32
+) -> Int32 {
+    guard let context else { return CURL_PREREQFUNC_ABORT }
+    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.shouldSend(local: local, remote: remote, localPort) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    }
+}
+
+func openSocket(
+    _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let context, let address else { return -1 }
+    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        $0.openSocket(address.pointee, to: peerAddress(address))
+    }
+}
+
+// The structure ends with the longest address there is, of which Swift sees only the first 16 bytes.
+private func peerAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? {
+    guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
+    let name = UnsafeRawBufferPointer(
+        start: UnsafeRawPointer(address) + offset, count: min(Int(address.pointee.addrlen), 128))
+    return SocketName.address(in: Array(name))
+}
+
+// Connections outlive the attempt that opened them, so the context is the pool's and not a transfer.
+func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
+    if let context {
+        Unmanaged<CurlCallbackContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
+            $0.sockets.closing(descriptor)
+            $0.note(.closed(descriptor))
+        }
+    }
+    return close(descriptor)
+}
+
+extension CurlTransfer {
+    fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+        if self.timestamps.firstByte == nil { self.timestamps.firstByte = self.timestamps.clock.monotonic() }
+        switch self.response.appendHeader(line) {
+        case .more: return line.count
+        case .tooLarge:
+            self.abort(.protocolError, "the response's head is larger than \(ResponseHeadParser.limit) bytes")
+            return 0
+        case .complete: return self.headIsComplete() ? line.count : 0
+        }
+    }
+
+    private func headIsComplete() -> Bool {
+        guard let request = self.request else { return false }
+        self.response.evaluateHead(request)
+        // libcurl asks again without Expect after a 417; the second response is the one that counts.
+        if self.response.head.status != 417 { self.note(.head) }
+        switch self.response.head.range {
+        case .append, .restartFromZero: break
+        case .alreadyComplete, .reject: return true
+        }
+        if request.awaitsDisposition {
+            self.pause.insert(.disposition)
+            // The destination, and so the limit of the length, is not known yet.
+            if case .memory = request.sink { return true }
+        }
+        guard case .failed(let failure, let text)? = self.response.openSink(request) else { return true }
+        self.abort(failure, text)
+        return false
+    }
+
+    fileprivate func writeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard let request = self.request, self.response.head.isComplete else { return 0 }
+        if self.pause.contains(.disposition) { return Int(CURL_WRITEFUNC_PAUSE) }
+        if request.bytesPerSecondLimit != nil, self.throttle(at: self.timestamps.clock.monotonic()) != nil {
+            self.pause.insert(.rate)
+            self.note(.throttled)
+            return Int(CURL_WRITEFUNC_PAUSE)
+        }
+        self.note(.moved)
+        switch self.response.write(bytes, request) {
+        case .written: return bytes.count
+        case .blocked:
+            self.pause.insert(.sink)
+            self.note(.blocked)
+            return Int(CURL_WRITEFUNC_PAUSE)
+        case .failed(let failure, let text):
+            self.abort(failure, text)
+            return 0
+        }
+    }
+
+    fileprivate func readBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let body = self.request?.body else { return Int(CURL_READFUNC_ABORT) }
+        switch self.upload.read(into: buffer, from: body) {
+        case .bytes(let count):
+            self.note(.moved)
+            return count
+        case .wait:
+            self.pause.insert(.source)
+            return Int(CURL_READFUNC_PAUSE)
+        case .failed(let failure, let text):
+            self.abort(failure, text)
+            return Int(CURL_READFUNC_ABORT)
+        }
+    }
+
+    fileprivate func shouldSend(local: UnsafePointer<CChar>?, remote: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool
+    {
+        guard let isRepeatable = self.request?.isRepeatable else { return false }
+        // After a 417 the server has refused the request unread, so that sending it again is no repetition.
+        let wasRefusedUnread = self.response.head.isComplete && self.response.head.status == 417
+        guard self.connection.starts == 0 || wasRefusedUnread || isRepeatable else {
+            self.abort(.outcomeUnknown, "the connection was lost after the request had been sent")
+            return false
+        }
+        self.connection.noteStart(local: local, remote: remote, localPort: localPort)
+        self.timestamps.wireReached = self.timestamps.clock.monotonic()
+        self.note(.wire)
+        return true
+    }
+
+    fileprivate func openSocket(_ address: curl_sockaddr, to peer: IPAddress?) -> curl_socket_t {
+        let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.family, type, address.protocol)
+        guard descriptor >= 0 else { return -1 }
+        var timeout = CurlLimits.userTimeout
+        // Without it the kernel's own, longer timeout holds: slower, not wrong.
+        _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &timeout, socklen_t(4))
+        self.connection.noteOpened()
+        if self.timestamps.socketOpened == nil { self.timestamps.socketOpened = self.timestamps.clock.monotonic() }
+        guard let callbacks = self.pool?.callbacks, let request = self.request else { return descriptor }
+        callbacks.note(.opened(descriptor))
+        callbacks.sockets.opened(
+            descriptor,
+            ConnectAttempt(
+                observer: self, attempt: request.id, address: peer,
+                deadline: self.timestamps.started + request.connectTimeout, cookie: tg_socket_cookie(descriptor)))
+        return descriptor
+    }
+}

@@ -1,0 +1,144 @@
+internal import CCurl
+internal import TidegateCore
+
+/// What libcurl is given for a request, besides its URL and fields.
+extension EasyHandle {
+    /// Sets the callbacks: `context` is the transfer's, `poolContext` the pool's.
+    func setCallbacks(
+        context: UnsafeMutableRawPointer, poolContext: UnsafeMutableRawPointer, number: Int
+    ) throws(CurlError) {
+        try CurlError.check(
+            tg_easy_set_write(self.raw, CURLOPT_HEADERFUNCTION, receiveHeader), "CURLOPT_HEADERFUNCTION")
+        try CurlError.check(tg_easy_set_write(self.raw, CURLOPT_WRITEFUNCTION, writeBody), "CURLOPT_WRITEFUNCTION")
+        try CurlError.check(tg_easy_set_prerequest(self.raw, beforeSending), "CURLOPT_PREREQFUNCTION")
+        try CurlError.check(tg_easy_set_open(self.raw, openSocket), "CURLOPT_OPENSOCKETFUNCTION")
+        try CurlError.check(tg_easy_set_close(self.raw, closeSocket), "CURLOPT_CLOSESOCKETFUNCTION")
+        try self.set(CURLOPT_HEADERDATA, pointer: context)
+        try self.set(CURLOPT_WRITEDATA, pointer: context)
+        try self.set(CURLOPT_PREREQDATA, pointer: context)
+        try self.set(CURLOPT_OPENSOCKETDATA, pointer: context)
+        try self.set(CURLOPT_CLOSESOCKETDATA, pointer: poolContext)
+        try self.setErrorBuffer()
+        // A number, so that a finished handle leads to its transfer without a search; 0 would be no pointer.
+        try self.set(CURLOPT_PRIVATE, pointer: UnsafeMutableRawPointer(bitPattern: number + 1))
+    }
+
+    func setConnection(_ request: AttemptRequest) throws(CurlError) {
+        try self.set(CURLOPT_NOSIGNAL, 1)
+        try self.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try self.set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+        // Each hop is an attempt of its own.
+        try self.set(CURLOPT_FOLLOWLOCATION, 0)
+        let version = request.allowsHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1)
+        try self.set(CURLOPT_HTTP_VERSION, version)
+        // Unset, both would be read from the environment.
+        try self.set(CURLOPT_PROXY, request.proxy?.proxyText ?? "")
+        try self.set(CURLOPT_NOPROXY, "")
+        if request.proxy != nil { try self.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) }
+        let milliseconds = request.connectTimeout.wholeNanoseconds / 1_000_000
+        try self.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, milliseconds)))
+        try self.set(CURLOPT_TCP_KEEPALIVE, 1)
+        try self.set(CURLOPT_TCP_KEEPIDLE, CurlLimits.keepAliveIdle)
+        try self.set(CURLOPT_TCP_KEEPINTVL, CurlLimits.keepAliveInterval)
+        try self.set(CURLOPT_MAXAGE_CONN, CurlLimits.connectionAge)
+        let buffer = request.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer
+        try self.set(CURLOPT_BUFFERSIZE, buffer)
+        if request.lastStage <= .tls { try self.set(CURLOPT_CONNECT_ONLY, 1) }
+        if request.usesFreshConnection {
+            try self.set(CURLOPT_FRESH_CONNECT, 1)
+            try self.set(CURLOPT_FORBID_REUSE, 1)
+        }
+        if request.wantsCertificate { try self.set(CURLOPT_CERTINFO, 1) }
+        guard let limit = request.bytesPerSecondLimit else { return }
+        try self.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: limit)
+    }
+
+    func setTLS(_ tls: TLSOptions) throws(CurlError) {
+        if let file = tls.caFile {
+            try self.set(CURLOPT_CAINFO, file)
+            // Else the system's directory of certificates would be trusted, too.
+            try self.set(CURLOPT_CAPATH, pointer: nil)
+        }
+        if tls.isInsecure {
+            try self.set(CURLOPT_SSL_VERIFYPEER, 0)
+            try self.set(CURLOPT_SSL_VERIFYHOST, 0)
+        }
+        if !tls.pins.isEmpty { try self.set(CURLOPT_PINNEDPUBLICKEY, tls.pins.joined(separator: ";")) }
+    }
+
+    func setRequest(_ request: AttemptRequest, context: UnsafeMutableRawPointer) throws(CurlError) {
+        switch (request.method, request.body) {
+        case ("GET", .none): break
+        case ("HEAD", .none): try self.set(CURLOPT_NOBODY, 1)
+        // These three mean something with an empty body, and say so by a length of 0.
+        case ("POST", .none), ("PUT", .none), ("PATCH", .none): try self.setUpload(request.method, 0, context)
+        case (let method, .none): try self.set(CURLOPT_CUSTOMREQUEST, method)
+        case (let method, .bytes(let bytes)): try self.setUpload(method, Int64(bytes.count), context)
+        case (let method, .file(_, let length)): try self.setUpload(method, length, context)
+        // -1 makes libcurl send chunks.
+        case (let method, .stream(_, let length)): try self.setUpload(method, length ?? -1, context)
+        }
+        if let credentials = request.credentials {
+            try self.set(CURLOPT_USERNAME, credentials.user)
+            try self.set(CURLOPT_PASSWORD, credentials.password)
+        }
+        if let agent = request.userAgent { try self.set(CURLOPT_USERAGENT, agent) }
+        if request.acceptsCompression, request.resume == nil { try self.set(CURLOPT_ACCEPT_ENCODING, "") }
+        // Not CURLOPT_RESUME_FROM: with that a changed file ends the transfer instead of giving the new one.
+        if let resume = request.resume { try self.set(CURLOPT_RANGE, "\(resume.offset)-") }
+    }
+
+    // One way for every method.
+    private func setUpload(
+        _ method: String, _ length: Int64, _ context: UnsafeMutableRawPointer
+    ) throws(CurlError) {
+        try self.set(CURLOPT_UPLOAD, 1)
+        try self.set(CURLOPT_CUSTOMREQUEST, method)
+        try self.set(CURLOPT_INFILESIZE_LARGE, offset: length)
+        try self.set(CURLOPT_UPLOAD_BUFFERSIZE, CurlLimits.sendBuffer)
+        try CurlError.check(tg_easy_set_read(self.raw, readBody), "CURLOPT_READFUNCTION")
+        try CurlError.check(tg_easy_set_seek(self.raw, seekBody), "CURLOPT_SEEKFUNCTION")
+        try self.set(CURLOPT_READDATA, pointer: context)
+        try self.set(CURLOPT_SEEKDATA, pointer: context)
+    }
+}
+
+extension HTTPURL {
+    // User information included: libcurl authenticates to the proxy with it.
+    fileprivate var proxyText: String {
+        guard let userInfo = self.userInfo else { return self.origin.description }
+        return "\(self.scheme.rawValue)://\(userInfo)@\(self.target)"
+    }
+}
+
+extension AttemptRequest {
+    // Whether libcurl goes on from the connection to the handshake depends on the scheme.
+    var requestedURL: String {
+        switch self.lastStage {
+        case .resolve, .connect: HTTPURL(scheme: .http, target: self.url.target).text
+        case .tls: HTTPURL(scheme: .https, target: self.url.target).text
+        case .request, .response, .body: self.url.text
+        }
+    }
+
+    var staysInMemory: Bool {
+        if case .memory = self.sink { true } else { false }
+    }
+
+    var isUpload: Bool { !self.body.isNone || ["POST", "PUT", "PATCH"].contains(self.method) }
+}
+
+extension AttemptBody {
+    var length: Int64 {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let length): length
+        case .stream(_, let length): length ?? 0
+        }
+    }
+
+    var isNone: Bool {
+        if case .none = self { true } else { false }
+    }
+}

@@ -1,0 +1,68 @@
+internal import TidegateCore
+
+/// The response being received: its head, and where its body goes.
+struct ResponseReceiver {
+    private(set) var head = ResponseHeadParser()
+    private(set) var writer = BodyWriter()
+
+    mutating func appendHeader(_ line: UnsafeRawBufferPointer) -> ResponseHeadParser.Step { self.head.append(line) }
+
+    /// Evaluates a complete head by what was asked for.
+    mutating func evaluateHead(_ request: AttemptRequest) { self.head.evaluate(request) }
+
+    /// Prepares the sink once the head is known, before the first byte and also if none will come; nil is good.
+    mutating func openSink(_ request: AttemptRequest) -> BodyWriter.Step? { self.writer.start(self.head, of: request) }
+
+    mutating func write(_ bytes: UnsafeRawBufferPointer, _ request: AttemptRequest) -> BodyWriter.Step {
+        self.writer.write(bytes, to: request.sink, self.head.range, observer: request.bodyObserver)
+    }
+
+    mutating func removeBody() -> [UInt8] { self.writer.removeBody() }
+
+    mutating func clear() {
+        self.head.clear()
+        self.writer.clear()
+    }
+
+    /// Where the body being received starts in the whole one.
+    func offset(of request: AttemptRequest?) -> Int64 {
+        self.head.isComplete && self.head.range == .append ? request?.resume?.offset ?? 0 : 0
+    }
+
+    /// The length of the whole body on the wire; nil while unknown.
+    func expectedLength(of request: AttemptRequest?) -> Int64? {
+        guard self.head.isComplete, request?.method != "HEAD" else { return nil }
+        return self.head.contentLength.map { length in
+            let (sum, isTooLong) = self.offset(of: request).addingReportingOverflow(length)
+            return isTooLong ? .max : sum
+        }
+    }
+
+    /// Whether fewer bytes came than the head had promised.
+    ///
+    /// A socket that was shut down locally ends bodies early without an error.
+    func isShort(of request: AttemptRequest?, received: Int64) -> Bool {
+        guard let length = self.head.contentLength, !self.hasNoBody(request) else { return false }
+        return received < length
+    }
+
+    /// Whether the body's end is proved: by its length, the last chunk or a response that has no body.
+    func isEndProved(_ request: AttemptRequest?) -> Bool {
+        guard let head = self.head.value else { return false }
+        if head.range == .alreadyComplete { return true }
+        if self.isPartOfUnknown(request) { return false }
+        if self.head.contentLength != nil || self.hasNoBody(request) { return true }
+        // "chunked" is the last coding if it is used at all (RFC 9112 section 6.1); HTTP/2 has none.
+        return head.field("transfer-encoding")?.lowercased().hasSuffix("chunked") ?? false
+    }
+
+    // `bytes 5-9/*`: byte 9 may be the last one or not.
+    private func isPartOfUnknown(_ request: AttemptRequest?) -> Bool {
+        guard self.head.status == 206, let resume = request?.resume, resume.total == nil else { return false }
+        return self.head.block.contentRange?.total == nil
+    }
+
+    private func hasNoBody(_ request: AttemptRequest?) -> Bool {
+        request?.method == "HEAD" || self.head.status == 204 || self.head.status == 304
+    }
+}

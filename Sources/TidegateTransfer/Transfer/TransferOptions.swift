@@ -1,0 +1,129 @@
+internal import CCurl
+internal import HTTPTypes
+internal import TidegateCore
+
+/// What a transfer's handle was given for its attempts: everything, or only what differs from the last attempt.
+struct TransferOptions: ~Copyable {
+    /// What the handle keeps for good; nil if the next attempt has to set everything.
+    private var reused: ReusedOptions?
+    /// The URL that the handle has; nil after a reset.
+    private var url: HTTPURL?
+    private let curlURL: CurlURL
+    // libcurl reads the lists until the transfer is over.
+    private var fields = CurlList()
+    private var resolve = CurlList()
+    /// What is to be confirmed once the attempt has begun; nil if it carries no line of addresses.
+    private var lease: ResolveLease?
+
+    init() throws(CurlError) { self.curlURL = try CurlURL() }
+
+    mutating func configure(
+        _ transfer: CurlTransfer, _ request: AttemptRequest, _ pool: ConnectionPool, at now: MonotonicTime
+    ) throws(CurlError) {
+        if self.reused?.fits(request, pool) != true { try self.setEverything(transfer, request, pool) }
+        if request.url != self.url { try self.setURL(request, on: transfer.easy) }
+        try self.setFields(request)
+        // The addresses are those of the host we connect to: of the proxy, if there is one.
+        let peer = (request.proxy ?? request.url).origin
+        if let (line, lease) = pool.resolveLine(for: peer, request.addresses, at: now) {
+            try self.resolve.append(line)
+            self.lease = lease
+        }
+        // Even if they are empty: the last attempt's lists are gone.
+        try transfer.easy.set(CURLOPT_HTTPHEADER, self.fields)
+        try transfer.easy.set(CURLOPT_RESOLVE, self.resolve)
+    }
+
+    /// Takes the lease to confirm.
+    mutating func takeLease() -> ResolveLease? { self.lease.take() }
+
+    /// Drops what belongs to one attempt.
+    mutating func clear() {
+        self.fields.clear()
+        self.resolve.clear()
+        self.lease = nil
+    }
+
+    private mutating func setEverything(
+        _ transfer: CurlTransfer, _ request: AttemptRequest, _ pool: ConnectionPool
+    ) throws(CurlError) {
+        self.reused = nil
+        self.url = nil
+        transfer.easy.reset()
+        let context = Unmanaged.passUnretained(transfer).toOpaque()
+        try transfer.easy.setCallbacks(
+            context: context, poolContext: Unmanaged.passUnretained(pool.callbacks).toOpaque(), number: transfer.number)
+        try transfer.easy.setConnection(request)
+        try transfer.easy.setTLS(request.tls)
+        try transfer.easy.setRequest(request, context: context)
+        self.reused = ReusedOptions(request, pool)
+    }
+
+    // The text only names the URL in messages; what was parsed is used.
+    private mutating func setURL(_ request: AttemptRequest, on easy: borrowing EasyHandle) throws(CurlError) {
+        let text = request.requestedURL
+        try self.curlURL.parse(text)
+        try easy.set(CURLOPT_URL, text)
+        try easy.set(CURLOPT_CURLU, pointer: self.curlURL.pointer)
+        self.url = request.url
+    }
+
+    private mutating func setFields(_ request: AttemptRequest) throws(CurlError) {
+        for field in request.headers {
+            // libcurl sends an empty field only with a semicolon; with a colon it drops a field of its own.
+            try self.fields.append(
+                field.value.isEmpty ? "\(field.name.rawName):" : "\(field.name.rawName): \(field.value)")
+        }
+        if let resume = request.resume {
+            // Ranges count bytes of the encoded body, so that only the plain one can be continued.
+            try self.fields.append("Accept-Encoding: identity")
+            if let validator = resume.validator?.fieldValue { try self.fields.append("If-Range: \(validator)") }
+        }
+        // libcurl would wait for a go-ahead before every upload; that pays only if a refusal saves much.
+        if request.isUpload, request.body.length <= CurlLimits.expectContinue,
+            !request.headers.contains(where: { $0.name == .expect })
+        {
+            try self.fields.append("Expect:")
+        }
+    }
+}
+
+/// The options that a plain GET leaves in libcurl's handle, so that the next one like it need not set them again: that
+/// is a third of its cost.
+///
+/// Requests with anything more to them always set everything, secrets above all.
+struct ReusedOptions {
+    private let generation: Int
+    private let connectTimeout: Duration
+    private let allowsHTTP2: Bool
+    private let acceptsCompression: Bool
+    private let staysInMemory: Bool
+    private let userAgent: String?
+    private let tls: TLSOptions
+
+    init?(_ request: AttemptRequest, _ pool: ConnectionPool) {
+        guard ReusedOptions.isPlain(request) else { return nil }
+        self.generation = pool.generation
+        self.connectTimeout = request.connectTimeout
+        self.allowsHTTP2 = request.allowsHTTP2
+        self.acceptsCompression = request.acceptsCompression
+        self.staysInMemory = request.staysInMemory
+        self.userAgent = request.userAgent
+        self.tls = request.tls
+    }
+
+    /// True if a request leaves the same options; compared in place, because making one to compare costs more.
+    func fits(_ request: AttemptRequest, _ pool: ConnectionPool) -> Bool {
+        ReusedOptions.isPlain(request) && self.generation == pool.generation
+            && self.connectTimeout == request.connectTimeout
+            && self.allowsHTTP2 == request.allowsHTTP2 && self.acceptsCompression == request.acceptsCompression
+            && self.staysInMemory == request.staysInMemory && self.userAgent == request.userAgent
+            && self.tls == request.tls
+    }
+
+    private static func isPlain(_ request: AttemptRequest) -> Bool {
+        request.method == "GET" && request.body.isNone && request.resume == nil && request.proxy == nil
+            && request.credentials == nil && request.bytesPerSecondLimit == nil
+            && request.lastStage > .tls && !request.usesFreshConnection && !request.wantsCertificate
+    }
+}

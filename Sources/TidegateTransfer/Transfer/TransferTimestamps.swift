@@ -1,0 +1,50 @@
+internal import CCurl
+internal import TidegateCore
+internal import TidegateLoop
+
+/// When the stages of an attempt began.
+struct TransferTimestamps {
+    let clock: SystemClock
+    private(set) var started = MonotonicTime(nanoseconds: 0)
+    var socketOpened: MonotonicTime?
+    var connected: MonotonicTime?
+    var wireReached: MonotonicTime?
+    var firstByte: MonotonicTime?
+    /// When the last byte moved, either way.
+    var lastActivity = MonotonicTime(nanoseconds: 0)
+
+    init(clock: SystemClock) { self.clock = clock }
+
+    mutating func begin() {
+        self.started = self.clock.monotonic()
+        self.lastActivity = self.started
+    }
+
+    mutating func clear() { self = TransferTimestamps(clock: self.clock) }
+
+    /// The phases that were run until `end`; `hasOpened` says whether a connection was made for the attempt.
+    func phases(until end: MonotonicTime, of easy: borrowing EasyHandle, hasOpened: Bool) -> PhaseDurations {
+        var phases = PhaseDurations()
+        if hasOpened { self.addConnectPhases(to: &phases, easy) }
+        if let reached = self.wireReached {
+            phases.processing = self.firstByte.map { $0 - reached }
+        }
+        phases.transfer = self.firstByte.map { end - $0 }
+        return phases
+    }
+
+    // Only libcurl sees the moment between the connection and the handshake; it counts from its own start.
+    private func addConnectPhases(to phases: inout PhaseDurations, _ easy: borrowing EasyHandle) {
+        guard let opened = self.socketOpened else { return }
+        let connected = easy.offset(CURLINFO_CONNECT_TIME_T)
+        let secured = easy.offset(CURLINFO_APPCONNECT_TIME_T)
+        if secured > connected, connected > 0 {
+            phases.tls = .microseconds(secured - connected)
+            phases.connect = .microseconds(max(0, connected - easy.offset(CURLINFO_NAMELOOKUP_TIME_T)))
+        } else if let reached = self.wireReached {
+            phases.connect = reached - opened
+        } else if let connected = self.connected {
+            phases.connect = connected - opened
+        }
+    }
+}
