@@ -1,18 +1,23 @@
 internal import CLinux
 internal import Glibc
-internal import Synchronization
+package import Synchronization
 
 /// Commands on their way to a thread: any thread puts them in, one takes them out, in order.
 ///
 /// The wake descriptor is written only while the thread waits: a burst costs one system call, and what is
 /// sent to a busy thread, by itself or by others, costs none.
 package final class Inbox<Command: Sendable>: Sendable {
-    private struct State {
-        var commands: [Command] = []
-        var isClosed = false
+    @usableFromInline
+    struct State {
+        @usableFromInline var commands: [Command] = []
+        @usableFromInline var isClosed = false
         /// The thread waits, or is about to: the next command has to wake it.
-        var isParked = false
+        @usableFromInline var isParked = false
 
+        @usableFromInline
+        init() {}
+
+        @inlinable
         mutating func unpark() -> Bool {
             let wasParked = self.isParked
             self.isParked = false
@@ -22,7 +27,7 @@ package final class Inbox<Command: Sendable>: Sendable {
 
     /// Readable while the thread is being woken (eventfd(2)).
     let descriptor: Int32
-    private let state = Mutex(State())
+    @usableFromInline let state = Mutex(State())
 
     package init() throws(LoopError) {
         let descriptor = tg_eventfd()
@@ -33,6 +38,7 @@ package final class Inbox<Command: Sendable>: Sendable {
     deinit { close(self.descriptor) }
 
     /// Adds a command; false once the inbox is closed, and then the command is not executed.
+    @inlinable
     package func put(_ command: Command) -> Bool {
         let (isOpen, wasParked) = self.state.withLock { state in
             guard !state.isClosed else { return (false, false) }
@@ -46,6 +52,7 @@ package final class Inbox<Command: Sendable>: Sendable {
     /// The thread is going to wait; false if there is something to take, and then it may not.
     ///
     /// Checking and parking are one step: a command is either seen here or wakes the thread.
+    @inlinable
     package func park() -> Bool {
         self.state.withLock { state in
             state.isParked = state.commands.isEmpty && !state.isClosed
@@ -54,6 +61,7 @@ package final class Inbox<Command: Sendable>: Sendable {
     }
 
     /// Moves everything into an empty array, whose capacity the inbox goes on with; true once nothing will follow.
+    @inlinable
     package func takeAll(into commands: inout [Command]) -> Bool {
         self.state.withLock { state in
             state.isParked = false
@@ -78,7 +86,8 @@ package final class Inbox<Command: Sendable>: Sendable {
         if wasParked { self.wake() }
     }
 
-    private func wake() {
+    @usableFromInline
+    func wake() {
         var one: UInt64 = 1
         // The counter cannot overflow: it is read whenever it is not zero.
         _ = write(self.descriptor, &one, 8)

@@ -76,45 +76,45 @@ extension AttemptOutcome {
         var diagnosticBody: [UInt8] = []
     }
 
-    private mutating func change(_ change: (inout Values) -> Void) {
+    private func changed(_ change: (inout Values) -> Void) -> Details {
         var values = self.details?.values ?? Values()
         change(&values)
-        self.details = Details(values)
+        return Details(values)
     }
 
     /// The connection's error number (errno(3)); 0 if there is none.
     package var osError: Int32 {
         get { self.details?.values.osError ?? 0 }
-        set { if newValue != 0 || self.details != nil { self.change { $0.osError = newValue } } }
+        set { if newValue != 0 || self.details != nil { self.details = self.changed { $0.osError = newValue } } }
     }
     /// The kind of that error; nil if there is none.
     package var socketError: FailureEvidence.SocketError? {
         get { self.details?.values.socketError }
-        set { if newValue != nil || self.details != nil { self.change { $0.socketError = newValue } } }
+        set { if newValue != nil || self.details != nil { self.details = self.changed { $0.socketError = newValue } } }
     }
     /// The try to connect that came furthest, if none became a connection.
     package var failedConnect: FailedConnect? {
         get { self.details?.values.failedConnect }
-        set { if newValue != nil || self.details != nil { self.change { $0.failedConnect = newValue } } }
+        set { if newValue != nil || self.details != nil { self.details = self.changed { $0.failedConnect = newValue } } }
     }
     /// The server's certificate, if the request wanted it and one was shown.
     package var certificate: CertificateSummary? {
         get { self.details?.values.certificate }
-        set { if newValue != nil || self.details != nil { self.change { $0.certificate = newValue } } }
+        set { if newValue != nil || self.details != nil { self.details = self.changed { $0.certificate = newValue } } }
     }
     /// Why the certificate was refused; nil if it was not.
     package var certificateError: CertificateError? {
         get { self.details?.values.certificateError }
-        set { if newValue != nil || self.details != nil { self.change { $0.certificateError = newValue } } }
+        set { if newValue != nil || self.details != nil { self.details = self.changed { $0.certificateError = newValue } } }
     }
     /// What went wrong, as libcurl or the file system says it; empty on success.
     package var text: String {
         get { self.details?.values.text ?? "" }
-        set { if !newValue.isEmpty || self.details != nil { self.change { $0.text = newValue } } }
+        set { if !newValue.isEmpty || self.details != nil { self.details = self.changed { $0.text = newValue } } }
     }
     /// The first 64 KiB of the body of a response that was not good.
     package var diagnosticBody: [UInt8] {
         get { self.details?.values.diagnosticBody ?? [] }
-        set { if !newValue.isEmpty || self.details != nil { self.change { $0.diagnosticBody = newValue } } }
+        set { if !newValue.isEmpty || self.details != nil { self.details = self.changed { $0.diagnosticBody = newValue } } }
     }
 }

@@ -85,7 +85,7 @@ package struct AttemptRequest: Sendable {
         package var userAgent: String?
         /// Whether the response may be compressed; never with ``resume``.
         package var acceptsCompression: Bool
-        /// The rate limit in bytes per second, exact for the response and coarse (libcurl's) for the request; nil is none.
+        /// The rate limit in bytes per second, exact for the response and coarse (libcurl's) for the request.
         package var bytesPerSecondLimit: Int64?
         /// Whether libcurl may send the request again by itself when a reused connection turns out dead.
         ///

@@ -34,7 +34,7 @@ package struct CurlError: Error, Sendable, CustomStringConvertible {
 enum CurlLibrary {
     // Run once, by the first thread that reads it (globals are lazy); later reads only return the result.
     private static let status: CURLcode = {
-        // Without this a write to a closed connection would end the process; CURLOPT_NOSIGNAL keeps libcurl from doing it.
+        // Without this a write to a closed connection would end the process; libcurl sets no handler of its own.
         signal(SIGPIPE, SIG_IGN)
         return tg_global_init()
     }()

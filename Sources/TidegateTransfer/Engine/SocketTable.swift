@@ -4,8 +4,8 @@ internal import TidegateLoop
 
 /// What the loop watches for libcurl, by descriptor.
 ///
-/// Registration is lazy: libcurl drops its interest after every response and states it anew with the next request, which
-/// would cost two system calls each. A socket of ours stays watched as it was until an event comes that is not wanted.
+/// Registration is lazy: libcurl drops its interest after every response and states it anew with the next request,
+/// which would cost two system calls each. A socket of ours stays watched until an event comes that is not wanted.
 struct SocketTable {
     private struct Entry {
         /// The generation of the pool that uses the socket; 0 for none.

@@ -46,8 +46,8 @@ extension TransferEngine {
         }
     }
 
-    /// Runs a call of libcurl's; an error of its own makes the pool unusable, so that its attempts fail and the next one
-    /// gets a new pool.
+    /// Calls libcurl; an error of its own makes the pool unusable, so that its attempts fail and the next one gets a new
+    /// pool.
     func guarding(_ pool: ConnectionPool, _ body: () throws(CurlError) -> Void) {
         do throws(CurlError) {
             try body()

@@ -10,8 +10,8 @@ package enum RangeOutcome: Sendable, Hashable {
     case alreadyComplete
     /// The body is of no use.
     ///
-    /// `rangeMismatch`: what is held cannot be continued, request it once more from 0; `httpStatus`: the status decides;
-    /// `protocolError`: the response is malformed.
+    /// `rangeMismatch`: what is held cannot be continued, request it once more from 0; `httpStatus`: the status
+    /// decides; `protocolError`: the response is malformed.
     case reject(TaskFailure)
 }
 

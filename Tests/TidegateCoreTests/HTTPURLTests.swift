@@ -1,0 +1,49 @@
+import Testing
+import TidegateCore
+
+@Suite struct HTTPURLTests {
+    @Test(
+        "A URL is requested without user information and fragment, and shown without its query",
+        arguments: [
+            ("http://h.test", "http://h.test/", "http://h.test/"),
+            ("HTTP://H.Test:80/a?b=c#d", "http://h.test/a?b=c", "http://h.test/a"),
+            ("https://u:p@h.test:8443/", "https://h.test:8443/", "https://h.test:8443/"),
+            ("http://[::1]:8080/x", "http://[::1]:8080/x", "http://[::1]:8080/x"),
+            ("http://h.test?q", "http://h.test/?q", "http://h.test/"),
+            ("http://h.test/\u{e4}", "http://h.test/%C3%A4", "http://h.test/%C3%A4"),
+        ])
+    func texts(_ row: (String, String, String)) throws {
+        let url = try HTTPURL(row.0)
+        #expect(url.text == row.1)
+        #expect(url.textWithoutQuery == row.2)
+    }
+
+    @Test("The port is that of the scheme if the URL names none, and belongs to the origin")
+    func origins() throws {
+        let url = try HTTPURL("https://a.test/x")
+        #expect(url.target.port == 443 && url.origin.description == "https://a.test:443")
+        #expect(try url.origin == HTTPURL("https://A.test:443/y?z").origin)
+        #expect(try url.origin != HTTPURL("http://a.test:443/").origin)
+        #expect(try url.origin != HTTPURL("https://b.test/").origin)
+        #expect(try HTTPURL("http://[fe80::1%2]:81/x").description == "http://[fe80::1]:81/x")
+    }
+
+    @Test("Credentials in a URL are decoded")
+    func credentials() throws {
+        let credentials = try HTTPURL("http://me%40home:a%3Ab:c@h.test/").credentials
+        #expect(credentials == Credentials(user: "me@home", password: "a:b:c"))
+        #expect(try HTTPURL("http://me@h.test/").credentials == Credentials(user: "me", password: ""))
+        #expect(try HTTPURL("http://h.test/").credentials == nil)
+    }
+
+    @Test("What is wrong with a URL is named")
+    func errors() {
+        #expect(throws: HTTPURLError.scheme("tide")) { try HTTPURL("tide") }
+        #expect(throws: HTTPURLError.scheme("ftp://h.test/")) { try HTTPURL("ftp://h.test/") }
+        #expect(throws: HTTPURLError.character("http://h.test/a b")) { try HTTPURL("http://h.test/a b") }
+        #expect(throws: HTTPURLError.target(.noHost(""), in: "http://")) { try HTTPURL("http://") }
+        #expect(throws: HTTPURLError.target(.badPort("99999", of: "a:99999"), in: "http://a:99999/")) {
+            try HTTPURL("http://a:99999/")
+        }
+    }
+}
