@@ -31,7 +31,7 @@ extension LoopHandler {
 
 /// A named thread that executes commands, watches descriptors and keeps timers.
 package final class LoopThread<Handler: LoopHandler>: Sendable {
-    private let inbox: Inbox<Handler.Command>
+    @usableFromInline let inbox: Inbox<Handler.Command>
     private let thread: Mutex<pthread_t?>
 
     /// Starts the thread; `make` runs on it, and the handler stays there.
@@ -53,7 +53,7 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
     deinit { self.stop() }
 
     /// Sends a command to the handler; false once the thread is stopping, and then nothing happens.
-    @discardableResult
+    @discardableResult @inlinable
     package func send(_ command: Handler.Command) -> Bool { self.inbox.put(command) }
 
     /// Executes the commands sent so far, ends the thread and waits for it.

@@ -95,7 +95,9 @@ extension AttemptOutcome {
     /// The try to connect that came furthest, if none became a connection.
     package var failedConnect: FailedConnect? {
         get { self.details?.values.failedConnect }
-        set { if newValue != nil || self.details != nil { self.details = self.changed { $0.failedConnect = newValue } } }
+        set {
+            if newValue != nil || self.details != nil { self.details = self.changed { $0.failedConnect = newValue } }
+        }
     }
     /// The server's certificate, if the request wanted it and one was shown.
     package var certificate: CertificateSummary? {
@@ -105,7 +107,9 @@ extension AttemptOutcome {
     /// Why the certificate was refused; nil if it was not.
     package var certificateError: CertificateError? {
         get { self.details?.values.certificateError }
-        set { if newValue != nil || self.details != nil { self.details = self.changed { $0.certificateError = newValue } } }
+        set {
+            if newValue != nil || self.details != nil { self.details = self.changed { $0.certificateError = newValue } }
+        }
     }
     /// What went wrong, as libcurl or the file system says it; empty on success.
     package var text: String {
@@ -115,6 +119,8 @@ extension AttemptOutcome {
     /// The first 64 KiB of the body of a response that was not good.
     package var diagnosticBody: [UInt8] {
         get { self.details?.values.diagnosticBody ?? [] }
-        set { if !newValue.isEmpty || self.details != nil { self.details = self.changed { $0.diagnosticBody = newValue } } }
+        set {
+            if !newValue.isEmpty || self.details != nil { self.details = self.changed { $0.diagnosticBody = newValue } }
+        }
     }
 }
