@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Testing
 
 @testable internal import TidegateLoop
@@ -28,10 +29,32 @@ struct ProcessMemoryTests {
         #expect(parts.first?.name == "/usr/bin/a program")
     }
 
-    @Test("A process goes on after it")
-    func goesOn() {
-        let before = (0..<1000).map { "number \($0)" }
+    @Test("Pages of a file that nothing uses leave memory, and come back when they are read")
+    func releases() throws {
+        let size = 64 * 4096
+        let content = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 4096 &* 7 &+ $0) }
+        let path = NSTemporaryDirectory() + "tidegate-memory-\(UUID().uuidString)"
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(content)))
+        defer { unlink(path) }
+        let descriptor = open(path, O_RDONLY)
+        defer { close(descriptor) }
+        let start = try #require(mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor, 0))
+        try #require(start != MAP_FAILED)
+        defer { munmap(start, size) }
+        let pages = UnsafeRawBufferPointer(start: start, count: size)
+        #expect(pages.elementsEqual(content))
+        #expect(try Self.resident(at: start) == size / 1024)
         ProcessMemory.releaseStartupPages()
-        #expect(before == (0..<1000).map { "number \($0)" })
+        #expect(try Self.resident(at: start) == 0)
+        #expect(pages.elementsEqual(content))
+    }
+
+    /// How many KiB of the mapping that starts there are in memory (proc_pid_smaps(5)).
+    private static func resident(at start: UnsafeMutableRawPointer) throws -> Int {
+        let address = String(UInt(bitPattern: start), radix: 16)
+        let lines = try String(contentsOfFile: "/proc/self/smaps", encoding: .utf8).split(separator: "\n")
+        let mapping = try #require(lines.firstIndex { $0.hasPrefix("\(address)-") })
+        let line = try #require(lines[mapping...].first { $0.hasPrefix("Rss:") })
+        return try #require(Int(line.filter(\.isNumber)))
     }
 }
