@@ -37,7 +37,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        // Without its default traits it needs neither swift-configuration nor the whole of Foundation.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -87,6 +88,7 @@ let package = Package(
             name: "TidegateServer",
             dependencies: [
                 "TidegateCore", "TidegateMetrics", "CCrypt", "CLinux", "COpenSSL", "CZlib",
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 httpTypes, logging, nioCore, nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -146,6 +148,9 @@ let package = Package(
             dependencies: [
                 "TidegateServer", "TidegateMetrics", "TidegateSession", "TidegateCore", "TidegateLoop",
                 "TidegateTestKit", logging, serviceLifecycle,
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOEmbedded", package: "swift-nio"), httpTypes, nioCore,
             ], swiftSettings: base),
         .testTarget(
             name: "TidegateDaemonTests",

@@ -2,6 +2,7 @@
 // What the Glibc module hides from Swift: eventfd, epoll, names of threads, socket options.
 // _GNU_SOURCE would change structs that the Glibc module has already declared, so it stays undefined here.
 #include <errno.h>
+#include <linux/stat.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -107,4 +108,22 @@ static inline uint64_t tg_socket_cookie(int descriptor) {
     uint64_t cookie = 0;
     socklen_t size = sizeof cookie;
     return getsockopt(descriptor, SOL_SOCKET, 57, &cookie, &size) == 0 ? cookie : 0;
+}
+
+/// Reads a file's status (statx(2)); hidden without _GNU_SOURCE.
+int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status);
+
+/// The file at a path: 0, or -1 with errno. SwiftNIO's file system declares `struct stat` again, and a Swift file that
+/// does not import that module may then not use its fields.
+static inline int tg_file_status(const char *path, int follows_links, int *is_socket, uint32_t *group,
+                                 uint64_t *device, uint64_t *inode) {
+    struct statx status;
+    // AT_FDCWD, and AT_SYMLINK_NOFOLLOW or nothing.
+    if (statx(-100, path, follows_links ? 0 : 0x100, STATX_BASIC_STATS, &status) != 0) return -1;
+    // S_IFMT and S_IFSOCK.
+    *is_socket = (status.stx_mode & 0170000) == 0140000;
+    *group = status.stx_gid;
+    *device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+    *inode = status.stx_ino;
+    return 0;
 }

@@ -1,50 +1,52 @@
-internal import HTTPTypes
+internal import Hummingbird
 internal import HummingbirdCore
-internal import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 package import TidegateCore
 package import TidegateMetrics
 
-/// Answers HTTP about a monitor: one server for each address, one thread for all.
+/// Serves HTTP about a monitor: one server for each address, one thread for all of them.
 package final class Endpoint: Sendable {
     private let configuration: EndpointConfiguration
-    private let answers: Answers
+    private let routes: EndpointRoutes
     private let bus: EventBus
-    private let time: any TimeSource
     private let inFlight = Atomic<Int>(0)
-    private let streams: EventStreams
-    private let desk: AccessController?
+    private let slots: EventStreamSlots
+    private let access: AccessController?
 
-    /// An endpoint that looks at `view`, and tells `bus` about every answer.
+    /// An endpoint that reads `view`, and publishes every answered request on `bus`.
     ///
-    /// Its events go back to its own beginning, or to that of a `history` that is attached to the bus already. Without
-    /// an `access` everybody is answered, in the clear.
+    /// Its events begin when it is made, or with those of a `history` that is attached to the bus already. Without an
+    /// `access` policy every client is answered, over plain HTTP.
     package init(
         configuration: EndpointConfiguration, view: any MonitorView, bus: EventBus, recorder: MetricsRecorder,
-        time: any TimeSource, history: EventHistory? = nil, access: (any AccessSource)? = nil
+        time: any TimeSource, history: EventHistory? = nil, access: (any AccessPolicyLoader)? = nil
     ) {
-        let own = EventHistory(boot: time.wall().bootID, capacity: configuration.eventHistory)
+        let own = EventHistory(boot: time.wall().instanceID, capacity: configuration.eventHistory)
         if history == nil { bus.attach(own) }
         let timeline = TimelineSink(from: time.monotonic())
         bus.attach(timeline)
+        let slots = EventStreamSlots(limit: configuration.maxEventStreams)
+        let access = access.map { AccessController($0, time: time) }
         self.configuration = configuration
-        self.answers = Answers(
-            configuration: configuration, view: view, bus: bus, recorder: recorder, time: time, history: history ?? own,
-            timeline: timeline)
+        self.routes = EndpointRoutes(
+            EndpointRoutes.Dependencies(
+                configuration: configuration, view: view, bus: bus, recorder: recorder, time: time,
+                history: history ?? own, timeline: timeline),
+            slots: slots,
+            middlewares: [StandardHeadersMiddleware(time: time)] + (access.map { [AccessMiddleware(controller: $0)] } ?? []))
         self.bus = bus
-        self.time = time
-        self.streams = EventStreams(limit: configuration.maxEventStreams)
-        self.desk = access.map { AccessController($0, time: time) }
+        self.slots = slots
+        self.access = access
     }
 
-    /// The samples that a scrape would find now, for whoever sends them where nobody scrapes.
+    /// The samples that a scrape would return now, for remote write.
     package func samples() -> [MetricSample] {
-        self.answers.samples(inFlight: self.inFlight.load(ordering: .relaxed))
+        self.routes.samples(inFlight: self.inFlight.load(ordering: .relaxed))
     }
 
-    /// Answers until the task is cancelled or a graceful shutdown begins; answers under way are finished first.
+    /// Serves until the Swift task is cancelled or a graceful shutdown begins; responses under way are finished first.
     ///
     /// - Parameter whenListening: Called once, when every address is bound, with the addresses in the order of the
     ///   configuration and the ports that the kernel chose.
@@ -53,8 +55,8 @@ package final class Endpoint: Sendable {
     ) async throws(EndpointError) {
         let bindings = Bindings(expected: self.configuration.listen.count, whenComplete: whenListening)
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        self.desk?.start()
-        defer { self.desk?.stop() }
+        self.access?.start()
+        defer { self.access?.stop() }
         let failure = await self.serveAll(on: loops, bindings: bindings)
         do {
             try await loops.shutdownGracefully()
@@ -64,7 +66,7 @@ package final class Endpoint: Sendable {
         if let failure { throw failure }
     }
 
-    // The first server that fails takes the others with it: an endpoint on half of its addresses would look healthy.
+    // The first server that fails ends the others: an endpoint on half of its addresses would look healthy.
     private func serveAll(on loops: MultiThreadedEventLoopGroup, bindings: Bindings) async -> EndpointError? {
         await withTaskGroup(of: EndpointError?.self) { group in
             for (position, address) in self.configuration.listen.enumerated() {
@@ -86,23 +88,25 @@ package final class Endpoint: Sendable {
     private func serve(
         _ address: ListenAddress, on loops: MultiThreadedEventLoopGroup, whenBound: @escaping @Sendable (Int?) -> Void
     ) async -> EndpointError? {
-        let silent = Logger(label: "endpoint") { _ in SwiftLogNoOpLogHandler() }
-        let (streams, stop) = (self.streams, ServerStop())
+        let shutdown = ServerShutdown()
+        // Hummingbird's server without its `Application`: that one ends with its Swift task, and a cancelled server
+        // drops connections that it has accepted (see `ServerShutdown`).
         let server = Server(
             childChannelSetup: TLSServerChannel(
                 base: HTTP1Channel(
                     responder: { try await self.respond(to: $0, with: $1, on: $2) },
-                    configuration: self.configuration.channel(endingWith: streams)),
-                desk: self.desk),
+                    configuration: self.configuration.channel(slots: self.slots)),
+                access: self.access),
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port), backlog: 128,
-                availableConnectionsDelegate: .maximum(self.configuration.maxConnections, logger: silent)),
+                availableConnectionsDelegate: .maximum(
+                    self.configuration.maxConnections, logger: ServerContext.silentLogger)),
             onServerRunning: {
                 whenBound($0.localAddress?.port)
-                stop.noteListening()
-            }, eventLoopGroup: loops, logger: silent)
+                shutdown.didStartListening()
+            }, eventLoopGroup: loops, logger: ServerContext.silentLogger)
         do {
-            try await stop.run(server)
+            try await shutdown.run(server)
             return nil
         } catch is CancellationError {
             return nil
@@ -115,69 +119,18 @@ package final class Endpoint: Sendable {
         to request: Request, with writer: consuming ResponseWriter, on channel: any Channel
     ) async throws {
         let count = self.inFlight.wrappingAdd(1, ordering: .relaxed).newValue
-        let question = Question(request)
-        let answer = await self.answer(to: question, authorization: request.headers[.authorization], inFlight: count)
-        if let asked = answer.events, question.method == "GET" {
-            // A stream lasts; it has places of its own.
-            self.inFlight.wrappingSubtract(1, ordering: .relaxed)
-            return try await self.stream(answer, asked, with: writer, on: channel)
-        }
-        defer { self.inFlight.wrappingSubtract(1, ordering: .relaxed) }
-        try await self.write(answer, isHead: question.method == "HEAD", with: writer, on: channel)
-    }
-
-    private func answer(to question: Question, authorization: String?, inFlight: Int) async -> Answer {
-        guard let desk = self.desk else { return await self.answers.answer(question, inFlight: inFlight) }
-        let admission = await desk.admission(of: authorization)
-        var answer: Answer
-        if let refused = admission.answer(for: self.answers.handler(of: question)) {
-            answer = refused
-        } else {
-            answer = await self.answers.answer(question, inFlight: inFlight)
-        }
-        answer.carry(admission.headers)
-        return answer
-    }
-
-    private func write(
-        _ answer: Answer, isHead: Bool, with writer: consuming ResponseWriter, on channel: any Channel
-    ) async throws {
-        self.bus.publish(.daemon(.requestAnswered(handler: answer.handler.rawValue, status: answer.status)))
-        // A client that stops reading would keep its buffers and its place for ever.
-        let timer = channel.eventLoop.scheduleTask(in: .init(self.configuration.writeTimeout)) {
-            channel.close(promise: nil)
-        }
-        defer { timer.cancel() }
-        let head = answer.head(date: HTTPDate.text(self.time.wall()))
-        if isHead, answer.events != nil {
-            // Without a length the end of a body would be written, too; the end of the connection comes before.
-            _ = try await writer.writeHead(head)
-            try await channel.close()
-        } else if isHead {
-            try await writer.writeResponse(head)
-        } else {
-            try await writer.write(response: head, body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
-        }
-    }
-
-    private func stream(
-        _ answer: Answer, _ asked: EventQuery, with writer: consuming ResponseWriter, on channel: any Channel
-    ) async throws {
-        let follower = self.answers.history.follow(after: asked.lastID, bufferingNewest: self.configuration.eventsKept)
-        guard let place = self.streams.enter(follower, on: ObjectIdentifier(channel)) else {
-            return try await self.write(Answer.tooManyStreams, isHead: false, with: writer, on: channel)
-        }
-        defer { self.streams.leave(place) }
-        self.bus.publish(.daemon(.requestAnswered(handler: answer.handler.rawValue, status: answer.status)))
-        let stream = EventStream(
-            configuration: self.configuration, history: self.answers.history, follower: follower, bus: self.bus,
-            view: self.answers.view, time: self.time)
-        let head = answer.head(date: HTTPDate.text(self.time.wall()))
-        try await stream.run(after: asked.lastID, head: head, with: writer, on: channel)
+        let context = ServerContext(source: .init(channel: channel, inFlight: count))
+        let (response, handler) = await self.routes.respond(to: request, context: context)
+        self.bus.publish(.daemon(.requestAnswered(handler: handler.rawValue, status: response.status.code)))
+        // A stream lasts; it has slots of its own.
+        if response.isStream { self.inFlight.wrappingSubtract(1, ordering: .relaxed) }
+        defer { if !response.isStream { self.inFlight.wrappingSubtract(1, ordering: .relaxed) } }
+        try await writer.write(
+            response, to: request.method, on: channel, timeout: self.configuration.writeTimeout)
     }
 }
 
-/// Collects the bound addresses until all are there.
+/// Collects the bound addresses until all are known.
 private final class Bindings: Sendable {
     private let addresses: Mutex<[ListenAddress?]>
     private let whenComplete: @Sendable ([ListenAddress]) -> Void
@@ -198,10 +151,10 @@ private final class Bindings: Sendable {
 }
 
 extension EndpointConfiguration {
-    // 16 KiB of header fields are more than any scraper or browser sends.
-    fileprivate func channel(endingWith streams: EventStreams) -> HTTP1Channel.Configuration {
+    // No scraper or browser sends more than 16 KiB of header fields.
+    fileprivate func channel(slots: EventStreamSlots) -> HTTP1Channel.Configuration {
         .init(
-            additionalChannelHandlers: [StreamEndListener(streams: streams)], idleTimeout: .init(self.idleTimeout),
+            additionalChannelHandlers: [EventStreamEndHandler(slots: slots)], idleTimeout: .init(self.idleTimeout),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 100))
     }
@@ -220,36 +173,7 @@ extension EndpointError {
     }
 }
 
-extension Question {
-    fileprivate init(_ request: Request) {
-        self.init(
-            method: request.head.method.rawValue, target: request.head.path ?? "",
-            accept: request.headers.list(.accept), acceptEncoding: request.headers.list(.acceptEncoding),
-            lastEventID: HTTPField.Name("last-event-id").flatMap { request.headers[$0] })
-    }
-}
-
 extension WallTime {
-    /// Differs from one start to the next.
-    fileprivate var bootID: String { String(self.microseconds, radix: 36) }
-}
-
-extension HTTPFields {
-    // Several fields of one name are one list (RFC 9110 5.3).
-    fileprivate func list(_ name: HTTPTypes.HTTPField.Name) -> String? {
-        let values = self[values: name]
-        return values.isEmpty ? nil : values.joined(separator: ",")
-    }
-}
-
-extension Answer {
-    fileprivate func head(date: String) -> HTTPResponse {
-        var fields = HTTPFields()
-        let length = self.events == nil ? [("content-length", String(self.body.count))] : []
-        for (name, value) in [("content-type", self.contentType), ("date", date)] + length + Answer.guards + self.fields
-        {
-            if let name = HTTPField.Name(name) { fields[name] = value }
-        }
-        return HTTPResponse(status: .init(code: self.status), headerFields: fields)
-    }
+    /// Differs between two runs of a process.
+    fileprivate var instanceID: String { String(self.microseconds, radix: 36) }
 }

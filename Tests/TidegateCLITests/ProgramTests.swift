@@ -130,7 +130,7 @@ import TidegateTestKit
         let second = try await Program.run(
             [BuiltProduct.path(of: "tidegate"), "serve", "--web.listen-address", address] + other.options)
         #expect(second.status == 1)
-        #expect(second.errors.contains("tidegate: cannot listen at \(address): the port is in use\n"))
+        #expect(second.errors.contains("tidegate: cannot listen on \(address): the port is in use\n"))
         first.signal(SIGTERM)
         let output = await first.finish(within: .seconds(12))
         #expect(output.status == 0 && output.errors.contains("msg=stopping"))

@@ -116,7 +116,7 @@ struct TasksTests {
         let daemon = Daemon()
         let nobody = try await daemon.tasks("list")
         #expect(nobody.status == 1)
-        #expect(nobody.errors == "tidegate: no daemon answers at the control socket \(daemon.socket)\n")
+        #expect(nobody.errors == "tidegate: no daemon is listening on the control socket \(daemon.socket)\n")
         try await daemon.start()
         let unknown = "00000000-0000-7000-8000-000000000000"
         for words in [["show", unknown], ["cancel", unknown], ["suspend", unknown], ["resume", "x"]] {

@@ -43,10 +43,10 @@ import TidegateTestKit
             time: clocks, ledger: ReloadStatus(bus: self.bus),
             logger: Logger(label: "t") { _ in SwiftLogNoOpLogHandler() })
         try folder.write("rate_limit: {interval: soon}\n")
-        _ = source.current()
+        _ = source.currentPolicy()
         #expect(self.told == [false])
         try folder.write("rate_limit: {interval: 1s, burst: 3}\n")
-        _ = source.current()
+        _ = source.currentPolicy()
         #expect(self.told == [false, true])
     }
 }

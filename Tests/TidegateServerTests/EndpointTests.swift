@@ -5,7 +5,7 @@ import TidegateTestKit
 @testable import TidegateServer
 
 @Suite(.serialized) struct EndpointTests {
-    @Test("Requests over a real socket get what they ask for")
+    @Test("Requests over a real socket are answered")
     func live() async throws {
         let fixture = Fixture()
         try await fixture.serving { (port: Int) in
@@ -40,14 +40,14 @@ import TidegateTestKit
         }
     }
 
-    @Test("Other methods get 405 with Allow, and a body sent along does no harm")
+    @Test("Other methods get 405 with Allow, and their body is ignored")
     func methods() async throws {
         try await Fixture().serving { (port: Int) in
-            let answer = try await RawConnection.exchange(
+            let response = try await RawConnection.exchange(
                 port: port,
                 "POST /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello")
-            #expect(answer.status == 405)
-            #expect(answer.fields["allow"] == "GET, HEAD")
+            #expect(response.status == 405)
+            #expect(response.fields["allow"] == "GET, HEAD")
         }
     }
 
@@ -67,7 +67,7 @@ import TidegateTestKit
     func addresses() async throws {
         var fixture = Fixture()
         fixture.configuration.listen = try ["127.0.0.1:0", "127.0.0.1:0", "[::1]:0"].map { try ListenAddress($0) }
-        try await fixture.serving { (addresses: [ListenAddress]) in
+        try await fixture.servingAddresses { (addresses: [ListenAddress]) in
             #expect(addresses.map(\.host) == ["127.0.0.1", "127.0.0.1", "::1"])
             #expect(Set(addresses.map(\.port)).count == 3)
             #expect(addresses.allSatisfy { $0.port > 0 })
@@ -87,11 +87,11 @@ import TidegateTestKit
             let taken = ListenAddress(host: "127.0.0.1", port: port)
             second.configuration.listen = [ListenAddress(host: "127.0.0.1", port: 0), taken]
             await #expect(throws: EndpointError.inUse(taken)) { try await second.serving { (_: Int) in } }
-            #expect(EndpointError.inUse(taken).description == "cannot listen at 127.0.0.1:\(port): the port is in use")
+            #expect(EndpointError.inUse(taken).description == "cannot listen on 127.0.0.1:\(port): the port is in use")
         }
     }
 
-    @Test("An address of somebody else and a name without address are told apart")
+    @Test("A foreign address and a name without an address are different errors")
     func badAddresses() async throws {
         var fixture = Fixture()
         let foreign = ListenAddress(host: "192.0.2.1", port: 0)

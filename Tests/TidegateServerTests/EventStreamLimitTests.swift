@@ -7,7 +7,7 @@ import TidegateTestKit
 @testable import TidegateServer
 
 @Suite(.serialized) struct EventStreamLimitTests {
-    @Test("HEAD is the head alone, and nothing else than GET and HEAD is answered")
+    @Test("HEAD gets the head alone, and only GET and HEAD are allowed")
     func methods() async throws {
         try await Fixture().serving { (port: Int) in
             let head = try await RawConnection.ask(port: port, "/api/v1/events", method: "HEAD")
@@ -21,8 +21,8 @@ import TidegateTestKit
         }
     }
 
-    @Test("More streams than allowed are refused, and a place that gets free is taken; nobody else is held up")
-    func places() async throws {
+    @Test("More streams than allowed get 503, a freed slot can be used, and other requests are not limited by streams")
+    func slots() async throws {
         var fixture = Fixture()
         fixture.configuration.maxEventStreams = 2
         fixture.configuration.maxRequests = 1
@@ -44,7 +44,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("Many clients all hear the same")
+    @Test("Every one of many clients gets every event")
     func many() async throws {
         let fixture = Fixture()
         try await fixture.serving { (port: Int) in
@@ -60,21 +60,21 @@ import TidegateTestKit
                 reader.close()
             }
             let isEmpty = await eventually { fixture.bus.statistics()[.sse]?.capacity == 0 }
-            #expect(isEmpty, "clients that went keep no subscription")
+            #expect(isEmpty, "a client that disconnects keeps no subscription")
             #expect(fixture.history.statistics.capacity == 0)
         }
     }
 
-    @Test("A client that does not read is closed after the time of a write")
+    @Test("A client that does not read is disconnected after the write timeout")
     func slowReader() async throws {
         var fixture = Fixture()
         fixture.configuration.writeTimeout = .seconds(1)
         try await fixture.serving { (port: Int) in
             let reader = try await EventReader.open(port: port, receiveBuffer: 4096)
             defer { reader.close() }
-            let words = String(repeating: "x", count: 20_000)
+            let text = String(repeating: "x", count: 20_000)
             let isGone = await eventually(within: .seconds(30)) {
-                for _ in 0..<64 { fixture.bus.publish(.netlink(.lost(words))) }
+                for _ in 0..<64 { fixture.bus.publish(.netlink(.lost(text))) }
                 return fixture.history.statistics.capacity == 0
             }
             #expect(isGone)
@@ -83,7 +83,7 @@ import TidegateTestKit
     }
 
     @Test(
-        "Streams end at once when the endpoint is cancelled, and when it is asked to stop",
+        "Streams end at once when the endpoint is cancelled, and at a graceful shutdown",
         .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"))
     func stopping() async throws {
         let clock = ContinuousClock()
@@ -99,8 +99,8 @@ import TidegateTestKit
     }
 
     private func stopGracefully() async throws {
-        let (ports, sayPort) = AsyncStream.makeStream(of: Int.self)
-        let service = EndpointUnderTest(endpoint: Fixture().endpoint) { sayPort.yield($0.first?.port ?? 0) }
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        let service = EndpointUnderTest(endpoint: Fixture().endpoint()) { continuation.yield($0.first?.port ?? 0) }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let group = ServiceGroup(services: [service], logger: logger)
         let running = Task { try await group.run() }

@@ -1,3 +1,8 @@
+internal import Testing
+internal import HTTPTypes
+internal import HummingbirdCore
+internal import NIOCore
+internal import NIOEmbedded
 internal import Synchronization
 internal import TidegateCore
 internal import TidegateMetrics
@@ -5,7 +10,7 @@ internal import TidegateTestKit
 
 @testable import TidegateServer
 
-/// A monitor that knows what a test tells it.
+/// A monitor whose state a test sets.
 final class FakeView: MonitorView {
     private let state: Mutex<State>
 
@@ -27,6 +32,34 @@ final class FakeView: MonitorView {
     var isReady: Bool { self.state.withLock { $0.isReady } }
 }
 
+/// What a route responded.
+struct RoutedResponse {
+    let status: Int
+    let handler: String
+    let headers: HTTPFields
+    /// Empty for a stream.
+    let body: [UInt8]
+
+    init(_ response: Response, _ handler: EndpointRoutes.Handler? = nil) async throws {
+        self.status = response.status.code
+        self.handler = handler?.rawValue ?? ""
+        self.headers = response.headers
+        let collected = CollectedBody()
+        if !response.isStream { try await response.body.write(collected) }
+        self.body = collected.bytes
+    }
+
+    var text: String { String(decoding: self.body, as: UTF8.self) }
+}
+
+private final class CollectedBody: ResponseBodyWriter {
+    private(set) var bytes: [UInt8] = []
+
+    func write(_ buffer: ByteBuffer) async throws { self.bytes += Array(buffer.readableBytesView) }
+
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}
+
 /// An endpoint with everything that it needs.
 struct Fixture {
     let time = ManualTime()
@@ -44,55 +77,66 @@ struct Fixture {
         self.bus.attach(self.timeline)
         let build = BuildInfo(version: "1.2.3", revision: "abc", swiftVersion: "6.3", architecture: "x86_64")
         self.recorder = MetricsRecorder(build: build, start: self.time.monotonic(), wall: self.time.wall())
-        self.bus.attach(Passing(recorder: self.recorder))
+        self.bus.attach(MetricsSink(recorder: self.recorder))
         self.configuration.listen = [ListenAddress(host: "127.0.0.1", port: 0)]
         self.configuration.version = "1.2.3"
         if let target = EveryEvent.target { self.configuration.targetNames = [target: "api"] }
     }
 
-    var answers: Answers {
-        Answers(
-            configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time,
-            history: self.history, timeline: self.timeline)
+    var routes: EndpointRoutes {
+        EndpointRoutes(
+            EndpointRoutes.Dependencies(
+                configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder,
+                time: self.time, history: self.history, timeline: self.timeline),
+            slots: EventStreamSlots(limit: self.configuration.maxEventStreams))
     }
 
-    func ask(
+    /// What the routes respond, without a socket.
+    func respond(
         _ method: String, _ target: String, accept: String? = nil, encoding: String? = nil, inFlight: Int = 1
-    ) async -> Answer {
-        let question = Question(method: method, target: target, accept: accept, acceptEncoding: encoding)
-        return await self.answers.answer(question, inFlight: inFlight)
+    ) async throws -> RoutedResponse {
+        let method = try #require(HTTPRequest.Method(method))
+        var head = HTTPRequest(method: method, scheme: nil, authority: nil, path: target)
+        head.headerFields[.accept] = accept
+        head.headerFields[.acceptEncoding] = encoding
+        let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
+        let context = ServerContext(source: .init(channel: NIOAsyncTestingChannel(), inFlight: inFlight))
+        let (response, handler) = await self.routes.respond(to: request, context: context)
+        return try await RoutedResponse(response, handler)
     }
 
-    var endpoint: Endpoint {
+    func endpoint(access: (any AccessPolicyLoader)? = nil) -> Endpoint {
         Endpoint(
             configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time,
-            history: self.history)
+            history: self.history, access: access)
     }
 
     /// Runs the endpoint for as long as `body` takes; passes the bound addresses.
-    func serving(_ body: ([ListenAddress]) async throws -> Void) async throws {
-        let endpoint = self.endpoint
-        let (listening, sayListening) = AsyncStream.makeStream(of: [ListenAddress].self)
+    func servingAddresses(
+        _ access: (any AccessPolicyLoader)? = nil, _ body: ([ListenAddress]) async throws -> Void
+    ) async throws {
+        let endpoint = self.endpoint(access: access)
+        let (listening, continuation) = AsyncStream.makeStream(of: [ListenAddress].self)
         let running = Task {
-            defer { sayListening.finish() }
-            try await endpoint.run { sayListening.yield($0) }
+            defer { continuation.finish() }
+            try await endpoint.run { continuation.yield($0) }
         }
         guard let addresses = await listening.first(where: { _ in true }) else { return try await running.value }
-        do {
-            try await body(addresses)
-        } catch {
-            running.cancel()
-            throw error
-        }
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(addresses)) } catch { outcome = .failure(error) }
         running.cancel()
         try await running.value
+        try outcome.get()
     }
 
-    func serving(_ body: (Int) async throws -> Void) async throws {
-        try await self.serving { (addresses: [ListenAddress]) in try await body(addresses.first?.port ?? 0) }
+    /// Runs the endpoint for as long as `body` takes; passes the port of its first address.
+    func serving(
+        _ access: (any AccessPolicyLoader)? = nil, _ body: (Int) async throws -> Void
+    ) async throws {
+        try await self.servingAddresses(access) { try await body($0.first?.port ?? 0) }
     }
 
-    private struct Passing: EventSink {
+    private struct MetricsSink: EventSink {
         let recorder: MetricsRecorder
 
         func receive(_ event: Event) { self.recorder.record(event) }
@@ -100,7 +144,7 @@ struct Fixture {
 }
 
 extension TaskInfo {
-    /// A download that is 40 % here.
+    /// A download at 40 %.
     static func example(name: String? = "sync", url: String = "http://10.0.0.1/file") -> TaskInfo {
         var generator = SystemRandomNumberGenerator()
         let created = WallTime(microseconds: 1_790_000_000_000_000)

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Testing
 import TidegateCore
 import TidegateTestKit
@@ -9,26 +10,26 @@ import TidegateTestKit
     private let fixture = Fixture()
 
     private var html: String {
-        get async { String(decoding: await self.fixture.ask("GET", "/").body, as: UTF8.self) }
+        get async throws { try await self.fixture.respond("GET", "/").text }
     }
 
-    @Test("The page tells level, way, ladder, links, targets and tasks")
-    func content() async {
+    @Test("The page shows level, path, ladder, links, targets and tasks")
+    func content() async throws {
         self.fixture.view.change { $0.tasks = [.example()] }
-        let html = await self.html
-        for words in [
+        let html = try await self.html
+        for text in [
             "There is a way out", "eth0 through 10.0.0.1 from 10.0.0.2", "no address", "api.example.com:443",
             "http://10.0.0.1/file", "value=\"40\"", "400 B of 1000 B", "running", "Tidegate 1.2.3", "IPv6",
         ] {
-            #expect(html.contains(words), "\(words)")
+            #expect(html.contains(text), "\(text)")
         }
         #expect(!html.contains("{{"))
     }
 
-    @Test("Each level has words of its own", arguments: ReachabilityLevel.allCases)
-    func levels(_ level: ReachabilityLevel) async {
+    @Test("Each level has a headline of its own", arguments: ReachabilityLevel.allCases)
+    func levels(_ level: ReachabilityLevel) async throws {
         self.fixture.view.change { $0.status.global = Verdict(level: level) }
-        #expect(await self.html.contains("<h1>\(level.headline)</h1>"))
+        #expect(try await self.html.contains("<h1>\(level.headline)</h1>"))
         #expect(Set(ReachabilityLevel.allCases.map(\.headline)).count == ReachabilityLevel.allCases.count)
     }
 
@@ -41,19 +42,18 @@ import TidegateTestKit
         }
         self.fixture.bus.publish(.netlink(.lost(evil)))
         self.fixture.bus.publish(.session(.circuitOpened(origin: evil, pause: .seconds(1))))
-        let html = await self.html
+        let html = try await self.html
         #expect(html.components(separatedBy: "<script").count == 2, "the page's own, and no other")
         #expect(html.contains("&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;{{facts}}"))
     }
 
     @Test("The policy allows the one style sheet, the one script, and nothing else", arguments: ["style", "script"])
     func policy(_ element: String) async throws {
-        let answer = await self.fixture.ask("GET", "/")
-        let policy = try #require(answer.fields.first { $0.name == "content-security-policy" }?.value)
+        let policy = try #require(try await self.fixture.respond("GET", "/").headers[.contentSecurityPolicy])
         #expect(policy.hasPrefix("default-src 'none'; script-src 'sha256-"))
         #expect(!policy.contains("unsafe"))
         let text = try #require(
-            await self.html.components(separatedBy: "<\(element)>").last?.components(separatedBy: "</\(element)>").first
+            try await self.html.components(separatedBy: "<\(element)>").last?.components(separatedBy: "</\(element)>").first
         )
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try text.write(to: file, atomically: true, encoding: .utf8)
@@ -63,9 +63,9 @@ import TidegateTestKit
         #expect(policy.contains("\(element)-src 'sha256-\(digest)'"), "the page's \(element) has the hash \(digest)")
     }
 
-    @Test("The page loads nothing from anywhere, and has no style or script outside of the two")
-    func assets() async {
-        let html = await self.html
+    @Test("The page loads nothing, and has no style or script besides its own two")
+    func assets() async throws {
+        let html = try await self.html
         for word in ["src=", "@import", "url(", " style=", " onclick=", "http-equiv=\"Content", "https://"] {
             #expect(!html.contains(word), "\(word)")
         }
@@ -73,12 +73,12 @@ import TidegateTestKit
         #expect(html.contains("<link id=\"icon\" rel=\"icon\" href=\"data:"))
     }
 
-    @Test("Without a script the page comes again by itself")
-    func noScript() async {
-        #expect(await self.html.contains("<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>"))
+    @Test("Without a script the page reloads itself")
+    func noScript() async throws {
+        #expect(try await self.html.contains("<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>"))
     }
 
-    @Test("What moves comes first, what is over last, and no more rows than anybody reads")
+    @Test("Running tasks come first, ended ones last, and the number of rows is bounded")
     func order() async throws {
         var over = TaskInfo.example(name: "over")
         over.state = .completed(.success)
@@ -86,7 +86,7 @@ import TidegateTestKit
         waiting.state = .waiting(.path, detail: "eth0 has no carrier")
         let many = Array(repeating: over, count: 1000)
         self.fixture.view.change { $0.tasks = many + [waiting, .example(name: "moving")] }
-        let html = await self.html
+        let html = try await self.html
         #expect(html.contains("<small>1 running, 1 waiting, 1000 over</small>"))
         #expect(html.contains("And 992 more"))
         #expect(html.contains("waits: eth0 has no carrier"))
@@ -94,33 +94,33 @@ import TidegateTestKit
         #expect(places == places.sorted())
     }
 
-    @Test("The last events are told in words, the newest first, with the party of a failure")
-    func events() async {
+    @Test("The latest events are described, the newest first, with the party of a failure")
+    func events() async throws {
         for payload in EveryEvent.payloads { self.fixture.bus.publish(payload) }
-        let html = await self.html
-        for words in [
+        let html = try await self.html
+        for text in [
             "gave up, connect failed <span class=\"party party-mine\">this host</span>",
             "GET http://10.0.0.1/file: done, 2.0 KiB in 800 ms",
             "attempt 1, http status: status 503 <span class=\"party party-theirs\">the other side</span>",
         ] {
-            #expect(html.contains(words), "\(words)")
+            #expect(html.contains(text), "\(text)")
         }
         self.fixture.bus.publish(.link(LinkEvent(from: nil, to: EveryEvent.status.links[0])))
         self.fixture.bus.publish(.path(PathEvent(scope: .global, from: .unknown, to: EveryEvent.unplugged)))
-        let later = await self.html
+        let later = try await self.html
         #expect(later.contains("eth0: appeared, usable"))
         #expect(later.contains("<span>No network, no carrier </span>"))
     }
 
-    @Test("URLs are shown without what must not be seen")
-    func redacted() async {
+    @Test("URLs are shown redacted")
+    func redacted() async throws {
         self.fixture.view.change { $0.tasks = [.example(url: "http://u:secret@10.0.0.1/file?token=1")] }
-        let html = await self.html
+        let html = try await self.html
         #expect(html.contains("GET http://10.0.0.1/file<"))
         #expect(!html.contains("secret") && !html.contains("token"))
     }
 
-    @Test("Sizes are told in units that people know")
+    @Test("Sizes have binary units")
     func sizes() {
         #expect(TransferProgress(receivedWire: 1023).words == "1023 B")
         #expect(TransferProgress(receivedWire: 1536, expected: 5 << 30).words == "1.5 KiB of 5.0 GiB")

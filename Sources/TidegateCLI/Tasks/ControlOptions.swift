@@ -26,7 +26,7 @@ struct ControlOptions: ParsableArguments {
     }
 
     /// Does something with the daemon; what it refuses ends the command.
-    func asking(_ work: () async throws(ControlFailure) -> Void) async throws {
+    func asking(_ work: () async throws(ControlClientError) -> Void) async throws {
         do {
             try await work()
         } catch {
@@ -38,11 +38,11 @@ struct ControlOptions: ParsableArguments {
 extension Ending {
     /// What the daemon takes for malformed is a usage error; no daemon, one that goes away, an unknown task and a full
     /// disk are not.
-    init(_ failure: ControlFailure) {
+    init(_ failure: ControlClientError) {
         switch failure.reason {
         case .refused(status: 400): self.init(.usage, failure.description)
-        case .noDaemon, .hungUp, .refused: self.init(.no, failure.description)
-        case .broken: self.init(.usage, failure.description)
+        case .noDaemon, .disconnected, .refused: self.init(.no, failure.description)
+        case .exchangeFailed: self.init(.usage, failure.description)
         }
     }
 }

@@ -4,9 +4,9 @@ internal import TidegateCore
 /// Tasks of a daemon as people read them.
 enum TaskText {
     /// An id as it may stand in a request's path.
-    static func id(_ text: String) throws(ControlFailure) -> String {
+    static func id(_ text: String) throws(ControlClientError) -> String {
         guard let id = TaskID(text) else {
-            throw ControlFailure(.refused(status: 404), "there is no task \"\(text)\"")
+            throw ControlClientError(.refused(status: 404), "there is no task \"\(text)\"")
         }
         return id.description
     }

@@ -11,7 +11,7 @@ struct OrderOptions: ParsableArguments {
 
     func give(_ command: TaskCommand) async throws {
         for id in self.ids {
-            try await self.control.asking { () throws(ControlFailure) in
+            try await self.control.asking { () throws(ControlClientError) in
                 let reply = try await self.control.client.command(command, try TaskText.id(id))
                 self.control.answer(reply) { task, _ in ["\(task.id) \(TaskText.state(task))"] }
             }

@@ -62,7 +62,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
 
     func run() async throws {
         for submission in try self.submissions() {
-            try await self.control.asking { () throws(ControlFailure) in
+            try await self.control.asking { () throws(ControlClientError) in
                 let reply = try await self.control.client.submit(submission)
                 self.control.answer(reply) { made, _ in [made.id] }
                 guard !reply.value.new, !self.control.json, let key = submission.key else { return }

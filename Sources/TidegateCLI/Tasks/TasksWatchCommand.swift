@@ -13,7 +13,7 @@ struct TasksWatchCommand: AsyncParsableCommand {
     func run() async throws {
         let (terminal, isJSON) = (Terminal(), self.control.json)
         let text = Mutex(WatchText())
-        try await self.control.asking { () throws(ControlFailure) in
+        try await self.control.asking { () throws(ControlClientError) in
             try await self.control.client.watch { line in
                 guard !isJSON else { return terminal.answer(line) }
                 for line in text.withLock({ $0.lines(line, terminal.answers) }) { terminal.answer(line) }

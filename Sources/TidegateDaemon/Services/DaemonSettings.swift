@@ -53,8 +53,7 @@ package struct DaemonSettings: Sendable {
 
     /// Exposes metrics at this path instead of `/metrics`.
     package mutating func expose(at path: String) throws(TextError) {
-        let taken = path == "/" || path.hasPrefix("/api/") || path.hasPrefix("/-/")
-        guard path.hasPrefix("/"), !taken, !path.contains(where: { "?# ".contains($0) }) else {
+        guard EndpointConfiguration.isValid(telemetryPath: path) else {
             throw TextError("\"\(path)\" is not a free path that begins with /")
         }
         self.endpoint.telemetryPath = path

@@ -6,7 +6,7 @@ internal import TidegateCore
 struct WebService: Sendable {
     private let path: String
     private let first: WebFile
-    private let access: Access
+    private let access: LoadedAccessPolicy
 
     /// Reads the file.
     init(path: String, at moment: WallTime) throws(ConfigurationError) {

@@ -1,23 +1,23 @@
-/// Who is answered, how, and how often: what a `web.yml` says.
+/// Who may send requests, how, and how often: the contents of a `web.yml`.
 package struct AccessPolicy: Sendable {
-    /// How connections are encrypted; nil leaves them plain.
-    package var tls: TLSServing?
-    /// Header fields that every answer carries, over the endpoint's own.
+    /// How connections are encrypted; nil for plain HTTP.
+    package var tls: TLSServerConfiguration?
+    /// Header fields of every response; they replace the endpoint's own.
     package var headers: [ConfiguredHeader] = []
-    /// Those who are answered; everybody where it is empty.
+    /// The users with access; if empty, no password is needed.
     package var users = UserTable()
-    /// How often anybody is answered; nil is as often as wanted.
+    /// The rate of requests over all clients; nil for no limit.
     package var rate: RateLimit?
 
-    /// Answers everybody.
+    /// Access for every client, over plain HTTP.
     package init() {}
 }
 
-/// How often the endpoint answers: once in an interval, and a few times in advance.
+/// A rate of requests: one per interval, and a burst after a pause.
 package struct RateLimit: Sendable, Hashable {
-    /// The time in which one more request is answered; more than zero.
+    /// The time per request; more than zero.
     package let interval: Duration
-    /// How many are answered at once after a pause; 1 and up.
+    /// How many requests may come at once after a pause; 1 or more.
     package let burst: Int
 
     /// A limit.
@@ -27,9 +27,9 @@ package struct RateLimit: Sendable, Hashable {
     }
 }
 
-/// Why a policy cannot be used: which of its parts, and what is wrong with it.
+/// Why a policy cannot be used: which of its parts is wrong, and what is wrong with it.
 package struct AccessError: Error, Sendable, Hashable {
-    /// The part that is wrong.
+    /// A part of a policy.
     package enum Part: Sendable, Hashable {
         case certificate, key, clientAuthorities, tls
     }

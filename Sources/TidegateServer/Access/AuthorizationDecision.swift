@@ -1,37 +1,37 @@
-/// Whether a request is answered, and what its answer carries.
+internal import HTTPTypes
+internal import HummingbirdCore
+
+/// Whether a request is allowed, and what its response carries.
 struct AuthorizationDecision: Sendable {
-    /// Why a request is not answered.
-    enum Refusal: Sendable, Hashable {
-        /// Requests come too fast; the next is answered after this time.
-        case tooSoon(Duration)
-        /// There is no user with such a password, or none was named.
-        case unauthorized
-        /// Too many passwords wait to be checked.
+    /// Why a request is denied.
+    enum Denial: Sendable, Hashable {
+        /// Requests come too fast; after this time the next is allowed.
+        case rateLimited(retryAfter: Duration)
+        /// The request has no credentials, or wrong ones.
+        case unauthenticated
+        /// Too many passwords wait to be hashed.
         case busy
     }
 
-    /// Header fields of the answer.
+    /// Header fields of the response.
     var headers: [ConfiguredHeader] = []
-    /// Why the request is not answered; nil where it is.
-    var refusal: Refusal?
+    /// Why the request is denied; nil if it is allowed.
+    var denial: Denial?
 
-    /// What is answered instead.
-    func answer(for handler: Answer.Handler) -> Answer? {
-        switch self.refusal {
+    /// The response to a denied request; nil if it is allowed.
+    var problem: ProblemDocument? {
+        switch self.denial {
         case nil: return nil
-        case .tooSoon(let wait):
-            var answer = Answer(handler, status: 429, line: "Too many requests.")
+        case .rateLimited(let wait):
             let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
-            answer.fields = [("retry-after", String(max(1, seconds)))]
-            return answer
-        case .unauthorized:
-            var answer = Answer(handler, status: 401, line: "Only users with their password are answered here.")
-            answer.fields = [("www-authenticate", "Basic realm=\"tidegate\", charset=\"UTF-8\"")]
-            return answer
-        case .busy:
-            var answer = Answer(handler, status: 503, line: "Too many passwords to check at a time.")
-            answer.fields = [("retry-after", "1")]
-            return answer
+            var problem = ProblemDocument(.tooManyRequests, "Too many requests.")
+            problem.headers[.retryAfter] = String(max(1, seconds))
+            return problem
+        case .unauthenticated:
+            var problem = ProblemDocument(.unauthorized, "Authentication required.")
+            problem.headers[.wwwAuthenticate] = "Basic realm=\"tidegate\", charset=\"UTF-8\""
+            return problem
+        case .busy: return .unavailable("Too many passwords to verify.", retryAfter: 1)
         }
     }
 }

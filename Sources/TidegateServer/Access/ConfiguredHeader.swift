@@ -1,6 +1,6 @@
-/// A header field that an operator may add to every answer.
+/// A header field that an operator may add to every response.
 package struct ConfiguredHeader: Sendable, Hashable {
-    /// The fields that may be configured, spelled as they have to be.
+    /// The fields that may be configured, in their only spelling.
     package enum Name: String, Sendable, CaseIterable {
         case contentSecurityPolicy = "Content-Security-Policy"
         case frameOptions = "X-Frame-Options"
@@ -8,7 +8,7 @@ package struct ConfiguredHeader: Sendable, Hashable {
         case xssProtection = "X-XSS-Protection"
         case strictTransportSecurity = "Strict-Transport-Security"
 
-        /// The values that there are; empty where any will do.
+        /// The allowed values; empty if any value is.
         package var values: [String] {
             switch self {
             case .frameOptions: ["deny", "sameorigin"]
@@ -20,20 +20,13 @@ package struct ConfiguredHeader: Sendable, Hashable {
 
     /// The field.
     package let name: Name
-    /// Its value; an empty one leaves the field out.
+    /// Its value; if empty, the field is not added.
     package let value: String
 
-    /// A field with a value; nil where the field has no such value.
+    /// A field with a value; nil if the value is not allowed.
     package init?(_ name: Name, _ value: String) {
         guard name.values.isEmpty || name.values.contains(value) else { return nil }
         self.name = name
         self.value = value
-    }
-}
-
-extension Answer {
-    /// Puts configured fields in the place of the endpoint's own.
-    mutating func carry(_ headers: [ConfiguredHeader]) {
-        self.fields += headers.filter { !$0.value.isEmpty }.map { ($0.name.rawValue.lowercased(), $0.value) }
     }
 }

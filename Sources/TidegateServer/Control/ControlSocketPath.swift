@@ -1,48 +1,46 @@
 internal import Glibc
 
-/// The place of a Unix socket in the file system.
+/// The path of a Unix socket in the file system.
 struct ControlSocketPath: Sendable {
     let path: String
 
-    /// Makes room for a new socket: its directory is made, one that nobody listens at any more is removed.
+    /// Makes the directory for a new socket, and removes a socket on which no process listens any more.
     ///
-    /// - Throws: ``ControlError`` where somebody listens there, or where something else has the name.
-    func clear() throws(ControlError) {
+    /// - Throws: ``ControlError`` if a process listens there, or if another kind of file has the name.
+    func prepare() throws(ControlError) {
         guard self.path.utf8.count < 108 else {
-            throw ControlError("the path of the control socket \(self.path) is longer than the 107 bytes it may have")
+            throw ControlError("the path of the control socket \(self.path) is longer than 107 bytes")
         }
         try self.makeDirectory()
-        var status = stat()
-        guard lstat(self.path, &status) == 0 else {
+        guard let status = FileStatus(path: self.path, followsLinks: false) else {
             guard errno == ENOENT else { throw self.error(errno) }
             return
         }
-        guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw ControlError("\(self.path) is there already and is no socket")
+        guard status.isSocket else {
+            throw ControlError("\(self.path) exists and is not a socket")
         }
-        guard !self.isLive() else { throw ControlError("another daemon answers at the control socket \(self.path)") }
+        guard !self.isLive() else { throw ControlError("another daemon listens on the control socket \(self.path)") }
         guard unlink(self.path) == 0 || errno == ENOENT else { throw self.error(errno) }
     }
 
-    /// Lets the owner and the group in, and nobody else.
+    /// Lets only the owner and the group connect.
     func restrict() throws(ControlError) {
         guard chmod(self.path, 0o660) == 0 else { throw self.error(errno) }
     }
 
-    /// What tells the socket from one that another daemon made at the same path.
+    /// Distinguishes the socket from one that another daemon has made at the same path.
     struct Identity: Sendable, Hashable {
         var device: UInt64
         var inode: UInt64
     }
 
-    /// The socket that is there; nil where none is.
+    /// The identity of the socket at the path; nil if there is none.
     var identity: Identity? {
-        var status = stat()
-        guard lstat(self.path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
-        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        guard let status = FileStatus(path: self.path, followsLinks: false), status.isSocket else { return nil }
+        return Identity(device: status.device, inode: status.inode)
     }
 
-    /// Removes the socket where it is still the same one.
+    /// Removes the socket if it is still this one.
     func remove(_ own: Identity?) {
         if let own, own == self.identity { unlink(self.path) }
     }
@@ -58,7 +56,7 @@ struct ControlSocketPath: Sendable {
     }
 
     private func isLive() -> Bool {
-        // Not blocking: a daemon that is too busy to accept must not stop this one.
+        // Non-blocking: a daemon that is too busy to accept must not block this one.
         let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let descriptor = socket(AF_UNIX, Int32(kind), 0)
         guard descriptor >= 0 else { return true }
@@ -71,20 +69,20 @@ struct ControlSocketPath: Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        // A full queue or a missing permission also means that somebody is there.
+        // A full queue or a missing permission also means that a process listens.
         return result == 0 || (errno != ECONNREFUSED && errno != ENOENT)
     }
 
     private func error(_ code: Int32) -> ControlError {
-        let words = strerror(code).map { String(cString: $0) } ?? "error \(code)"
-        return ControlError("cannot listen at the control socket \(self.path): \(words)")
+        let message = strerror(code).map { String(cString: $0) } ?? "error \(code)"
+        return ControlError("cannot listen on the control socket \(self.path): \(message)")
     }
 }
 
-/// Why the control socket cannot be served, in one sentence that names it.
+/// Why the control socket cannot be served.
 package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// One sentence without a final full stop.
+    /// One sentence that names the socket, without a final full stop.
     package let description: String
 
-    init(_ sentence: String) { self.description = sentence }
+    init(_ description: String) { self.description = description }
 }

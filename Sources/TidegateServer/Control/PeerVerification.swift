@@ -1,9 +1,8 @@
 internal import CLinux
-internal import Glibc
 
-/// Who may use the control socket: root, the daemon's own user, and members of the socket's group.
+/// The users of the control socket: root, the daemon's own user, and members of the socket's group.
 struct PeerVerification: Sendable {
-    /// Who is at the other end (unix(7), SO_PEERCRED and SO_PEERGROUPS).
+    /// The process at the other end (unix(7), SO_PEERCRED and SO_PEERGROUPS).
     struct Peer: Sendable, Hashable {
         var user: UInt32
         /// The effective group and the supplementary ones.
@@ -13,19 +12,18 @@ struct PeerVerification: Sendable {
     let ownUser: UInt32
     let path: String
 
-    /// The socket's group is looked up each time, so that chgrp(1) takes effect at once.
-    func admits(_ peer: Peer) -> Bool {
+    /// The socket's group is read each time, so that chgrp(1) takes effect at once.
+    func allows(_ peer: Peer) -> Bool {
         if peer.user == 0 || peer.user == self.ownUser { return true }
-        var status = stat()
-        guard stat(self.path, &status) == 0 else { return false }
-        return self.admits(peer, group: status.st_gid)
+        guard let status = FileStatus(path: self.path, followsLinks: true) else { return false }
+        return self.allows(peer, group: status.group)
     }
 
-    func admits(_ peer: Peer, group: UInt32) -> Bool {
+    func allows(_ peer: Peer, group: UInt32) -> Bool {
         peer.user == 0 || peer.user == self.ownUser || peer.groups.contains(group)
     }
 
-    /// The peer of a connected socket; nil where the kernel does not tell.
+    /// The peer of a connected socket; nil if the kernel does not know it.
     static func peer(of descriptor: Int32) -> Peer? {
         var (user, group): (UInt32, UInt32) = (0, 0)
         guard tg_peer_credentials(descriptor, &user, &group) == 0 else { return nil }

@@ -1,40 +1,40 @@
 internal import FoundationEssentials
 internal import TidegateCore
 
-/// Reads the JSON object of a submission; a mistake is named, not passed over.
+/// Parses the JSON object of a submission; an unknown member is an error, not ignored.
 enum SubmissionDocument {
     static func read(_ bytes: [UInt8]) throws(ControlRefusal) -> TaskSubmission {
         let decoder = JSONDecoder()
         let data = Data(bytes)
         guard let names = try? decoder.decode(MemberNames.self, from: data).names else {
-            throw ControlRefusal(.malformed, "the submission is no JSON object")
+            throw ControlRefusal(.malformed, "request body must be a JSON object")
         }
-        if let stranger = names.first(where: { !TaskSubmission.members.contains($0) }) {
-            throw ControlRefusal(.malformed, "a submission has no member \"\(stranger)\"")
+        if let unknown = names.first(where: { !TaskSubmission.members.contains($0) }) {
+            throw ControlRefusal(.malformed, "unknown member \"\(unknown)\"")
         }
         do {
             return try decoder.decode(TaskSubmission.self, from: data)
         } catch {
-            throw ControlRefusal(.malformed, self.sentence(error))
+            throw ControlRefusal(.malformed, self.message(error))
         }
     }
 
-    private static func sentence(_ error: any Error) -> String {
+    private static func message(_ error: any Error) -> String {
         switch error as? DecodingError {
-        case .keyNotFound(let key, _): "the submission has no member \"\(key.stringValue)\""
+        case .keyNotFound(let key, _): "missing member \"\(key.stringValue)\""
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            "\(self.subject(context)) has a wrong type"
-        // A number beyond the range of its member, for one.
-        case .dataCorrupted(let context): "\(self.subject(context)) has a value that cannot be used"
-        case nil: "the submission cannot be read"
-        @unknown default: "the submission cannot be read"
+            "\(self.subject(context)) has the wrong type"
+        // For example a number that is out of range.
+        case .dataCorrupted(let context): "\(self.subject(context)) has an invalid value"
+        case nil: "request body cannot be parsed"
+        @unknown default: "request body cannot be parsed"
         }
     }
 
     private static func subject(_ context: DecodingError.Context) -> String {
-        // The decoder does not always say which one it was.
-        guard !context.codingPath.isEmpty else { return "a member of the submission" }
-        return "the member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\""
+        // The decoder does not always name the member.
+        guard !context.codingPath.isEmpty else { return "a member" }
+        return "member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\""
     }
 }
 

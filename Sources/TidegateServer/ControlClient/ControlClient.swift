@@ -4,96 +4,97 @@ internal import NIOHTTP1
 internal import NIOPosix
 package import TidegateCore
 
-/// Speaks to a daemon's control socket: HTTP over a Unix socket, one connection for each call.
+/// A client of a daemon's control socket: HTTP over a Unix socket, one connection per call.
 package struct ControlClient: Sendable {
     /// The socket's path.
     package let socket: String
-    private let patience: Duration
+    private let timeout: Duration
 
-    /// A client of the daemon behind a socket; nothing is opened before the first call.
+    /// A client of the daemon that listens on a socket; connects with each call.
     ///
-    /// A daemon that takes no connection because too many are waiting is asked again for as long as `patience`.
-    package init(socket: String, patience: Duration = .seconds(5)) {
+    /// - Parameter timeout: How long to retry if the socket's listen queue is full.
+    package init(socket: String, timeout: Duration = .seconds(5)) {
         self.socket = socket
-        self.patience = patience
+        self.timeout = timeout
     }
 
-    /// Every task that the daemon knows, oldest first.
-    package func tasks() async throws(ControlFailure) -> ControlReply<[ListedTask]> {
-        let answer = try await self.call(.GET, "/api/v1/tasks")
-        return ControlReply(text: answer.text, value: try answer.value(TaskList.self).tasks)
+    /// Every task of the daemon, oldest first.
+    package func tasks() async throws(ControlClientError) -> ControlReply<[ListedTask]> {
+        let reply = try await self.call(.GET, "/api/v1/tasks")
+        return ControlReply(text: reply.text, value: try reply.value(TaskList.self).tasks)
     }
 
     /// One task.
-    package func task(_ id: String) async throws(ControlFailure) -> ControlReply<ListedTask> {
-        let answer = try await self.call(.GET, "/api/v1/tasks/\(id)")
-        return ControlReply(text: answer.text, value: try answer.value(ListedTask.self))
+    package func task(_ id: String) async throws(ControlClientError) -> ControlReply<ListedTask> {
+        let reply = try await self.call(.GET, "/api/v1/tasks/\(id)")
+        return ControlReply(text: reply.text, value: try reply.value(ListedTask.self))
     }
 
-    /// Hands a task in; once this returns it is carried out although the daemon may be killed.
-    package func submit(_ submission: TaskSubmission) async throws(ControlFailure) -> ControlReply<SubmittedTask> {
+    /// Submits a task; once this returns the task is in the journal, and runs even if the daemon is killed.
+    package func submit(_ submission: TaskSubmission) async throws(ControlClientError) -> ControlReply<SubmittedTask> {
         guard let body = try? JSONEncoder().encode(submission) else {
-            throw ControlFailure(.broken, "the submission cannot be written as JSON")
+            throw ControlClientError(.exchangeFailed, "the task cannot be encoded as JSON")
         }
-        let answer = try await self.call(.POST, "/api/v1/tasks", body: [UInt8](body))
-        return ControlReply(text: answer.text, value: try answer.value(SubmittedTask.self))
+        let reply = try await self.call(.POST, "/api/v1/tasks", body: [UInt8](body))
+        return ControlReply(text: reply.text, value: try reply.value(SubmittedTask.self))
     }
 
     /// Suspends, resumes or cancels a task; returns once that is durable, with the task as it is then.
     package func command(
         _ command: TaskCommand, _ id: String
-    ) async throws(ControlFailure) -> ControlReply<ListedTask> {
-        let answer = try await self.call(.POST, "/api/v1/tasks/\(id)/\(command.rawValue)")
-        return ControlReply(text: answer.text, value: try answer.value(ListedTask.self))
+    ) async throws(ControlClientError) -> ControlReply<ListedTask> {
+        let reply = try await self.call(.POST, "/api/v1/tasks/\(id)/\(command.rawValue)")
+        return ControlReply(text: reply.text, value: try reply.value(ListedTask.self))
     }
 
-    /// Hears the tasks as they are, then every event, each as a line of JSON; returns when the daemon ends.
-    package func watch(_ hear: @escaping @Sendable (String) -> Void) async throws(ControlFailure) {
+    /// Passes a snapshot of the tasks to `receive`, then every event, each as a line of JSON; returns when the daemon
+    /// stops.
+    package func watch(_ receive: @escaping @Sendable (String) -> Void) async throws(ControlClientError) {
         var rest: [UInt8] = []
-        let exchange = ControlExchange(socket: self.socket, patience: self.patience)
-        let status = try await exchange.run(.GET, "/api/v1/events", body: nil) { chunk in
-            rest += chunk
+        let exchange = ControlExchange(socket: self.socket, timeout: self.timeout)
+        let status = try await exchange.run(.GET, "/api/v1/events", body: nil) { bytes in
+            rest += bytes
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                hear(String(decoding: rest[..<end], as: UTF8.self))
+                receive(String(decoding: rest[..<end], as: UTF8.self))
                 rest.removeFirst(end + 1)
             }
         }
-        guard status < 300 else { throw Answer(status: status, bytes: rest).failure }
+        guard status < 300 else { throw Reply(status: status, bytes: rest).error }
     }
 
     // MARK: - One call
 
-    private struct Answer {
+    private struct Reply {
         let status: Int
         let bytes: [UInt8]
 
-        /// Without the line end.
+        /// Without the final newline.
         var text: String { String(decoding: self.bytes, as: UTF8.self).trimmed }
 
-        func value<Value: Decodable>(_ type: Value.Type) throws(ControlFailure) -> Value {
+        func value<Value: Decodable>(_ type: Value.Type) throws(ControlClientError) -> Value {
             do {
                 return try JSONDecoder().decode(type, from: Data(self.bytes))
             } catch {
-                throw ControlFailure(.broken, "the daemon gave an answer that makes no sense: \(self.text.prefix(200))")
+                throw ControlClientError(.exchangeFailed, "malformed response from the daemon: \(self.text.prefix(200))")
             }
         }
 
-        var failure: ControlFailure {
-            let sentence = (try? self.value(ErrorDocument.self))?.error
-            return ControlFailure(
-                .refused(status: self.status), sentence ?? "the daemon answered with the status \(self.status)")
+        var error: ControlClientError {
+            let message = (try? self.value(ErrorDocument.self))?.error
+            return ControlClientError(
+                .refused(status: self.status), message ?? "the daemon responded with status \(self.status)")
         }
     }
 
     private func call(
         _ method: HTTPMethod, _ path: String, body: [UInt8]? = nil
-    ) async throws(ControlFailure) -> Answer {
+    ) async throws(ControlClientError) -> Reply {
         var bytes: [UInt8] = []
-        let exchange = ControlExchange(socket: self.socket, patience: self.patience)
+        let exchange = ControlExchange(socket: self.socket, timeout: self.timeout)
         let status = try await exchange.run(method, path, body: body) { bytes += $0 }
-        let answer = Answer(status: status, bytes: bytes)
-        guard status < 300 else { throw answer.failure }
-        return answer
+        let reply = Reply(status: status, bytes: bytes)
+        guard status < 300 else { throw reply.error }
+        return reply
     }
 }
 

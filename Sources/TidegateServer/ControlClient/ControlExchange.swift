@@ -3,58 +3,58 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// One request and its answer.
+/// One request and its response.
 struct ControlExchange: Sendable {
     let socket: String
-    /// How long a daemon may be too busy to take another connection.
-    let patience: Duration
+    /// How long a daemon may be too busy to accept another connection.
+    let timeout: Duration
 
-    private typealias Wire = NIOAsyncChannel<HTTPClientResponsePart, HTTPPart<HTTPRequestHead, IOData>>
+    private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPPart<HTTPRequestHead, IOData>>
 
-    /// Sends the request and hears the answer's body as it comes; gives the status.
+    /// Sends the request and passes each part of the response's body to `receive`; returns the status.
     func run(
-        _ method: HTTPMethod, _ path: String, body: [UInt8]?, hear: ([UInt8]) -> Void
-    ) async throws(ControlFailure) -> Int {
+        _ method: HTTPMethod, _ path: String, body: [UInt8]?, receive: ([UInt8]) -> Void
+    ) async throws(ControlClientError) -> Int {
         do {
-            let wire = try await self.connect()
-            return try await wire.executeThenClose { inbound, outbound in
+            let connection = try await self.connect()
+            return try await connection.executeThenClose { inbound, outbound in
                 for part in self.request(method, path, body) { try await outbound.write(part) }
                 var status = 0
                 for try await part in inbound {
                     switch part {
                     case .head(let head): status = Int(head.status.code)
-                    case .body(let buffer): hear(Array(buffer.readableBytesView))
+                    case .body(let buffer): receive(Array(buffer.readableBytesView))
                     case .end: return status
                     }
                 }
-                throw self.hungUp
+                throw self.disconnected
             }
-        } catch let failure as ControlFailure {
+        } catch let failure as ControlClientError {
             throw failure
         } catch {
             throw self.failure(error)
         }
     }
 
-    private func connect() async throws -> Wire {
+    private func connect() async throws -> Connection {
         let clock = ContinuousClock()
-        let end = clock.now + self.patience
+        let end = clock.now + self.timeout
         while true {
             do {
                 return try await self.connectOnce()
             } catch let error as IOError where error.errnoCode == EAGAIN && clock.now < end {
-                // Its queue is full (unix(7)): that passes.
+                // The listen queue is full (unix(7)); the daemon will accept soon.
                 try await clock.sleep(for: .milliseconds(50))
             }
         }
     }
 
-    private func connectOnce() async throws -> Wire {
+    private func connectOnce() async throws -> Connection {
         try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(unixDomainSocketPath: self.socket) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                    return try Wire(wrappingChannelSynchronously: channel)
+                    return try Connection(wrappingChannelSynchronously: channel)
                 }
             }
     }
@@ -70,32 +70,31 @@ struct ControlExchange: Sendable {
     }
 
     private var isSocket: Bool {
-        var status = stat()
-        return stat(self.socket, &status) != 0 || status.st_mode & S_IFMT == S_IFSOCK
+        FileStatus(path: self.socket, followsLinks: true)?.isSocket ?? true
     }
 
-    private var hungUp: ControlFailure {
-        ControlFailure(.hungUp, "the daemon at the control socket \(self.socket) hung up before it had answered")
+    private var disconnected: ControlClientError {
+        ControlClientError(.disconnected, "the daemon on the control socket \(self.socket) closed the connection before it responded")
     }
 
-    private func failure(_ error: any Error) -> ControlFailure {
+    private func failure(_ error: any Error) -> ControlClientError {
         switch error {
-        // It went while it was spoken to.
-        case let error as IOError where error.errnoCode == ECONNRESET || error.errnoCode == EPIPE: self.hungUp
-        case HTTPParserError.invalidEOFState, ChannelError.eof, ChannelError.ioOnClosedChannel: self.hungUp
+        // The daemon ended during the exchange.
+        case let error as IOError where error.errnoCode == ECONNRESET || error.errnoCode == EPIPE: self.disconnected
+        case HTTPParserError.invalidEOFState, ChannelError.eof, ChannelError.ioOnClosedChannel: self.disconnected
         case let error as IOError where error.errnoCode == ECONNREFUSED && !self.isSocket:
-            ControlFailure(.noDaemon, "\(self.socket) is no socket")
+            ControlClientError(.noDaemon, "\(self.socket) is not a socket")
         case let error as IOError
         where error.errnoCode == ENOENT || error.errnoCode == ENOTDIR || error.errnoCode == ECONNREFUSED:
-            ControlFailure(.noDaemon, "no daemon answers at the control socket \(self.socket)")
+            ControlClientError(.noDaemon, "no daemon is listening on the control socket \(self.socket)")
         case let error as IOError where error.errnoCode == EACCES:
-            ControlFailure(.noDaemon, "the control socket \(self.socket) is not for this user")
+            ControlClientError(.noDaemon, "permission denied: the control socket \(self.socket)")
         case let error as IOError where error.errnoCode == EAGAIN:
-            ControlFailure(.noDaemon, "the daemon at the control socket \(self.socket) is too busy to answer")
+            ControlClientError(.noDaemon, "the daemon on the control socket \(self.socket) is too busy to accept a connection")
         case SocketAddressError.unixDomainSocketPathTooLong:
-            ControlFailure(
-                .noDaemon, "the path of the control socket \(self.socket) is longer than the 107 bytes it may have")
-        default: ControlFailure(.broken, "the exchange over the control socket \(self.socket) failed: \(error)")
+            ControlClientError(
+                .noDaemon, "the path of the control socket \(self.socket) is longer than 107 bytes")
+        default: ControlClientError(.exchangeFailed, "the exchange over the control socket \(self.socket) failed: \(error)")
         }
     }
 }

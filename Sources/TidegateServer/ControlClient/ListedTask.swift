@@ -1,4 +1,4 @@
-/// A task as the daemon's answers have it.
+/// A task as the daemon's responses describe it.
 package struct ListedTask: Sendable, Hashable, Codable {
     package var id: String
     package var name: String?
@@ -10,9 +10,9 @@ package struct ListedTask: Sendable, Hashable, Codable {
     package var waitsFor: String?
     package var detail: String?
     package var outcome: String?
-    /// The number of the last one, or of the one that runs.
+    /// The number of the latest attempt; 0 before the first.
     package var attempt: Int
-    /// How many counted, once it is over.
+    /// How many attempts were charged; nil until the task has ended.
     package var attempts: Int?
     package var bytes: Int64
     package var expectedBytes: Int64?
@@ -25,16 +25,16 @@ package struct ListedTask: Sendable, Hashable, Codable {
     package var explanation: String?
 }
 
-/// What a submission came to.
+/// The response to a submission.
 package struct SubmittedTask: Sendable, Hashable, Codable {
     package var id: String
     package var new: Bool
 }
 
-/// An answer in the daemon's own words, and as a value.
+/// A response as the daemon sent it, and as a value.
 package struct ControlReply<Value: Sendable>: Sendable {
     /// One JSON object on one line.
     package let text: String
-    /// The same.
+    /// The decoded object.
     package let value: Value
 }

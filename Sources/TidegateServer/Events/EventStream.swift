@@ -3,79 +3,64 @@ internal import HummingbirdCore
 internal import NIOCore
 internal import TidegateCore
 
-/// Sends events to one client for as long as both want.
+/// Sends events to one client until either side ends the stream.
 struct EventStream {
     let configuration: EndpointConfiguration
     let history: EventHistory
-    let follower: EventHistory.Reader
-    /// Progress comes this way: it is neither kept nor repeated.
-    let progress: Subscription
+    let reader: EventHistory.Reader
+    let bus: EventBus
     let view: any MonitorView
     let time: any TimeSource
 
-    init(
-        configuration: EndpointConfiguration, history: EventHistory, follower: EventHistory.Reader, bus: EventBus,
-        view: any MonitorView, time: any TimeSource
-    ) {
-        self.configuration = configuration
-        self.history = history
-        self.follower = follower
-        self.view = view
-        self.time = time
-        self.progress = bus.subscribe(.sse, bufferingNewest: configuration.eventsKept) { event in
+    /// Writes until the reader ends, the connection closes, or a write takes longer than the write timeout.
+    ///
+    /// - Parameter lastID: The `Last-Event-ID` of the client; nil if it sent none.
+    func run(after lastID: String?, to body: inout any ResponseBodyWriter, on channel: any Channel) async throws {
+        // Progress is neither kept in the history nor repeated.
+        let progress = self.bus.subscribe(.sse, bufferingNewest: self.configuration.eventsKept) { event in
             guard case .task(let task) = event.payload, case .progress = task.kind else { return false }
             return true
         }
-    }
-
-    /// Writes until the follower ends, the client goes, or a client does not read for the time of a write.
-    ///
-    /// - Parameter asked: The id that the client gave, if it gave one.
-    func run(
-        after asked: String?, head: HTTPResponse, with writer: consuming ResponseWriter, on channel: any Channel
-    ) async throws {
-        let (follower, progress) = (self.follower, self.progress)
-        channel.closeFuture.whenComplete { _ in follower.end() }
-        let beat = EventStream.every(self.configuration.heartbeat, on: channel) { follower.wake() }
-        let look = EventStream.every(self.configuration.progressInterval, on: channel) {
-            if progress.hasWaiting { follower.wake() }
+        let reader = self.reader
+        let heartbeat = Self.every(self.configuration.heartbeat, on: channel) { reader.wake() }
+        let progressTimer = Self.every(self.configuration.progressInterval, on: channel) {
+            if progress.hasWaiting { reader.wake() }
         }
         defer {
-            beat.cancel()
-            look.cancel()
+            heartbeat.cancel()
+            progressTimer.cancel()
             progress.cancel()
         }
-        var body = try await writer.writeHead(head)
-        try await self.write(self.beginning(after: asked), to: &body, on: channel)
-        while let next = await follower.next() {
-            let text = self.text(of: next)
+        try await self.write(self.beginning(after: lastID), to: &body, on: channel)
+        while let batch = await reader.next() {
+            let text = self.text(of: batch, progress: progress.takeWaiting())
             try await self.write(text.isEmpty ? EventFrame.heartbeat : text, to: &body, on: channel)
         }
         try await body.finish(nil)
     }
 
-    private func beginning(after asked: String?) -> String {
+    private func beginning(after lastID: String?) -> String {
         let retry = "retry: 2000\n\n"
-        guard !self.follower.isResumed else { return retry }
+        guard !self.reader.isResumed else { return retry }
         let snapshot = EventSnapshot(
-            reason: asked == nil ? .snapshot : .reset, view: self.view, time: self.time.wall())
-        return retry + snapshot.text(id: self.follower.lastID)
+            reason: lastID == nil ? .snapshot : .reset, view: self.view, time: self.time.wall())
+        return retry + snapshot.text(id: self.reader.lastID)
     }
 
-    private func text(of next: EventHistory.Batch) -> String {
+    private func text(of batch: EventHistory.Batch, progress: [Event]) -> String {
         let redaction = self.configuration.redaction
-        var text = EventFrame.progress(self.progress.takeWaiting(), redaction: redaction)
-        if next.dropped > 0 {
-            text += EventSnapshot(reason: .reset, view: self.view, time: self.time.wall(), dropped: next.dropped)
+        var text = EventFrame.progress(progress, redaction: redaction)
+        if batch.dropped > 0 {
+            text += EventSnapshot(reason: .reset, view: self.view, time: self.time.wall(), dropped: batch.dropped)
                 .text(id: nil)
         }
-        for event in next.events {
+        for event in batch.events {
             text += EventFrame.text(event, id: self.history.id(of: event), redaction: redaction)
         }
         return text
     }
 
-    private func write(_ text: String, to body: inout some ResponseBodyWriter, on channel: any Channel) async throws {
+    private func write(_ text: String, to body: inout any ResponseBodyWriter, on channel: any Channel) async throws {
         let timer = channel.eventLoop.scheduleTask(in: .init(self.configuration.writeTimeout)) {
             channel.close(promise: nil)
         }

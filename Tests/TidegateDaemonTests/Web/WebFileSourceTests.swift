@@ -47,11 +47,11 @@ import TidegateTestKit
         let source = try self.follow(folder, reports)
         for round in 0..<40 {
             try folder.write(round.isMultiple(of: 2) ? Self.bob : Self.ann)
-            let users = source.current().users
+            let users = source.currentPolicy().users
             #expect((users["bob"] != nil) == round.isMultiple(of: 2) && (users["ann"] != nil) != (users["bob"] != nil))
         }
         #expect(reports.take() == Array(repeating: "taken", count: 40))
-        for _ in 0..<10 { _ = source.current() }
+        for _ in 0..<10 { _ = source.currentPolicy() }
         #expect(reports.take().isEmpty)
     }
 
@@ -62,15 +62,15 @@ import TidegateTestKit
         let reports = Reports()
         let source = try self.follow(folder, reports)
         try folder.write("basic_auth_users: {ann: secret}\n")
-        for _ in 0..<5 { #expect(source.current().users["ann"]?.cost == 10) }
+        for _ in 0..<5 { #expect(source.currentPolicy().users["ann"]?.cost == 10) }
         let complaint =
             "\(folder.file):1: basic_auth_users.ann: is not a bcrypt hash: make one with htpasswd -nBC 10 NAME"
         #expect(reports.take() == [complaint])
         try FileManager.default.removeItem(atPath: folder.file)
-        for _ in 0..<5 { #expect(source.current().users["ann"]?.cost == 10) }
+        for _ in 0..<5 { #expect(source.currentPolicy().users["ann"]?.cost == 10) }
         #expect(reports.take() == ["\(folder.file): cannot be read: No such file or directory"])
         try folder.write(Self.bob)
-        #expect(source.current().users["bob"]?.cost == 11 && reports.take() == ["taken"])
+        #expect(source.currentPolicy().users["bob"]?.cost == 11 && reports.take() == ["taken"])
     }
 
     @Test("A file that is empty for a moment opens the door to nobody")
@@ -80,16 +80,16 @@ import TidegateTestKit
         let reports = Reports()
         let source = try self.follow(folder, reports)
         try folder.write("")
-        #expect(source.current().isEncrypted && source.current().hasUsers)
+        #expect(source.currentPolicy().isEncrypted && source.currentPolicy().hasUsers)
         let words = "taking it away needs a restart"
         #expect(
             reports.take() == [
                 "\(folder.file): tls_server_config: \(words)\n\(folder.file): basic_auth_users: \(words)"
             ])
         try folder.write(Self.tls)
-        #expect(source.current().hasUsers && reports.take() == ["\(folder.file): basic_auth_users: \(words)"])
+        #expect(source.currentPolicy().hasUsers && reports.take() == ["\(folder.file): basic_auth_users: \(words)"])
         try folder.write(Self.tls + Self.bob)
-        #expect(source.current().users["bob"] != nil && reports.take() == ["taken"])
+        #expect(source.currentPolicy().users["bob"] != nil && reports.take() == ["taken"])
     }
 
     @Test("Certificates are read again, in place or by rename, and a pair that does not fit leaves the old one")
@@ -100,20 +100,20 @@ import TidegateTestKit
         let source = try self.follow(folder, reports)
         let next = try await folder.authority.sign(["localhost"])
         try folder.write(try String(contentsOfFile: next.certificate, encoding: .utf8), to: "cert.pem")
-        #expect(source.current().isEncrypted)
+        #expect(source.currentPolicy().isEncrypted)
         #expect(reports.take() == ["\(folder.file):1: tls_server_config.key_file: is not the key of the certificate"])
         try FileManager.default.copyItem(atPath: next.key, toPath: "\(folder.path)/next.pem")
         #expect(rename("\(folder.path)/next.pem", "\(folder.path)/key.pem") == 0)
-        _ = source.current()
+        _ = source.currentPolicy()
         #expect(reports.take() == ["taken"])
         // As Kubernetes does it: the name leads to another folder.
         try FileManager.default.removeItem(atPath: "\(folder.path)/key.pem")
         #expect(symlink("other-key.pem", "\(folder.path)/key.pem") == 0)
-        _ = source.current()
+        _ = source.currentPolicy()
         #expect(reports.take() == ["\(folder.file):1: tls_server_config.key_file: is not the key of the certificate"])
         try FileManager.default.removeItem(atPath: "\(folder.path)/cert.pem")
         #expect(symlink("other-cert.pem", "\(folder.path)/cert.pem") == 0)
-        _ = source.current()
+        _ = source.currentPolicy()
         #expect(reports.take() == ["taken"])
     }
 }

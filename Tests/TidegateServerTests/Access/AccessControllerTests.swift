@@ -1,3 +1,4 @@
+import HTTPTypes
 import Synchronization
 import Testing
 import TidegateCore
@@ -13,75 +14,78 @@ import TidegateTestKit
 
     private static func policy(_ users: [String: String] = [:], rate: RateLimit? = nil) -> AccessPolicy {
         var policy = AccessPolicy()
-        policy.users = AccessPolicyTests.book(users)
+        policy.users = AccessPolicyTests.users(users)
         policy.rate = rate
         return policy
     }
 
-    private func desk(
-        _ source: ScriptedAccess, time: ManualTime = ManualTime(), _ body: (AccessController) async throws -> Void
+    private func controller(
+        _ loader: ScriptedAccessPolicy, time: ManualTime = ManualTime(),
+        _ body: (AccessController) async throws -> Void
     ) async throws {
-        let desk = AccessController(source, time: time)
-        desk.start()
-        defer { desk.stop() }
-        try await body(desk)
+        let controller = AccessController(loader, time: time)
+        controller.start()
+        defer { controller.stop() }
+        try await body(controller)
     }
 
-    @Test("Users get in with their password, others and other passwords do not")
+    @Test("Users are allowed with their password; other users and other passwords are not")
     func users() async throws {
-        try await self.desk(try ScriptedAccess(Self.policy(["ann": AccessPolicyTests.secret]))) { desk in
+        let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
+        try await self.controller(loader) { controller in
             for header in [nil, "", "Bearer x", Self.annWrong, Self.bob, "Basic OnNlY3JldA=="] {
-                #expect(await desk.admission(of: header).refusal == .unauthorized, "\(header ?? "none")")
+                let denial = await controller.decision(authorization: header).denial
+                #expect(denial == .unauthenticated, "\(header ?? "none")")
             }
             for _ in 0..<3 {
-                #expect(await desk.admission(of: Self.ann).refusal == nil)
-                #expect(await desk.admission(of: Self.annWrong).refusal == .unauthorized)
+                #expect(await controller.decision(authorization: Self.ann).denial == nil)
+                #expect(await controller.decision(authorization: Self.annWrong).denial == .unauthenticated)
             }
         }
     }
 
-    @Test("Without users everybody gets in")
+    @Test("Without users every request is allowed")
     func noUsers() async throws {
-        try await self.desk(try ScriptedAccess()) { desk in
-            #expect(await desk.admission(of: nil).refusal == nil)
-            #expect(await desk.admission(of: Self.annWrong).refusal == nil)
+        try await self.controller(try ScriptedAccessPolicy()) { controller in
+            #expect(await controller.decision(authorization: nil).denial == nil)
+            #expect(await controller.decision(authorization: Self.annWrong).denial == nil)
         }
     }
 
-    @Test("A password that was right a moment ago is not after it was changed, nor for a user who went")
+    @Test("A verified password is denied after it was changed, and after its user was removed")
     func changed() async throws {
-        let source = try ScriptedAccess(Self.policy(["ann": AccessPolicyTests.secret]))
-        try await self.desk(source) { desk in
-            #expect(await desk.admission(of: Self.ann).refusal == nil)
-            try source.use(Self.policy(["ann": AccessPolicyTests.other]))
-            #expect(await desk.admission(of: Self.ann).refusal == .unauthorized)
-            #expect(await desk.admission(of: Self.annOther).refusal == nil)
-            try source.use(Self.policy(["bob": AccessPolicyTests.secret]))
-            #expect(await desk.admission(of: Self.ann).refusal == .unauthorized)
-            #expect(await desk.admission(of: Self.annOther).refusal == .unauthorized)
-            #expect(await desk.admission(of: Self.bob).refusal == nil)
+        let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
+        try await self.controller(loader) { controller in
+            #expect(await controller.decision(authorization: Self.ann).denial == nil)
+            try loader.use(Self.policy(["ann": AccessPolicyTests.other]))
+            #expect(await controller.decision(authorization: Self.ann).denial == .unauthenticated)
+            #expect(await controller.decision(authorization: Self.annOther).denial == nil)
+            try loader.use(Self.policy(["bob": AccessPolicyTests.secret]))
+            #expect(await controller.decision(authorization: Self.ann).denial == .unauthenticated)
+            #expect(await controller.decision(authorization: Self.annOther).denial == .unauthenticated)
+            #expect(await controller.decision(authorization: Self.bob).denial == nil)
         }
     }
 
-    @Test("Those who guess wait in a short queue, and those who are known pass by it")
+    @Test("Wrong passwords wait in a short queue, and verified users do not wait behind it")
     func guesses() async throws {
-        // Every check takes a second and more.
+        // Every hash takes a second and more.
         let costly = "$2y$12$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
-        let source = try ScriptedAccess(Self.policy(["ann": AccessPolicyTests.secret]))
-        try await self.desk(source) { desk in
-            #expect(await desk.admission(of: Self.ann).refusal == nil)
-            try source.use(Self.policy(["ann": AccessPolicyTests.secret, "bob": costly]))
+        let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
+        try await self.controller(loader) { controller in
+            #expect(await controller.decision(authorization: Self.ann).denial == nil)
+            try loader.use(Self.policy(["ann": AccessPolicyTests.secret, "bob": costly]))
             let guessing = Task {
-                await withTaskGroup(of: AuthorizationDecision.Refusal?.self) { group in
-                    for _ in 0..<(AccessController.patience + 20) {
-                        group.addTask { await desk.admission(of: Self.annWrong).refusal }
+                await withTaskGroup(of: AuthorizationDecision.Denial?.self) { group in
+                    for _ in 0..<(AccessController.maxWaitingHashes + 20) {
+                        group.addTask { await controller.decision(authorization: Self.annWrong).denial }
                     }
-                    // Those who did not fit are told so.
-                    var refusals = group.makeAsyncIterator()
-                    while let refusal = await refusals.next(), refusal != .busy {}
-                    #expect(await desk.admission(of: Self.ann).refusal == nil)
+                    // The guesses beyond the queue are denied at once.
+                    var denials = group.makeAsyncIterator()
+                    while let denial = await denials.next(), denial != .busy {}
+                    #expect(await controller.decision(authorization: Self.ann).denial == nil)
                     group.cancelAll()
-                    // Nobody has got in.
+                    // How many were allowed.
                     return await group.reduce(into: 0) { $0 += $1 == nil ? 1 : 0 }
                 }
             }
@@ -89,39 +93,40 @@ import TidegateTestKit
         }
     }
 
-    @Test("A rate is kept for all together, and starts anew where it is changed")
+    @Test("The rate is that of all clients together, and begins again when it is changed")
     func rate() async throws {
         let time = ManualTime()
-        let source = try ScriptedAccess(Self.policy(rate: RateLimit(interval: .seconds(10), burst: 2)))
-        try await self.desk(source, time: time) { desk in
-            #expect(await desk.admission(of: nil).refusal == nil)
-            #expect(await desk.admission(of: Self.ann).refusal == nil)
-            #expect(await desk.admission(of: nil).refusal == .tooSoon(.seconds(10)))
+        let loader = try ScriptedAccessPolicy(Self.policy(rate: RateLimit(interval: .seconds(10), burst: 2)))
+        try await self.controller(loader, time: time) { controller in
+            #expect(await controller.decision(authorization: nil).denial == nil)
+            #expect(await controller.decision(authorization: Self.ann).denial == nil)
+            #expect(await controller.decision(authorization: nil).denial == .rateLimited(retryAfter: .seconds(10)))
             time.advance(by: .seconds(10))
-            #expect(await desk.admission(of: nil).refusal == nil)
-            #expect(await desk.admission(of: nil).refusal == .tooSoon(.seconds(10)))
-            try source.use(Self.policy(rate: RateLimit(interval: .seconds(1), burst: 1)))
-            #expect(await desk.admission(of: nil).refusal == nil)
-            #expect(await desk.admission(of: nil).refusal == .tooSoon(.seconds(1)))
-            try source.use(Self.policy())
-            #expect(await desk.admission(of: nil).refusal == nil)
+            #expect(await controller.decision(authorization: nil).denial == nil)
+            #expect(await controller.decision(authorization: nil).denial == .rateLimited(retryAfter: .seconds(10)))
+            try loader.use(Self.policy(rate: RateLimit(interval: .seconds(1), burst: 1)))
+            #expect(await controller.decision(authorization: nil).denial == nil)
+            #expect(await controller.decision(authorization: nil).denial == .rateLimited(retryAfter: .seconds(1)))
+            try loader.use(Self.policy())
+            #expect(await controller.decision(authorization: nil).denial == nil)
         }
     }
 
-    @Test("A desk that has stopped lets nobody in")
+    @Test("A controller that does not run denies every request")
     func stopped() async throws {
-        let desk = AccessController(try ScriptedAccess(), time: ManualTime())
-        #expect(await desk.admission(of: nil).refusal == .busy)
+        let controller = AccessController(try ScriptedAccessPolicy(), time: ManualTime())
+        #expect(await controller.decision(authorization: nil).denial == .busy)
     }
 
-    @Test("Refusals are answers that tell what to do")
-    func answers() {
-        let unauthorized = AuthorizationDecision(refusal: .unauthorized).answer(for: .metrics)
-        #expect(unauthorized?.status == 401 && unauthorized?.handler == .metrics)
-        #expect(unauthorized?.fields.map(\.value) == ["Basic realm=\"tidegate\", charset=\"UTF-8\""])
-        let soon = AuthorizationDecision(refusal: .tooSoon(.milliseconds(2300))).answer(for: .page)
-        #expect(soon?.status == 429 && soon?.fields.map(\.value) == ["3"])
-        #expect(AuthorizationDecision(refusal: .busy).answer(for: .page)?.status == 503)
-        #expect(AuthorizationDecision().answer(for: .page) == nil)
+    @Test("A denial is a response that says what to do")
+    func problems() async throws {
+        let unauthenticated = try #require(AuthorizationDecision(denial: .unauthenticated).problem)
+        #expect(unauthenticated.status == .unauthorized)
+        #expect(unauthenticated.headers[.wwwAuthenticate] == "Basic realm=\"tidegate\", charset=\"UTF-8\"")
+        #expect(try await RoutedResponse(unauthenticated.response).text == "Authentication required.\n")
+        let limited = AuthorizationDecision(denial: .rateLimited(retryAfter: .milliseconds(2300))).problem
+        #expect(limited?.status == .tooManyRequests && limited?.headers[.retryAfter] == "3")
+        #expect(AuthorizationDecision(denial: .busy).problem?.status == .serviceUnavailable)
+        #expect(AuthorizationDecision().problem == nil)
     }
 }

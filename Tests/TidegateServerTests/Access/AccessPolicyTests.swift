@@ -3,23 +3,23 @@ import TidegateCore
 
 @testable import TidegateServer
 
-/// What decides about requests, as values.
+/// The values of an access policy.
 @Suite struct AccessPolicyTests {
     static let secret = "$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
     static let other = "$2y$04$abcdefghijklmnopqrstuu0HtfOlPbTiymk5tcV.3TsFPDd3SYZqu"
 
-    static func book(_ users: [String: String]) -> UserTable {
-        var book = UserTable()
-        for (user, hash) in users { book[user] = BcryptHash(hash) }
-        return book
+    static func users(_ hashes: [String: String]) -> UserTable {
+        var users = UserTable()
+        for (user, hash) in hashes { users[user] = BcryptHash(hash) }
+        return users
     }
 
     static func isRight(_ password: String, for user: String = "ann", in hash: String) -> Bool {
-        self.book(["ann": hash]).work(for: user).isDone(with: Array(password.utf8))
+        self.users(["ann": hash]).work(for: user).verify(Array(password.utf8))
     }
 
     @Test(
-        "All three kinds of bcrypt tell the right password from others",
+        "All three kinds of bcrypt verify the right password and no other",
         arguments: ["2a", "2b", "2y"])
     func kinds(_ kind: String) {
         let hash = "$\(kind)$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
@@ -37,12 +37,12 @@ import TidegateCore
         #expect(Self.isRight("", in: stem + "byCG3zY1GIXMyxfivm.ClDiInHzxjiq"))
         #expect(Self.isRight("p\u{E4}ssw\u{F6}rd", in: stem + "yx2n0Zzopyr9QuYTMCfOJJOj526QVoC"))
         #expect(Self.isRight(long, in: stem + "bzadhGtS2zEF.gu0yd0opP6cVzb.e0i"))
-        // bcrypt looks at 72 bytes.
+        // bcrypt uses 72 bytes.
         #expect(Self.isRight(String(repeating: "x", count: 600), in: stem + "bzadhGtS2zEF.gu0yd0opP6cVzb.e0i"))
         #expect(!Self.isRight(String(repeating: "x", count: 71), in: stem + "bzadhGtS2zEF.gu0yd0opP6cVzb.e0i"))
     }
 
-    @Test("A hash is read only where it is whole")
+    @Test("A hash is parsed only if it is complete")
     func hashes() {
         #expect(BcryptHash(Self.secret)?.cost == 4)
         let bad = [
@@ -54,22 +54,22 @@ import TidegateCore
         for text in bad { #expect(BcryptHash(text) == nil, "\(text)") }
     }
 
-    @Test("A password is the same work for everybody, known or not")
+    @Test("Verifying a password is the same work for every user name, known or not")
     func work() {
         let costly = Self.secret.replacing("$04$", with: "$09$")
-        let book = Self.book(["ann": Self.secret, "bob": costly])
+        let users = Self.users(["ann": Self.secret, "bob": costly])
         let amounts = ["ann", "bob", "eve", ""].map { user -> Int in
-            let work = book.work(for: user)
+            let work = users.work(for: user)
             return ([work.hash] + work.padding).reduce(0) { $0 + 1 << $1.cost }
         }
         #expect(amounts == [512, 512, 512, 512])
-        #expect(book.work(for: "ann").isKnown && !book.work(for: "eve").isKnown)
-        // What is computed for strangers is a hash, too: an error would be quick.
-        #expect(BcryptHash(BcryptHash.ofNobody(cost: 9).text)?.cost == 9)
+        #expect(users.work(for: "ann").isKnownUser && !users.work(for: "eve").isKnownUser)
+        // The hash of an unknown user is valid, too: an error would be quick.
+        #expect(BcryptHash(BcryptHash.unmatchable(cost: 9).text)?.cost == 9)
     }
 
     @Test(
-        "Credentials are read from the header of the scheme Basic",
+        "Credentials are parsed from a header of the scheme Basic",
         arguments: [
             ("Basic YW5uOnNlY3JldA==", "ann", "secret"), ("basic  YW5uOnNlY3JldA==", "ann", "secret"),
             ("BASIC YW5uOmE6Yg==", "ann", "a:b"), ("Basic YW5uOg==", "ann", ""), ("Basic OnNlY3JldA==", "", "secret"),
@@ -79,14 +79,14 @@ import TidegateCore
     }
 
     @Test(
-        "What is not of the scheme Basic has no credentials",
+        "A header of another scheme, or a malformed one, has no credentials",
         arguments: ["", "Basic", "Basic ", "Bearer YW5uOnNlY3JldA==", "Basic ann:secret", "Basic YW5u", "Basic /zp4"])
     func noCredentials(_ header: String) { #expect(BasicCredentials(header) == nil) }
 
     @Test("A bucket gives its burst at once, then one for each interval, and never more than the burst")
     func bucket() {
         var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
-        var bucket = RateBucket(RateLimit(interval: .seconds(2), burst: 3), at: now)
+        var bucket = TokenBucket(RateLimit(interval: .seconds(2), burst: 3), at: now)
         func takes(_ count: Int) -> [Duration?] { (0..<count).map { _ in bucket.take(at: now) } }
         #expect(takes(5) == [nil, nil, nil, .seconds(2), .seconds(2)])
         now = now + .milliseconds(500)
@@ -97,18 +97,11 @@ import TidegateCore
         #expect(takes(4) == [nil, nil, nil, .seconds(2)])
     }
 
-    @Test("Only known headers with known values can be configured, and they take the place of the built-in ones")
+    @Test("Only known headers with known values can be configured")
     func headers() {
         #expect(ConfiguredHeader(.frameOptions, "sameorigin") != nil)
         #expect(ConfiguredHeader(.frameOptions, "DENY") == nil && ConfiguredHeader(.frameOptions, "") == nil)
         #expect(ConfiguredHeader(.contentTypeOptions, "sniff") == nil)
-        let headers = [
-            ConfiguredHeader(.contentSecurityPolicy, "default-src 'none'"), ConfiguredHeader(.xssProtection, ""),
-        ]
-        var answer = Answer(.page, line: "")
-        answer.fields = [("content-security-policy", "built in")]
-        answer.carry(headers.compactMap(\.self))
-        #expect(answer.fields.map(\.name) == ["content-security-policy", "content-security-policy"])
-        #expect(answer.fields.last?.value == "default-src 'none'")
+        #expect(ConfiguredHeader(.xssProtection, "") != nil)
     }
 }

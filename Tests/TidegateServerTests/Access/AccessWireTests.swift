@@ -13,28 +13,28 @@ import TidegateTestKit
 
     private static func policy() -> AccessPolicy {
         var policy = AccessPolicy()
-        policy.users = AccessPolicyTests.book(["ann": AccessPolicyTests.secret])
+        policy.users = AccessPolicyTests.users(["ann": AccessPolicyTests.secret])
         return policy
     }
 
     private func curl(_ port: Int, _ path: String, _ options: String...) async throws -> String {
-        let words = ["curl", "-si", "--max-time", "30"] + options + ["http://127.0.0.1:\(port)\(path)"]
-        return try await Program.run(words).output
+        let arguments = ["curl", "-si", "--max-time", "30"] + options + ["http://127.0.0.1:\(port)\(path)"]
+        return try await Program.run(arguments).output
     }
 
-    @Test("Nothing is answered without a password, not even whether the process lives")
+    @Test("Every path needs the password, the health checks included")
     func everyPath() async throws {
-        try await Fixture().serving(try ScriptedAccess(Self.policy())) { port in
+        try await Fixture().serving(try ScriptedAccessPolicy(Self.policy())) { port in
             for path in Self.paths {
-                let answer = try await RawConnection.ask(port: port, path)
-                #expect(answer.status == 401, "\(path)")
-                #expect(answer.fields["www-authenticate"] == "Basic realm=\"tidegate\", charset=\"UTF-8\"")
-                #expect(!answer.body.contains("idegate is"))
+                let response = try await RawConnection.ask(port: port, path)
+                #expect(response.status == 401, "\(path)")
+                #expect(response.fields["www-authenticate"] == "Basic realm=\"tidegate\", charset=\"UTF-8\"")
+                #expect(!response.body.contains("idegate is"))
             }
             for path in Self.paths where path != "/api/v1/events" {
                 let status = path == "/nothing" ? "404" : "200"
-                let answer = try await self.curl(port, path, "-u", "ann:secret")
-                #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(path) \(answer)")
+                let response = try await self.curl(port, path, "-u", "ann:secret")
+                #expect(response.hasPrefix("HTTP/1.1 \(status)"), "\(path) \(response)")
             }
             #expect(try await self.curl(port, "/metrics", "-u", "ann:wrong").hasPrefix("HTTP/1.1 401"))
             #expect(try await self.curl(port, "/metrics", "-u", "eve:secret").hasPrefix("HTTP/1.1 401"))
@@ -45,9 +45,9 @@ import TidegateTestKit
         }
     }
 
-    @Test("A connection that was refused goes on")
+    @Test("A connection stays open after a denied request")
     func sameConnection() async throws {
-        try await Fixture().serving(try ScriptedAccess(Self.policy())) { port in
+        try await Fixture().serving(try ScriptedAccessPolicy(Self.policy())) { port in
             let connection = try await RawConnection.open(port: port)
             defer { connection.close() }
             for field in ["", "Authorization: Basic YW5uOnNlY3JldA==\r\n", ""] {
@@ -57,7 +57,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("Configured headers are on every answer, in the place of the built-in ones")
+    @Test("Configured headers are on every response and replace the built-in ones; empty ones add nothing")
     func headers() async throws {
         var policy = Self.policy()
         let headers: [(ConfiguredHeader.Name, String)] = [
@@ -66,25 +66,30 @@ import TidegateTestKit
             (.strictTransportSecurity, "max-age=31536000"),
         ]
         policy.headers = headers.compactMap { ConfiguredHeader($0, $1) }
-        try await Fixture().serving(try ScriptedAccess(policy)) { port in
+        let source = try ScriptedAccessPolicy(policy)
+        try await Fixture().serving(source) { port in
             for (path, options) in [("/", ["-u", "ann:secret"]), ("/metrics", []), ("/x", ["-u", "ann:secret"])] {
-                let words = ["curl", "-si", "--max-time", "30"] + options + ["http://127.0.0.1:\(port)\(path)"]
-                let head = try await Program.run(words).output.components(separatedBy: "\r\n\r\n")[0].lowercased()
+                let arguments = ["curl", "-si", "--max-time", "30"] + options + ["http://127.0.0.1:\(port)\(path)"]
+                let head = try await Program.run(arguments).output.components(separatedBy: "\r\n\r\n")[0].lowercased()
                 for (name, value) in headers {
                     let lines = head.components(separatedBy: "\r\n").filter { $0.hasPrefix(name.rawValue.lowercased()) }
                     #expect(lines == ["\(name.rawValue.lowercased()): \(value)"], "\(path)")
                 }
                 #expect(head.contains("cache-control: no-store"))
             }
+            policy.headers = [try #require(ConfiguredHeader(.xssProtection, ""))]
+            try source.use(policy)
+            let head = try await self.curl(port, "/metrics", "-u", "ann:secret").lowercased()
+            #expect(!head.contains("x-xss-protection") && head.contains("x-frame-options: deny"))
         }
     }
 
-    @Test("Who comes too often is told when to come again")
+    @Test("A client above the rate gets the time to wait")
     func rate() async throws {
         var policy = AccessPolicy()
         policy.rate = RateLimit(interval: .seconds(60), burst: 2)
         let fixture = Fixture()
-        try await fixture.serving(try ScriptedAccess(policy)) { port in
+        try await fixture.serving(try ScriptedAccessPolicy(policy)) { port in
             #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
             #expect(try await RawConnection.ask(port: port, "/metrics").status == 200)
             let refused = try await RawConnection.ask(port: port, "/-/healthy")
@@ -94,9 +99,9 @@ import TidegateTestKit
         }
     }
 
-    @Test("Many who guess at a time leave those who know the password their place")
+    @Test("A verified user is answered while many clients guess passwords")
     func guesses() async throws {
-        let source = try ScriptedAccess(Self.policy())
+        let source = try ScriptedAccessPolicy(Self.policy())
         try await Fixture().serving(source) { port in
             #expect(try await self.curl(port, "/-/healthy", "-u", "ann:secret").hasPrefix("HTTP/1.1 200"))
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -121,14 +126,14 @@ import TidegateTestKit
         let guest = try await authority.sign(["prometheus.example"])
         func policy() async throws -> AccessPolicy {
             var policy = try AccessPolicy.encrypted(try await authority.sign(["localhost"])) { tls in
-                tls.client = .requiredAndVerified
-                tls.clientNames = ["prometheus.example"]
+                tls.clientCertificate = .requiredAndVerified
+                tls.allowedClientNames = ["prometheus.example"]
                 tls.clientAuthorities = try String(contentsOfFile: authority.certificate, encoding: .utf8)
             }
             policy.users = Self.policy().users
             return policy
         }
-        let source = try ScriptedAccess(try await policy())
+        let source = try ScriptedAccessPolicy(try await policy())
         try await Fixture().serving(source) { port in
             func job(_ name: String, _ password: String) -> String {
                 "{job_name: \(name), scheme: https, basic_auth: {username: ann, password: \(password)}, "

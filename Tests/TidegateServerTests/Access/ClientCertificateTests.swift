@@ -26,10 +26,10 @@ struct ClientCertificateTests {
             self.expired = try await self.clients.sign(["guest.example"], .past)
         }
 
-        func policy(_ client: TLSServing.ClientCertificate, names: Set<String>? = nil) throws -> AccessPolicy {
+        func policy(_ client: TLSServerConfiguration.ClientCertificate, names: Set<String>? = nil) throws -> AccessPolicy {
             try .encrypted(self.identity) { tls in
-                tls.client = client
-                tls.clientNames = names
+                tls.clientCertificate = client
+                tls.allowedClientNames = names
                 let verifies = client == .verifiedIfGiven || client == .requiredAndVerified
                 if verifies {
                     tls.clientAuthorities = try String(contentsOfFile: self.clients.certificate, encoding: .utf8)
@@ -41,16 +41,16 @@ struct ClientCertificateTests {
     @Test("Each of the five ways of asking lets in whom it should")
     func ways() async throws {
         let parties = try await Parties()
-        let source = try ScriptedAccess(try parties.policy(.none))
+        let source = try ScriptedAccessPolicy(try parties.policy(.none))
         // Without a certificate, with one of the authority, with somebody else's, with an old one.
-        let expected: [TLSServing.ClientCertificate: [Bool]] = [
+        let expected: [TLSServerConfiguration.ClientCertificate: [Bool]] = [
             .none: [true, true, true, true], .requested: [true, true, true, true],
             .required: [false, true, true, true], .verifiedIfGiven: [true, true, false, false],
             .requiredAndVerified: [false, true, false, false],
         ]
         try await Fixture().serving(source) { port in
             let curl = Curl(authority: parties.server, port: port)
-            for client in TLSServing.ClientCertificate.allCases {
+            for client in TLSServerConfiguration.ClientCertificate.allCases {
                 try source.use(try parties.policy(client))
                 let identities = [nil, parties.guest, parties.stranger, parties.expired]
                 for (identity, isLetIn) in zip(identities, expected[client] ?? []) {
@@ -71,7 +71,7 @@ struct ClientCertificateTests {
         ])
     func names(_ name: String, _ isLetIn: Bool) async throws {
         let parties = try await Parties()
-        let source = try ScriptedAccess(try parties.policy(.requiredAndVerified, names: ["nobody.example", name]))
+        let source = try ScriptedAccessPolicy(try parties.policy(.requiredAndVerified, names: ["nobody.example", name]))
         try await Fixture().serving(source) { port in
             let curl = Curl(authority: parties.server, port: port)
             let status = try await curl.status(as: parties.guest)
@@ -85,7 +85,7 @@ struct ClientCertificateTests {
     @Test("Any certificate will do where any is asked for, if it has the name")
     func anyWithName() async throws {
         let parties = try await Parties()
-        let source = try ScriptedAccess(try parties.policy(.required, names: ["guest.example"]))
+        let source = try ScriptedAccessPolicy(try parties.policy(.required, names: ["guest.example"]))
         try await Fixture().serving(source) { port in
             let curl = Curl(authority: parties.server, port: port)
             #expect(try await curl.status(as: parties.stranger) == 200)
@@ -98,7 +98,7 @@ struct ClientCertificateTests {
     @Test("A session that is taken up again is of the same client")
     func resumed() async throws {
         let parties = try await Parties()
-        let source = try ScriptedAccess(try parties.policy(.requiredAndVerified, names: ["guest.example"]))
+        let source = try ScriptedAccessPolicy(try parties.policy(.requiredAndVerified, names: ["guest.example"]))
         try await Fixture().serving(source) { port in
             let session = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
             defer { try? FileManager.default.removeItem(atPath: session) }

@@ -10,7 +10,7 @@ import TidegateTestKit
     @Test("Answers are encrypted with the certificate, over kept connections too")
     func encrypted() async throws {
         let authority = try await TestAuthority()
-        let source = try ScriptedAccess(try .encrypted(try await authority.sign(["localhost"])))
+        let source = try ScriptedAccessPolicy(try .encrypted(try await authority.sign(["localhost"])))
         try await Fixture().serving(source) { port in
             let curl = Curl(authority: authority, port: port)
             let answer = try await curl.get("/-/healthy")
@@ -28,7 +28,7 @@ import TidegateTestKit
     @Test("Who speaks plain HTTP to the encrypted port is told why nothing comes")
     func plainRequest() async throws {
         let authority = try await TestAuthority()
-        let source = try ScriptedAccess(try .encrypted(try await authority.sign(["localhost"])))
+        let source = try ScriptedAccessPolicy(try .encrypted(try await authority.sign(["localhost"])))
         try await Fixture().serving(source) { port in
             let answer = try await RawConnection.ask(port: port, "/metrics")
             #expect(answer.status == 400)
@@ -40,7 +40,7 @@ import TidegateTestKit
     @Test("A certificate that is rotated is shown to the next who connects; connections go on")
     func rotated() async throws {
         let (first, second) = (try await TestAuthority(), try await TestAuthority())
-        let source = try ScriptedAccess(try .encrypted(try await first.sign(["localhost"])))
+        let source = try ScriptedAccessPolicy(try .encrypted(try await first.sign(["localhost"])))
         try await Fixture().serving(source) { port in
             #expect(try await Curl(authority: first, port: port).status() == 200)
             let events = try Program(["curl", "-sN", "--cacert", first.certificate, Self.events(port)])
@@ -56,7 +56,7 @@ import TidegateTestKit
     @Test("TLS can be switched on while the endpoint runs, from the next connection on")
     func switched() async throws {
         let authority = try await TestAuthority()
-        let source = try ScriptedAccess()
+        let source = try ScriptedAccessPolicy()
         try await Fixture().serving(source) { port in
             #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
             try source.use(try .encrypted(try await authority.sign(["localhost"])))
@@ -69,12 +69,12 @@ import TidegateTestKit
     func versions() async throws {
         let authority = try await TestAuthority()
         let identity = try await authority.sign(["localhost"])
-        let source = try ScriptedAccess(try .encrypted(identity) { $0.newest = .tls12 })
+        let source = try ScriptedAccessPolicy(try .encrypted(identity) { $0.maximumVersion = .tls12 })
         try await Fixture().serving(source) { port in
             let curl = Curl(authority: authority, port: port)
             #expect(try await curl.status("/-/healthy", "--tls-max", "1.2") == 200)
             #expect(try await curl.get("/-/healthy", "--tlsv1.3").status == 35)
-            try source.use(try .encrypted(identity) { $0.oldest = .tls13 })
+            try source.use(try .encrypted(identity) { $0.minimumVersion = .tls13 })
             #expect(try await curl.status("/-/healthy", "--tlsv1.3") == 200)
             #expect(try await curl.get("/-/healthy", "--tls-max", "1.2").status == 35)
         }
@@ -84,9 +84,9 @@ import TidegateTestKit
     func suites() async throws {
         let authority = try await TestAuthority()
         let identity = try await authority.sign(["localhost"])
-        let source = try ScriptedAccess(
+        let source = try ScriptedAccessPolicy(
             try .encrypted(identity) { tls in
-                tls.suites = [.ecdheECDSAAES256GCM]
+                tls.cipherSuites = [.ecdheECDSAAES256GCM]
                 tls.curves = [.p384]
             })
         try await Fixture().serving(source) { port in
@@ -98,7 +98,7 @@ import TidegateTestKit
             #expect(try await curl.get("/-/healthy", "--curves", "X25519").status == 35)
             #expect(try await curl.status("/-/healthy", "--curves", "P-384") == 200)
             // With suites of TLS 1.3 alone, older versions have none left.
-            try source.use(try .encrypted(identity) { $0.suites = [.aes128GCM] })
+            try source.use(try .encrypted(identity) { $0.cipherSuites = [.aes128GCM] })
             #expect(try await curl.get("/-/healthy", "--tls-max", "1.2").status == 35)
             #expect(try await curl.status() == 200)
         }
@@ -107,7 +107,7 @@ import TidegateTestKit
     @Test("Only clients that take events know of a server's end over TLS, too")
     func events() async throws {
         let authority = try await TestAuthority()
-        let source = try ScriptedAccess(try .encrypted(try await authority.sign(["localhost"])))
+        let source = try ScriptedAccessPolicy(try .encrypted(try await authority.sign(["localhost"])))
         var program: Program?
         try await Fixture().serving(source) { port in
             let events = try Program(["curl", "-sN", "--cacert", authority.certificate, Self.events(port)])
@@ -123,7 +123,7 @@ import TidegateTestKit
         let authority = try await TestAuthority()
         var fixture = Fixture()
         fixture.configuration.maxEventStreams = 1
-        try await fixture.serving(try ScriptedAccess(try .encrypted(try await authority.sign(["localhost"])))) { port in
+        try await fixture.serving(try ScriptedAccessPolicy(try .encrypted(try await authority.sign(["localhost"])))) { port in
             for signal in [SIGKILL, SIGTERM, SIGKILL] {
                 var programs: [Program] = []
                 let isIn = try await eventually(within: .seconds(60)) {
@@ -139,24 +139,4 @@ import TidegateTestKit
     }
 
     static func events(_ port: Int) -> String { "https://localhost:\(port)/api/v1/events" }
-}
-
-extension Fixture {
-    /// Runs the endpoint under a policy for as long as `body` takes.
-    func serving(_ access: any AccessSource, _ body: (Int) async throws -> Void) async throws {
-        let endpoint = Endpoint(
-            configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time,
-            history: self.history, access: access)
-        let (listening, sayListening) = AsyncStream.makeStream(of: [ListenAddress].self)
-        let running = Task {
-            defer { sayListening.finish() }
-            try await endpoint.run { sayListening.yield($0) }
-        }
-        guard let addresses = await listening.first(where: { _ in true }) else { return try await running.value }
-        let outcome: Result<Void, any Error>
-        do { outcome = .success(try await body(addresses.first?.port ?? 0)) } catch { outcome = .failure(error) }
-        running.cancel()
-        try await running.value
-        try outcome.get()
-    }
 }

@@ -21,13 +21,13 @@ import TidegateTestKit
             let stored = try await self.compareNumbers(fixture, prometheus)
             #expect(stored.allSatisfy { $0.native == nil })
             try await self.compareMetadata(fixture, prometheus, hasUnits: true)
-            let own = await OwnReading.exemplars(fixture)
+            let own = try await RegistrySnapshot.exemplars(fixture)
             let kept = try await prometheus.exemplars()
             #expect(!own.isEmpty)
             #expect(Set(kept.map(\.series)) == Set(own.keys))
             for entry in kept {
                 let newest = try #require(entry.exemplars.last)
-                let shown = OwnReading.Shown(
+                let shown = RegistrySnapshot.Shown(
                     labels: newest.labels, value: Double(newest.value) ?? .nan, timestamp: newest.timestamp)
                 #expect(shown == own[entry.series], "\(entry.series)")
             }
@@ -55,7 +55,7 @@ import TidegateTestKit
     func protobuf() async throws {
         try await self.scrape(features: ["native-histograms", "exemplar-storage"]) { fixture, prometheus in
             let stored = try await self.compareNumbers(fixture, prometheus)
-            let natives = try await OwnReading.natives(fixture)
+            let natives = try await RegistrySnapshot.natives(fixture)
             #expect(Set(stored.filter { $0.native != nil }.map(\.series)) == Set(natives.keys))
             for entry in stored {
                 guard let native = entry.native else { continue }
@@ -99,11 +99,11 @@ import TidegateTestKit
     // A scrape that lies between two readings of ours has what both have, or something in between.
     private func compareNumbers(
         _ fixture: Fixture, _ prometheus: ScrapingPrometheus
-    ) async throws -> [PrometheusReading.Entry] {
-        let before = OwnReading(fixture).numbers
+    ) async throws -> [PrometheusParse.Entry] {
+        let before = RegistrySnapshot(fixture).numbers
         try await prometheus.scraped(2)
         let stored = try await prometheus.everything()
-        let after = OwnReading(fixture).numbers
+        let after = RegistrySnapshot(fixture).numbers
         #expect(Set(before.keys) == Set(after.keys))
         var numbers: [SeriesKey: Double] = [:]
         for entry in stored {
@@ -153,7 +153,7 @@ import TidegateTestKit
             let known = stored.first { names.contains($0.metric) }
             // A family without a sample has none in protobuf.
             guard let known else {
-                let own = OwnReading(fixture).numbers.keys
+                let own = RegistrySnapshot(fixture).numbers.keys
                 #expect(!own.contains { $0.name.hasPrefix(definition.name) }, "\(definition.name)")
                 continue
             }
@@ -166,9 +166,9 @@ import TidegateTestKit
     // A native histogram has one series for the exemplars of all its buckets, and those out of their order in time do
     // not last.
     private func compareProtobufExemplars(_ fixture: Fixture, _ prometheus: ScrapingPrometheus) async throws {
-        let own = await OwnReading.exemplars(fixture)
+        let own = try await RegistrySnapshot.exemplars(fixture)
         let kept = try await prometheus.exemplars()
-        var known: [SeriesKey: Set<OwnReading.Shown>] = [:]
+        var known: [SeriesKey: Set<RegistrySnapshot.Shown>] = [:]
         for (series, shown) in own {
             var series = series
             if series.name.hasSuffix("_bucket") { series.name.removeLast("_bucket".count) }
@@ -178,7 +178,7 @@ import TidegateTestKit
         #expect(Set(kept.map(\.series)) == Set(known.keys))
         for entry in kept {
             for exemplar in entry.exemplars {
-                let shown = OwnReading.Shown(
+                let shown = RegistrySnapshot.Shown(
                     labels: exemplar.labels, value: Double(exemplar.value) ?? .nan, timestamp: exemplar.timestamp)
                 #expect(known[entry.series]?.contains(shown) == true, "\(entry.series)")
             }

@@ -13,7 +13,7 @@ struct FullRateTests {
 
     @Test("At full request rate every counter equals its events, and every listener's events add up")
     func exact() async throws {
-        let (fixture, tally) = (Fixture(), EventTally())
+        let (fixture, tally) = (Fixture(), EventCounts())
         fixture.bus.attach(tally)
         let slow = Listener(fixture.bus.subscribe(.library, bufferingNewest: 64), pausing: .milliseconds(1))
         let fast = Listener(fixture.bus.subscribe(.watch, bufferingNewest: 8192), pausing: nil)
@@ -23,7 +23,7 @@ struct FullRateTests {
         #expect(counts.slow.received + counts.slow.dropped == total && counts.slow.dropped > 0)
         #expect(counts.fast.received + counts.fast.dropped == total && counts.fast.received > counts.slow.received)
         try self.compare(fixture, tally)
-        let own = OwnReading(fixture).numbers
+        let own = RegistrySnapshot(fixture).numbers
         let dropped = "tidegate_bus_events_dropped_total"
         #expect(own[SeriesKey(name: dropped, labels: ["subscriber": "library"])] == Double(counts.slow.dropped))
         #expect(own[SeriesKey(name: dropped, labels: ["subscriber": "watch"])] == Double(counts.fast.dropped))
@@ -74,8 +74,8 @@ struct FullRateTests {
         return count
     }
 
-    private func compare(_ fixture: Fixture, _ tally: EventTally) throws {
-        let (own, wanted) = (OwnReading(fixture).numbers, tally.numbers)
+    private func compare(_ fixture: Fixture, _ tally: EventCounts) throws {
+        let (own, wanted) = (RegistrySnapshot(fixture).numbers, tally.numbers)
         for (key, number) in wanted {
             let actual = try #require(own[key], "\(key) is not there")
             // Parts of seconds may be added up in another order.

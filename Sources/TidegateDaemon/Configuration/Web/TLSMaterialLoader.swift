@@ -8,18 +8,18 @@ struct TLSMaterialLoader {
     var problems: ProblemList
 
     /// How TLS is served; nil where it is not, or where a file cannot be read, which is a problem more.
-    mutating func serving(_ tls: WebConfiguration.TLS, _ files: inout WebFile.Files) -> TLSServing? {
+    mutating func serving(_ tls: WebConfiguration.TLS, _ files: inout WebFile.Files) -> TLSServerConfiguration? {
         guard let certificate = self.text(tls.certificate, tls.certificateFile, "cert_file", &files),
             let key = self.text(tls.key, tls.keyFile, "key_file", &files)
         else { return nil }
-        var serving = TLSServing(certificate: certificate, key: key)
+        var serving = TLSServerConfiguration(certificate: certificate, key: key)
         serving.clientAuthorities = self.text(
             tls.clientAuthorities, tls.clientAuthoritiesFile, "client_ca_file", &files)
-        serving.client = tls.client ?? serving.client
-        serving.clientNames = tls.clientNames.map(Set.init)
-        serving.oldest = tls.oldest ?? serving.oldest
-        serving.newest = tls.newest ?? serving.newest
-        serving.suites = tls.suites ?? serving.suites
+        serving.clientCertificate = tls.client ?? serving.clientCertificate
+        serving.allowedClientNames = tls.clientNames.map(Set.init)
+        serving.minimumVersion = tls.oldest ?? serving.minimumVersion
+        serving.maximumVersion = tls.newest ?? serving.maximumVersion
+        serving.cipherSuites = tls.suites ?? serving.cipherSuites
         serving.curves = tls.curves ?? serving.curves
         return serving
     }

@@ -15,12 +15,12 @@ struct WebConfiguration: Sendable, Hashable {
         var keyFile: String?
         var clientAuthorities: String?
         var clientAuthoritiesFile: String?
-        var client: TLSServing.ClientCertificate?
+        var client: TLSServerConfiguration.ClientCertificate?
         var clientNames: [String]?
-        var oldest: TLSServing.Version?
-        var newest: TLSServing.Version?
+        var oldest: TLSServerConfiguration.Version?
+        var newest: TLSServerConfiguration.Version?
         var suites: [CipherSuite]?
-        var curves: [TLSServing.Curve]?
+        var curves: [TLSServerConfiguration.Curve]?
         /// Read and not used, as in Go: the server's own order holds among those of equal strength.
         var prefersOwnSuites: Bool?
     }

@@ -4,7 +4,7 @@ internal import TidegateCore
 /// One look at a web configuration file and at the files that it names.
 struct WebFile: Sendable {
     /// What the files say together, ready to be used.
-    let result: Result<Access, ConfigurationError>
+    let result: Result<LoadedAccessPolicy, ConfigurationError>
     /// What the files said, to see whether they say something else later; what is wrong where one cannot be read.
     let contents: [String]
     private let stamps: [String: FileStamp?]
@@ -30,7 +30,7 @@ struct WebFile: Sendable {
         }
     }
 
-    private static func access(_ path: String, _ files: inout Files) throws(ConfigurationError) -> Access {
+    private static func access(_ path: String, _ files: inout Files) throws(ConfigurationError) -> LoadedAccessPolicy {
         let text: String
         do {
             text = try files.text(of: path)
@@ -57,9 +57,9 @@ struct WebFile: Sendable {
 
     private static func access(
         _ policy: AccessPolicy, _ section: ConfigurationNode?, _ path: String
-    ) throws(ConfigurationError) -> Access {
+    ) throws(ConfigurationError) -> LoadedAccessPolicy {
         do {
-            return try Access(policy)
+            return try LoadedAccessPolicy(policy)
         } catch {
             let key = TLSMaterialLoader.keys(of: error.part).first { section?.value(of: $0) != nil }
             let node = key.flatMap { section?.value(of: $0) } ?? section

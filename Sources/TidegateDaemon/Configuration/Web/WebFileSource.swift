@@ -3,7 +3,7 @@ internal import TidegateServer
 internal import TidegateCore
 
 /// Follows a web configuration file while it is served: what is good counts from the next request on.
-final class WebFileSource: AccessSource {
+final class WebFileSource: AccessPolicyLoader {
     /// What came of another look.
     enum Report: Sendable {
         /// The file has changed, and counts.
@@ -18,13 +18,13 @@ final class WebFileSource: AccessSource {
     private let state: Mutex<State>
 
     private struct State {
-        var access: Access
+        var access: LoadedAccessPolicy
         var last: WebFile
     }
 
     /// Follows the file at `path`, beginning with what the `first` look has found.
     init(
-        path: String, first: WebFile, access: Access, time: any TimeSource,
+        path: String, first: WebFile, access: LoadedAccessPolicy, time: any TimeSource,
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.path = path
@@ -33,7 +33,7 @@ final class WebFileSource: AccessSource {
         self.state = Mutex(State(access: access, last: first))
     }
 
-    func current() -> Access {
+    func currentPolicy() -> LoadedAccessPolicy {
         let (held, last) = self.state.withLock { ($0.access, $0.last) }
         guard !last.isCurrent else { return held }
         let next = WebFile(self.path, at: self.time.wall())
@@ -46,7 +46,7 @@ final class WebFileSource: AccessSource {
         return access
     }
 
-    private func judged(_ next: WebFile, after held: Access) -> Access {
+    private func judged(_ next: WebFile, after held: LoadedAccessPolicy) -> LoadedAccessPolicy {
         do throws(ConfigurationError) {
             let access = try next.result.get()
             try self.refuseToOpen(access, after: held)
@@ -59,7 +59,7 @@ final class WebFileSource: AccessSource {
     }
 
     // A file that is being written is empty for a moment; nobody gets in because of that.
-    private func refuseToOpen(_ access: Access, after held: Access) throws(ConfigurationError) {
+    private func refuseToOpen(_ access: LoadedAccessPolicy, after held: LoadedAccessPolicy) throws(ConfigurationError) {
         let lost = [
             held.isEncrypted && !access.isEncrypted ? "tls_server_config" : nil,
             held.hasUsers && !access.hasUsers ? "basic_auth_users" : nil,

@@ -64,7 +64,7 @@ extension BcryptHash {
         guard case .scalar(let text) = node.content, let hash = BcryptHash(text) else {
             throw TextError("is not a bcrypt hash: make one with htpasswd -nBC 10 NAME")
         }
-        guard BcryptHash.costs.contains(hash.cost) else {
+        guard BcryptHash.supportedCosts.contains(hash.cost) else {
             throw TextError("a hash of cost \(hash.cost) keeps everybody waiting: 4 to 18 are possible")
         }
         self = hash

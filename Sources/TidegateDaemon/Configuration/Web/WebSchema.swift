@@ -89,7 +89,7 @@ extension ValueKind<String> {
     }
 }
 
-extension ValueKind<TLSServing.ClientCertificate> {
+extension ValueKind<TLSServerConfiguration.ClientCertificate> {
     // The second name is older; files that have it are still about.
     fileprivate static let clientCertificate = ValueKind.text("a word") { text throws(TextError) in
         text == "RequireClientCert" ? .required : try Value(word: text)

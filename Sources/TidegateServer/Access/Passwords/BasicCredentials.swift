@@ -10,7 +10,7 @@ struct BasicCredentials: Sendable, Hashable {
         self.password = password
     }
 
-    /// Parses the header's value; nil where it is of another scheme or has no form.
+    /// Parses the header's value; nil if it has another scheme or is malformed.
     init?(_ header: String) {
         let parts = header.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "basic",

@@ -1,4 +1,4 @@
-/// The cipher suites that can be chosen, named and numbered as IANA does.
+/// The supported cipher suites, by their IANA names.
 package enum CipherSuite: String, Sendable, CaseIterable {
     case rsaAES128SHA = "TLS_RSA_WITH_AES_128_CBC_SHA"
     case rsaAES256SHA = "TLS_RSA_WITH_AES_256_CBC_SHA"
@@ -18,7 +18,7 @@ package enum CipherSuite: String, Sendable, CaseIterable {
     case ecdheRSAChaCha20 = "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"
     case ecdheECDSAChaCha20 = "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
 
-    /// True for those of TLS 1.3, which its peers choose by themselves.
+    /// True for the suites of TLS 1.3, which cannot be configured one by one.
     package var isOfTLS13: Bool {
         switch self {
         case .aes128GCM, .aes256GCM, .chaCha20: true

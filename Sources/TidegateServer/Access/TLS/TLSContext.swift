@@ -1,16 +1,16 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// What every encrypted connection under one policy shares.
+/// The state shared by all TLS connections under one policy.
 struct TLSContext: Sendable {
     private let context: NIOSSLContext
-    private let client: TLSServing.ClientCertificate
-    private let names: Set<String>?
+    private let client: TLSServerConfiguration.ClientCertificate
+    private let allowedNames: Set<String>?
 
-    init(_ serving: TLSServing) throws(AccessError) {
-        self.client = serving.client
-        self.names = serving.clientNames
-        let configuration = try serving.configuration()
+    init(_ configuration: TLSServerConfiguration) throws(AccessError) {
+        self.client = configuration.clientCertificate
+        self.allowedNames = configuration.allowedClientNames
+        let configuration = try configuration.nioConfiguration()
         do {
             self.context = try NIOSSLContext(configuration: configuration)
         } catch NIOSSLError.failedToLoadPrivateKey {
@@ -22,23 +22,23 @@ struct TLSContext: Sendable {
         }
     }
 
-    /// What stands between a new connection and HTTP, in the order of arriving bytes.
+    /// The handlers between a new connection and HTTP, in the order of inbound bytes.
     func handlers() -> [any ChannelHandler] {
-        [self.handler()] + (self.names.map { [ClientNameCheck($0)] } ?? [])
+        [self.handler()] + (self.allowedNames.map { [ClientNameHandler($0)] } ?? [])
     }
 
     private func handler() -> NIOSSLServerHandler {
         switch self.client {
         case .none, .verifiedIfGiven, .requiredAndVerified: NIOSSLServerHandler(context: self.context)
         case .requested, .required:
-            // Any certificate will do; in the library's own way it would have to be somebody's whom we believe.
+            // Any certificate is accepted; without the callback NIOSSL would verify it against the authorities.
             NIOSSLServerHandler(context: self.context) { _, promise in promise.succeed(.certificateVerified) }
         }
     }
 }
 
-extension TLSServing {
-    fileprivate func configuration() throws(AccessError) -> TLSConfiguration {
+extension TLSServerConfiguration {
+    fileprivate func nioConfiguration() throws(AccessError) -> TLSConfiguration {
         let certificates = try Self.certificates(self.certificate, .certificate)
         let key: NIOSSLPrivateKey
         do {
@@ -48,32 +48,32 @@ extension TLSServing {
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
-        configuration.minimumTLSVersion = self.oldest.version
-        configuration.maximumTLSVersion = self.newest.version
+        configuration.minimumTLSVersion = self.minimumVersion.version
+        configuration.maximumTLSVersion = self.maximumVersion.version
         configuration.applicationProtocols = ["http/1.1"]
-        // A client that does not answer the farewell is not waited for any longer.
+        // How long to wait for a client's close_notify.
         configuration.shutdownTimeout = .seconds(1)
         if !self.curves.isEmpty { configuration.curves = self.curves.map(\.curve) }
-        try self.choose(suitesOf: &configuration)
-        try self.ask(clientsFor: &configuration)
+        try self.applyCipherSuites(to: &configuration)
+        try self.applyClientCertificate(to: &configuration)
         return configuration
     }
 
-    private func choose(suitesOf configuration: inout TLSConfiguration) throws(AccessError) {
-        guard !self.suites.isEmpty else { return }
-        let older = self.suites.filter { !$0.isOfTLS13 }.map(\.rawValue)
+    private func applyCipherSuites(to configuration: inout TLSConfiguration) throws(AccessError) {
+        guard !self.cipherSuites.isEmpty else { return }
+        let older = self.cipherSuites.filter { !$0.isOfTLS13 }.map(\.rawValue)
         if !older.isEmpty {
             configuration.cipherSuites = older.joined(separator: ":")
-        } else if self.newest == .tls13 {
-            // None is left for older versions, and those of TLS 1.3 are not for choosing.
+        } else if self.maximumVersion == .tls13 {
+            // Only suites of TLS 1.3 are left, and those cannot be chosen one by one.
             configuration.minimumTLSVersion = .tlsv13
         } else {
             throw AccessError(part: .tls, message: "allows no cipher suite of a version that it allows")
         }
     }
 
-    private func ask(clientsFor configuration: inout TLSConfiguration) throws(AccessError) {
-        switch self.client {
+    private func applyClientCertificate(to configuration: inout TLSConfiguration) throws(AccessError) {
+        switch self.clientCertificate {
         case .none: return
         case .requested, .verifiedIfGiven: configuration.certificateVerification = .optionalVerification
         case .required, .requiredAndVerified: configuration.certificateVerification = .noHostnameVerification
@@ -81,8 +81,8 @@ extension TLSServing {
         if let text = self.clientAuthorities {
             configuration.trustRoots = .certificates(try Self.certificates(text, .clientAuthorities))
             configuration.sendCANameList = true
-        } else if self.client == .requested || self.client == .required {
-            // Nobody is verified: the system's authorities need not be read.
+        } else if self.clientCertificate == .requested || self.clientCertificate == .required {
+            // No certificate is verified: the system's authorities need not be read.
             configuration.trustRoots = .certificates([])
         }
     }
@@ -98,7 +98,7 @@ extension TLSServing {
     }
 }
 
-extension TLSServing.Version {
+extension TLSServerConfiguration.Version {
     fileprivate var version: TLSVersion {
         switch self {
         case .tls10: .tlsv1
@@ -109,7 +109,7 @@ extension TLSServing.Version {
     }
 }
 
-extension TLSServing.Curve {
+extension TLSServerConfiguration.Curve {
     fileprivate var curve: NIOTLSCurve {
         switch self {
         case .p256: .secp256r1

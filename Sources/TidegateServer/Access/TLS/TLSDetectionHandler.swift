@@ -1,10 +1,10 @@
 internal import NIOCore
 
-/// Stands at the beginning of a connection until its first bytes have come, and lets them through as the policy of
-/// that moment wants: as they are, or decrypted.
+/// Keeps the first bytes of a connection until the access policy is known, then passes them on, decrypted if the policy
+/// has a certificate.
 ///
-/// Whoever connects is served the certificate that is there then, without a restart and without a file being read on
-/// the thread that all share.
+/// A new connection gets the certificate that is on disk at that moment, without a restart and without a file being
+/// read on the event loop.
 final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -12,68 +12,69 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = ByteBuffer
 
     private enum State {
-        /// Nothing has come yet.
-        case shut
-        /// The policy is asked for; these bytes have come.
-        case asking([ByteBuffer])
-        /// Everything goes through.
-        case open
+        /// No bytes yet.
+        case idle
+        /// The policy is being loaded; these bytes have arrived.
+        case loading([ByteBuffer])
+        /// Everything is passed on.
+        case passing
     }
 
     // The first byte of a handshake (RFC 8446 5.1).
     private static let handshake: UInt8 = 22
 
-    private let desk: AccessController
-    private var state = State.shut
-    private var isReadWanted = false
+    private let access: AccessController
+    private var state = State.idle
+    private var isReadPending = false
     private var isInputClosed = false
 
-    init(_ desk: AccessController) { self.desk = desk }
+    init(_ access: AccessController) { self.access = access }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch self.state {
-        case .shut:
-            self.state = .asking([self.unwrapInboundIn(data)])
-            self.desk.access(on: context.eventLoop).assumeIsolated().whenComplete { result in
+        case .idle:
+            self.state = .loading([self.unwrapInboundIn(data)])
+            self.access.currentPolicy(on: context.eventLoop).assumeIsolated().whenComplete { result in
                 self.open(for: result, context: context)
             }
-        case .asking(let buffers): self.state = .asking(buffers + [self.unwrapInboundIn(data)])
-        case .open: context.fireChannelRead(data)
+        case .loading(let buffers): self.state = .loading(buffers + [self.unwrapInboundIn(data)])
+        case .passing: context.fireChannelRead(data)
         }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        if !self.isAsking { context.fireChannelReadComplete() }
+        if !self.isLoading { context.fireChannelReadComplete() }
     }
 
     func read(context: ChannelHandlerContext) {
-        // A client may not fill the memory while a file is read.
-        guard self.isAsking else { return context.read() }
-        self.isReadWanted = true
+        // A client must not fill the memory while the policy is loaded.
+        guard self.isLoading else { return context.read() }
+        self.isReadPending = true
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard self.isAsking, case .inputClosed? = event as? ChannelEvent else {
+        guard self.isLoading, case .inputClosed? = event as? ChannelEvent else {
             return context.fireUserInboundEventTriggered(event)
         }
         self.isInputClosed = true
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        self.state = .open
+        self.state = .passing
         context.fireChannelInactive()
     }
 
-    private var isAsking: Bool {
-        if case .asking = self.state { true } else { false }
+    private var isLoading: Bool {
+        if case .loading = self.state { true } else { false }
     }
-    // MARK: - Opening
 
-    private func open(for result: Result<Access, any Error>, context: ChannelHandlerContext) {
-        guard case .asking(let buffers) = self.state else { return }
-        self.state = .open
-        guard case .success(let access) = result else { return context.close(promise: nil) }
-        if let tls = access.tls {
+    // MARK: - Passing on
+
+    private func open(for result: Result<LoadedAccessPolicy, any Error>, context: ChannelHandlerContext) {
+        guard case .loading(let buffers) = self.state else { return }
+        self.state = .passing
+        guard case .success(let policy) = result else { return context.close(promise: nil) }
+        if let tls = policy.tls {
             guard Self.beginsHandshake(buffers) else { return self.refuse(context) }
             do {
                 try context.pipeline.syncOperations.addHandlers(tls.handlers(), position: .after(self))
@@ -84,7 +85,7 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         for buffer in buffers { context.fireChannelRead(self.wrapInboundOut(buffer)) }
         context.fireChannelReadComplete()
         if self.isInputClosed { context.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
-        if self.isReadWanted { context.read() }
+        if self.isReadPending { context.read() }
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
 
@@ -92,10 +93,10 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         buffers.first { $0.readableBytes > 0 }?.readableBytesView.first == self.handshake
     }
 
-    // What Go's servers say: whoever forgot the s of https should see why nothing works.
+    // The same as Go's servers: a client that speaks HTTP to an HTTPS port gets the reason.
     private func refuse(_ context: ChannelHandlerContext) {
-        let words = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
-        context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: words)), promise: nil)
+        let response = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
+        context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: response)), promise: nil)
         context.close(promise: nil)
     }
 }

@@ -2,17 +2,17 @@ internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 
-/// Connections that may have to be decrypted before anything else looks at them.
+/// A server's child channel that decrypts connections if the access policy says so.
 struct TLSServerChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
-    /// Who knows the policy; nil leaves every connection as it is.
-    let desk: AccessController?
+    /// Knows the policy; nil leaves every connection plain.
+    let access: AccessController?
 
-    // Done at once: a connection that waits to be set up while its server stops would be dropped.
+    // Set up synchronously: NIO drops a connection whose setup still waits when its server stops.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-        guard let desk = self.desk else { return self.base.setup(channel: channel, logger: logger) }
+        guard let access = self.access else { return self.base.setup(channel: channel, logger: logger) }
         return channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(TLSDetectionHandler(desk))
+            try channel.pipeline.syncOperations.addHandler(TLSDetectionHandler(access))
         }.flatMap {
             self.base.setup(channel: channel, logger: logger)
         }

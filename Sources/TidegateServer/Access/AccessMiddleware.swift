@@ -1,0 +1,24 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+
+/// Passes on requests that the access policy allows, and puts its header fields on every response.
+struct AccessMiddleware: RouterMiddleware {
+    let controller: AccessController
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        let decision = await self.controller.decision(authorization: request.headers[.authorization])
+        var response: Response
+        if let problem = decision.problem {
+            response = problem.response
+        } else {
+            response = try await next(request, context)
+        }
+        for header in decision.headers where !header.value.isEmpty {
+            response.headers[named: header.name.rawValue] = header.value
+        }
+        return response
+    }
+}

@@ -1,0 +1,63 @@
+/// The certificate and the TLS options of the endpoint, and what it requires of clients.
+package struct TLSServerConfiguration: Sendable, Hashable {
+    /// The versions of TLS.
+    package enum Version: String, Sendable, CaseIterable, Comparable {
+        case tls10 = "TLS10"
+        case tls11 = "TLS11"
+        case tls12 = "TLS12"
+        case tls13 = "TLS13"
+
+        /// Older versions are less.
+        package static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// Whether clients need a certificate, in the words of Go's crypto/tls.
+    package enum ClientCertificate: String, Sendable, CaseIterable {
+        case none = "NoClientCert"
+        case requested = "RequestClientCert"
+        case required = "RequireAnyClientCert"
+        case verifiedIfGiven = "VerifyClientCertIfGiven"
+        case requiredAndVerified = "RequireAndVerifyClientCert"
+
+        /// True if connections without a client certificate are refused.
+        package var isRequired: Bool {
+            switch self {
+            case .required, .requiredAndVerified: true
+            case .none, .requested, .verifiedIfGiven: false
+            }
+        }
+    }
+
+    /// The curves of a key exchange, in the words of Go's crypto/tls.
+    package enum Curve: String, Sendable, CaseIterable {
+        case p256 = "CurveP256"
+        case p384 = "CurveP384"
+        case p521 = "CurveP521"
+        case x25519 = "X25519"
+    }
+
+    /// The certificate chain in PEM, the endpoint's own certificate first.
+    package var certificate: String
+    /// The private key of the first certificate, in PEM.
+    package var key: String
+    /// The certificate authorities of client certificates, in PEM; nil for those that the system trusts.
+    package var clientAuthorities: String?
+    /// Whether clients need a certificate.
+    package var clientCertificate = ClientCertificate.none
+    /// The subject alternative names of which a client's certificate needs one; nil accepts any.
+    package var allowedClientNames: Set<String>?
+    /// The oldest version offered.
+    package var minimumVersion = Version.tls12
+    /// The newest version offered.
+    package var maximumVersion = Version.tls13
+    /// The cipher suites offered, preferred first; empty for the library's default.
+    package var cipherSuites: [CipherSuite] = []
+    /// The curves offered, preferred first; empty for the library's default.
+    package var curves: [Curve] = []
+
+    /// TLS with a certificate and its key.
+    package init(certificate: String, key: String) {
+        self.certificate = certificate
+        self.key = key
+    }
+}

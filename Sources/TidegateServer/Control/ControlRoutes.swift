@@ -1,0 +1,136 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOCore
+internal import TidegateCore
+
+/// Everything that the control socket answers; opens no socket.
+struct ControlRoutes: Sendable {
+    let control: any TaskControl
+    let bus: EventBus
+
+    /// The largest body that is read: a task's own body may have 16 MiB.
+    static let bodyLimit = 24 << 20
+
+    /// A responder whose every request goes through `middlewares` first, the first outermost.
+    func responder(
+        middlewares: [any MiddlewareProtocol<Request, Response, ServerContext>] = []
+    ) -> RouterResponder<ServerContext> {
+        let table = RouteTable(format: .json, middlewares: middlewares)
+        let routes = self
+        table.add(
+            "/api/v1/tasks",
+            [
+                (.get, Self.answering { _, _ in try await routes.list() }),
+                (.post, Self.answering { request, _ in try await routes.submit(request) }),
+            ])
+        table.add("/api/v1/tasks/{id}", [(.get, Self.answering { try await routes.show($1) })])
+        for command in TaskCommand.allCases {
+            let handler = Self.answering { try await routes.carryOut(command, $1) }
+            table.add("/api/v1/tasks/{id}/\(command.rawValue)", [(.post, handler)])
+        }
+        table.add("/api/v1/events", [(.get, Self.answering { try await routes.watch($1) })])
+        return table.responder()
+    }
+
+    // Every refusal has a status and a sentence.
+    private static func answering(
+        _ handler: @escaping RouteTable.Handler
+    ) -> RouteTable.Handler {
+        { request, context in
+            do {
+                return try await handler(request, context)
+            } catch let error as ControlRefusal {
+                let status = HTTPResponse.Status(code: error.reason.status)
+                return ProblemDocument(status, error.description, format: .json).response
+            }
+        }
+    }
+
+    // MARK: - Tasks
+
+    private func list() async throws(ControlRefusal) -> Response {
+        .json(["schema": 1, "tasks": .array(try await self.control.tasks())])
+    }
+
+    private func submit(_ request: Request) async throws(ControlRefusal) -> Response {
+        let body: ByteBuffer
+        do {
+            body = try await request.body.collect(upTo: Self.bodyLimit)
+        } catch is NIOTooManyBytesError {
+            let message = "the request body is larger than \(Self.bodyLimit) bytes: submit the body as a file"
+            return ProblemDocument(.contentTooLarge, message, format: .json).response
+        } catch {
+            throw ControlRefusal(.malformed, "the request body cannot be read")
+        }
+        let submission = try SubmissionDocument.read(Array(body.readableBytesView))
+        let result = try await self.control.submit(submission)
+        let id = result.id.description
+        var response = Response.json(
+            ["schema": 1, "id": .string(id), "new": .bool(result.isNew)], status: result.isNew ? .created : .ok)
+        if result.isNew { response.headers[.location] = "/api/v1/tasks/\(id)" }
+        return response
+    }
+
+    private func show(_ context: ServerContext) async throws(ControlRefusal) -> Response {
+        .json(try await self.control.task(try Self.id(context)))
+    }
+
+    private func carryOut(_ command: TaskCommand, _ context: ServerContext) async throws(ControlRefusal) -> Response {
+        .json(try await self.control.command(command, try Self.id(context)))
+    }
+
+    private static func id(_ context: ServerContext) throws(ControlRefusal) -> TaskID {
+        let text = context.parameters.get("id") ?? ""
+        guard let id = TaskID(text) else { throw ControlRefusal(.unknown, "there is no task \"\(text)\"") }
+        return id
+    }
+
+    // MARK: - Watching
+
+    /// The tasks as they are, then every event of a task, each as a line of JSON.
+    private func watch(_ context: ServerContext) async throws(ControlRefusal) -> Response {
+        // Subscribed before the tasks are listed: a change in between is reported twice, never missed.
+        let events = self.bus.subscribe(.watch, bufferingNewest: 4096) { event in
+            switch event.payload {
+            case .task, .daemon(.stopping): true
+            case .path, .link, .netlink, .session, .daemon: false
+            }
+        }
+        context.channel.closeFuture.whenComplete { _ in events.cancel() }
+        let tasks: [JSONValue]
+        do throws(ControlRefusal) {
+            tasks = try await self.control.tasks()
+        } catch {
+            events.cancel()
+            throw error
+        }
+        let body = ResponseBody { writer in
+            defer { events.cancel() }
+            try await writer.write(line: ["schema": 1, "event": "snapshot", "tasks": .array(tasks)])
+            try await Self.write(events, to: &writer)
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: "application/x-ndjson"], body: body)
+    }
+
+    // Until the daemon stops.
+    private static func write(_ events: Subscription, to writer: inout any ResponseBodyWriter) async throws {
+        var dropped: UInt64 = 0
+        for await event in events {
+            guard case .task(let task) = event.payload else { break }
+            if events.dropped > dropped {
+                let count = Int64(events.dropped - dropped)
+                dropped = events.dropped
+                try await writer.write(line: ["schema": 1, "event": "dropped", "count": .integer(count)])
+            }
+            try await writer.write(line: task.json(sequence: event.sequence, time: event.time))
+        }
+    }
+}
+
+extension ResponseBodyWriter {
+    fileprivate mutating func write(line: JSONValue) async throws {
+        try await self.write(ByteBuffer(string: "\(line)\n"))
+    }
+}

@@ -1,0 +1,59 @@
+internal import HTTPTypes
+internal import HummingbirdCore
+internal import NIOCore
+internal import TidegateCore
+
+/// An error response: its status and one sentence.
+struct ProblemDocument: Sendable {
+    /// How the sentence is written.
+    enum Format: Sendable {
+        /// A line of text, with a capital letter and a full stop.
+        case text
+        /// `{"schema":1,"error":SENTENCE}`.
+        case json
+    }
+
+    let status: HTTPResponse.Status
+    let message: String
+    let format: Format
+    var headers: HTTPFields = [:]
+
+    init(_ status: HTTPResponse.Status, _ message: String, format: Format = .text) {
+        self.status = status
+        self.message = message
+        self.format = format
+    }
+
+    /// 503 with the time after which another try may succeed.
+    static func unavailable(_ message: String, retryAfter seconds: Int) -> ProblemDocument {
+        var problem = ProblemDocument(.serviceUnavailable, message)
+        problem.headers[.retryAfter] = String(seconds)
+        return problem
+    }
+
+    var response: Response {
+        var response: Response
+        switch self.format {
+        case .text: response = .text(self.message, status: self.status)
+        case .json: response = .json(["schema": 1, "error": .string(self.message)], status: self.status)
+        }
+        response.headers.append(contentsOf: self.headers)
+        return response
+    }
+}
+
+extension Response {
+    /// One line of text.
+    static func text(_ line: String, status: HTTPResponse.Status = .ok) -> Response {
+        Response(
+            status: status, headers: [.contentType: "text/plain; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: line + "\n")))
+    }
+
+    /// One JSON value on one line.
+    static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> Response {
+        Response(
+            status: status, headers: [.contentType: "application/json; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: value.description + "\n")))
+    }
+}

@@ -1,0 +1,16 @@
+internal import Hummingbird
+internal import HummingbirdCore
+
+/// Answers 503 while too many requests are being answered.
+struct RequestLimitMiddleware: RouterMiddleware {
+    let limit: Int
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        guard context.inFlight <= self.limit else {
+            return ProblemDocument.unavailable("Too many concurrent requests.", retryAfter: 1).response
+        }
+        return try await next(request, context)
+    }
+}

@@ -1,0 +1,88 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+
+/// Routes by path and method.
+///
+/// Hummingbird's router answers 404 if a path exists with other methods only, and ignores empty segments of a path.
+/// Here a known path with another method gets 405 with `Allow` (RFC 9110 15.5.6), and `/metrics/` is not `/metrics`.
+struct RouteTable {
+    typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
+
+    private let router = Router(context: ServerContext.self)
+    // Finds the methods of a path: Hummingbird's router cannot be asked for them.
+    private let allowed = Router(context: ServerContext.self)
+    private let format: ProblemDocument.Format
+
+    /// A table whose every response, those to unknown paths included, goes through `middlewares`, the first outermost.
+    init(format: ProblemDocument.Format, middlewares: [any MiddlewareProtocol<Request, Response, ServerContext>]) {
+        self.format = format
+        for middleware in middlewares { self.router.add(middleware: middleware) }
+        self.router.add(middleware: ExactPathMiddleware(format: format))
+    }
+
+    /// Adds a path with its methods; requests go through `middleware` last.
+    func add(
+        _ path: RouterPath, _ handlers: [(method: HTTPRequest.Method, handler: Handler)],
+        middleware: (any MiddlewareProtocol<Request, Response, ServerContext>)? = nil
+    ) {
+        let group = self.router.group()
+        if let middleware { group.add(middleware: middleware) }
+        for (method, handler) in handlers { group.on(path, method: method, use: handler) }
+        var problem = ProblemDocument(.methodNotAllowed, self.format.sentence("method not allowed"), format: self.format)
+        problem.headers[.allow] = handlers.map { $0.method.rawValue }.joined(separator: ", ")
+        self.allowed.get(path) { [problem] _, _ in problem.response }
+    }
+
+    /// The responder with every route added so far.
+    func responder() -> RouterResponder<ServerContext> {
+        // A middleware takes effect for what is added after it: here only for requests that no route matches.
+        self.router.add(middleware: UnmatchedMiddleware(allowed: self.allowed.buildResponder(), format: self.format))
+        return self.router.buildResponder()
+    }
+}
+
+/// Answers requests that no route matches with 405 or 404.
+private struct UnmatchedMiddleware: RouterMiddleware {
+    let allowed: RouterResponder<ServerContext>
+    let format: ProblemDocument.Format
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        var head = request.head
+        head.method = .get
+        let response = try await self.allowed.respond(to: Request(head: head, body: request.body), context: context)
+        return response.status == .methodNotAllowed ? response : self.format.notFound.response
+    }
+}
+
+/// Answers 404 to a path that Hummingbird matches only because it leaves out empty segments.
+private struct ExactPathMiddleware: RouterMiddleware {
+    let format: ProblemDocument.Format
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        let path = request.head.path?.prefix { $0 != "?" } ?? ""
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard path == "/" || segments.count > 1 && segments[0].isEmpty && !segments.dropFirst().contains("") else {
+            context.coreContext.endpointPath.value = nil
+            return self.format.notFound.response
+        }
+        return try await next(request, context)
+    }
+}
+
+extension ProblemDocument.Format {
+    fileprivate var notFound: ProblemDocument {
+        ProblemDocument(.notFound, self.sentence("not found"), format: self)
+    }
+
+    fileprivate func sentence(_ message: String) -> String {
+        switch self {
+        case .text: message.prefix(1).uppercased() + message.dropFirst() + "."
+        case .json: message
+        }
+    }
+}

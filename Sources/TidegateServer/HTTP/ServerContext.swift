@@ -1,0 +1,28 @@
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+
+/// What the routes of a server may need besides the request.
+struct ServerContext: RequestContext {
+    struct Source: RequestContextSource {
+        let channel: any Channel
+        /// How many requests the server is answering, this one included.
+        let inFlight: Int
+        // The daemon logs what happened to requests from their events; the libraries' own log is left out.
+        var logger: Logger { ServerContext.silentLogger }
+    }
+
+    static let silentLogger = Logger(label: "tidegate.server") { _ in SwiftLogNoOpLogHandler() }
+
+    var coreContext: CoreRequestContextStorage
+    /// The connection of the request.
+    let channel: any Channel
+    /// How many requests the server is answering, this one included.
+    let inFlight: Int
+
+    init(source: Source) {
+        self.coreContext = CoreRequestContextStorage(source: source)
+        self.channel = source.channel
+        self.inFlight = source.inFlight
+    }
+}

@@ -1,0 +1,90 @@
+internal import HummingbirdCore
+internal import Synchronization
+
+/// Stops a server without dropping a connection that it has accepted.
+///
+/// A Hummingbird server whose Swift task is cancelled releases accepted connections that it has not set up yet, and NIO
+/// ends the process for that. Here cancelling closes the listener first; accepted connections are set up and may end
+/// by themselves, and only those left after a grace period are cancelled, then abandoned.
+final class ServerShutdown: Sendable {
+    private let gracePeriod: Duration
+    private let state = Mutex(State())
+
+    private struct State {
+        var isListening = false
+        var isRequested = false
+        var close: (@Sendable () -> Void)?
+
+        // Closing a listener while it is being opened would drop it: the close waits until it listens.
+        var dueClose: (@Sendable () -> Void)? {
+            mutating get {
+                guard self.isListening, self.isRequested else { return nil }
+                return self.close.take()
+            }
+        }
+    }
+
+    /// For one server; its accepted connections have `gracePeriod` to end by themselves.
+    init(gracePeriod: Duration = .milliseconds(500)) { self.gracePeriod = gracePeriod }
+
+    /// To be called when the server listens.
+    func didStartListening() {
+        let close = self.state.withLock { state in
+            state.isListening = true
+            return state.dueClose
+        }
+        close?()
+    }
+
+    /// Stops the server.
+    func begin() {
+        let close = self.state.withLock { state in
+            state.isRequested = true
+            return state.dueClose
+        }
+        close?()
+    }
+
+    /// Runs the server until it ends, or until the Swift task is cancelled.
+    func run<Child: ServerChildChannel>(_ server: Server<Child>) async throws {
+        // Unstructured tasks: they must not be cancelled with this one.
+        let serving = Task { try await server.run() }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let first = FirstResult(continuation)
+                Task { first.resume(with: await serving.result) }
+                self.setClose {
+                    Task { try? await server.shutdownGracefully() }
+                    Task {
+                        try? await ContinuousClock().sleep(for: self.gracePeriod)
+                        serving.cancel()
+                        // A response that ignores its cancellation is abandoned.
+                        try? await ContinuousClock().sleep(for: .milliseconds(250))
+                        first.resume(with: .failure(CancellationError()))
+                    }
+                }
+            }
+        } onCancel: {
+            self.begin()
+        }
+    }
+
+    private func setClose(_ close: @escaping @Sendable () -> Void) {
+        let due = self.state.withLock { state in
+            state.close = close
+            return state.dueClose
+        }
+        due?()
+    }
+}
+
+/// Resumes a continuation with the first of several results.
+private final class FirstResult: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Void, any Error>?>
+
+    init(_ continuation: CheckedContinuation<Void, any Error>) { self.continuation = Mutex(continuation) }
+
+    func resume(with result: Result<Void, any Error>) {
+        self.continuation.withLock { $0.take() }?.resume(with: result)
+    }
+}

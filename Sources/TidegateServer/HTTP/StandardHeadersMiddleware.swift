@@ -1,0 +1,26 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import TidegateCore
+
+/// Puts the header fields of every response in place, unless a route or the access policy has set them.
+struct StandardHeadersMiddleware: RouterMiddleware {
+    let time: any TimeSource
+
+    // Nothing is cached, framed, sniffed or sent on to other sites.
+    private static let fields: [(name: String, value: String)] = [
+        ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
+        ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        var response = try await next(request, context)
+        response.headers[.date] = HTTPDate.text(self.time.wall())
+        for (name, value) in Self.fields where response.headers[named: name] == nil {
+            response.headers[named: name] = value
+        }
+        return response
+    }
+}

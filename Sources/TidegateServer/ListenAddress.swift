@@ -1,0 +1,46 @@
+internal import TidegateCore
+
+/// A host name or an address, with a port, to listen on.
+package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
+    /// A host name, or an address without brackets.
+    package let host: String
+    /// The port; with 0 the kernel chooses a free one.
+    package let port: Int
+
+    /// The default: port 9843 of the loopback address.
+    package static let standard = ListenAddress(host: "127.0.0.1", port: 9843)
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Parses `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, which means every local address.
+    ///
+    /// - Throws: ``EndpointError/badAddress(_:)``, which quotes the text.
+    package init(_ text: String) throws(EndpointError) {
+        guard let colon = text.lastIndex(of: ":") else { throw .badAddress(text) }
+        let digits = text[text.index(after: colon)...]
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }), let port = UInt16(digits)
+        else { throw .badAddress(text) }
+        self.port = Int(port)
+        self.host = try ListenAddress.host(of: text[..<colon], in: text)
+    }
+
+    /// `HOST:PORT` or `[IPV6]:PORT`.
+    package var description: String {
+        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+    }
+
+    private static func host(of part: Substring, in text: String) throws(EndpointError) -> String {
+        if part.isEmpty { return "::" }
+        if part.hasPrefix("["), part.hasSuffix("]") {
+            let inner = String(part.dropFirst().dropLast())
+            guard IPAddress(inner)?.family == .ipv6 else { throw .badAddress(text) }
+            return inner
+        }
+        // Without brackets a colon could belong to the address as well as to the port.
+        guard !part.contains(":"), (try? Target(String(part))) != nil else { throw .badAddress(text) }
+        return String(part)
+    }
+}

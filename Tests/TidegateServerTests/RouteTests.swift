@@ -1,0 +1,118 @@
+import HTTPTypes
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateServer
+
+@Suite struct RouteTests {
+    private let fixture = Fixture()
+
+    @Test(
+        "Every route answers GET and HEAD",
+        arguments: [
+            ("/metrics", "metrics"), ("/", "page"), ("/-/healthy", "healthy"), ("/-/ready", "ready"),
+            ("/api/v1/status", "status"), ("/api/v1/tasks", "tasks"), ("/metrics?x=1", "metrics"), ("/#top", "page"),
+            ("/api/v1/events", "events"),
+        ])
+    func routes(_ path: String, _ handler: String) async throws {
+        for method in ["GET", "HEAD"] {
+            let response = try await self.fixture.respond(method, path)
+            #expect(response.status == 200)
+            #expect(response.handler == handler)
+        }
+    }
+
+    @Test("Other methods get 405 with Allow", arguments: ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "get", "PURGE"])
+    func methods(_ method: String) async throws {
+        let response = try await self.fixture.respond(method, "/metrics")
+        #expect(response.status == 405)
+        #expect(response.headers[.allow] == "GET, HEAD")
+        #expect(response.text == "Method not allowed.\n")
+        #expect(response.handler == "metrics")
+    }
+
+    @Test(
+        "Unknown paths get 404 with every method",
+        arguments: ["/nothing", "/metrics/", "//", "", "/api/v1", "/api/v1/tasks/", "/-/quit", "/../etc/passwd", "*"])
+    func unknown(_ path: String) async throws {
+        for method in ["GET", "POST"] {
+            let response = try await self.fixture.respond(method, path)
+            #expect(response.status == 404)
+            #expect(response.text == "Not found.\n")
+            #expect(response.handler == "other")
+        }
+    }
+
+    @Test("The exposition's path can be chosen")
+    func telemetryPath() async throws {
+        var fixture = self.fixture
+        fixture.configuration.telemetryPath = "/m"
+        #expect(try await fixture.respond("GET", "/m").handler == "metrics")
+        #expect(try await fixture.respond("GET", "/metrics").status == 404)
+    }
+
+    @Test(
+        "A path of the exposition is absolute, plain and not another route's",
+        arguments: [
+            ("/metrics", true), ("/a/b-c.d~e_f", true), ("/apis", true), ("", false), ("/", false), ("metrics", false),
+            ("/metrics/", false), ("//api/v1/status", false), ("/api/v1/status", false), ("/api", false),
+            ("/-/healthy", false), ("/a?b", false), ("/a#b", false), ("/a b", false), ("/:id", false), ("/*", false),
+            ("/{id}", false),
+        ])
+    func validTelemetryPath(_ path: String, _ isValid: Bool) {
+        #expect(EndpointConfiguration.isValid(telemetryPath: path) == isValid)
+    }
+
+    @Test("Ready needs a first verdict; healthy needs only the process")
+    func ready() async throws {
+        self.fixture.view.change { $0.isReady = false }
+        #expect(try await self.fixture.respond("GET", "/-/ready").status == 503)
+        #expect(try await self.fixture.respond("GET", "/-/healthy").status == 200)
+        self.fixture.view.change { $0.isReady = true }
+        #expect(try await self.fixture.respond("GET", "/-/ready").status == 200)
+    }
+
+    @Test("The format is negotiated, and Vary names what it depends on")
+    func negotiation() async throws {
+        let response = try await self.fixture.respond(
+            "GET", "/metrics", accept: "application/openmetrics-text;version=1.0.0")
+        #expect(response.headers[.contentType] == "application/openmetrics-text; version=1.0.0; charset=utf-8")
+        #expect(response.headers[.vary] == "Accept, Accept-Encoding")
+        #expect(response.text.hasSuffix("# EOF\n"))
+        let text = try await self.fixture.respond("GET", "/metrics")
+        #expect(text.headers[.contentType] == "text/plain; version=0.0.4; charset=utf-8")
+    }
+
+    @Test("More concurrent requests than allowed get 503, except for the health checks")
+    func limit() async throws {
+        #expect(try await self.fixture.respond("GET", "/metrics", inFlight: 40).status == 200)
+        let response = try await self.fixture.respond("GET", "/metrics", inFlight: 41)
+        #expect(response.status == 503)
+        #expect(response.headers[.retryAfter] == "1")
+        #expect(try await self.fixture.respond("GET", "/-/healthy", inFlight: 41).status == 200)
+        #expect(try await self.fixture.respond("GET", "/-/ready", inFlight: 41).status == 200)
+        #expect(try await self.fixture.respond("GET", "/nothing", inFlight: 41).status == 404)
+    }
+
+    @Test("Status and tasks are the documented objects")
+    func json() async throws {
+        let info = TaskInfo.example()
+        self.fixture.view.change { $0.tasks = [info] }
+        let status = try await self.fixture.respond("GET", "/api/v1/status")
+        #expect(status.headers[.contentType] == "application/json; charset=utf-8")
+        #expect(status.text == EveryEvent.status.json.description + "\n")
+        let tasks = try await self.fixture.respond("GET", "/api/v1/tasks").text
+        #expect(tasks == "{\"schema\":1,\"tasks\":[\(info.json)]}\n")
+        let task = try await self.fixture.respond("GET", "/api/v1/tasks/\(info.id)")
+        #expect(task.status == 200 && task.handler == "task")
+        #expect(task.text.hasPrefix("{\"schema\":1,\"id\":\"\(info.id)\""))
+    }
+
+    @Test("An unknown task gets 404", arguments: ["nonsense", "01890000-0000-7000-8000-000000000007", "%2F"])
+    func unknownTask(_ id: String) async throws {
+        let response = try await self.fixture.respond("GET", "/api/v1/tasks/\(id)")
+        #expect(response.status == 404)
+        #expect(response.text == "{\"schema\":1,\"error\":\"no task has this ID\"}\n")
+    }
+}

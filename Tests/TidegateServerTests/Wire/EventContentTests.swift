@@ -1,0 +1,105 @@
+import Testing
+import TidegateCore
+import TidegateLoop
+import TidegateSession
+import TidegateTestKit
+
+@testable import TidegateServer
+
+/// What a session tells of the requests that it makes, and what not.
+@Suite struct EventContentTests {
+    static let redactions: [(URLRedaction, String)] = [
+        (URLRedaction(), "http://127.0.0.1:PORT/x"),
+        (URLRedaction(query: false), "http://127.0.0.1:PORT/x?token=1#part"),
+        (URLRedaction(userinfo: false), "http://u:secret@127.0.0.1:PORT/x"),
+        (URLRedaction(query: false, userinfo: false), "http://u:secret@127.0.0.1:PORT/x?token=1#part"),
+    ]
+
+    @Test(
+        "Events and lists have URLs without user information and query, unless they are told to keep them",
+        arguments: Self.redactions)
+    func urls(_ redaction: URLRedaction, _ shown: String) async throws {
+        let server = try LiveServer { _ in .respond(text: "yes") }
+        defer { server.stop() }
+        let (bus, heard) = (EventBus(time: SystemClock()), RecordingSink())
+        bus.attach(heard)
+        let session = try Self.session(SessionConfiguration(redaction: redaction), bus)
+        let url = "http://u:secret@127.0.0.1:\(server.port)/x?token=1#part"
+        let wanted = shown.replacing("PORT", with: "\(server.port)")
+        let task = session.makeTask(try TaskRequest(url: url))
+        task.resume()
+        // Whoever asks for the result has given the URL, and gets it back.
+        #expect(await task.result().url == url)
+        #expect(task.info.url == wanted)
+        #expect(heard.taskChanges().compactMap(\.url) == [wanted, wanted])
+        // What is kept open here passes the endpoint only as that is told, too.
+        let told = heard.events.compactMap { $0.json(redaction: redaction)?.description }.joined()
+        #expect(told.contains("secret") == !redaction.userinfo && told.contains("token") == !redaction.query)
+        let safe = heard.events.compactMap { $0.json()?.description }.joined()
+        #expect(!safe.contains("secret") && !safe.contains("token"))
+        await session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("An attempt names its host, also after a redirect, and the host's budget can be asked for")
+    func hosts() async throws {
+        let server = try LiveServer { request in
+            let port = request.field("Host")?.split(separator: ":").last ?? ""
+            return request.path == "/" ? .respond(302, ["Location: http://localhost:\(port)/end"]) : .respond(503)
+        }
+        defer { server.stop() }
+        let (bus, heard) = (EventBus(time: SystemClock()), RecordingSink())
+        bus.attach(heard)
+        let session = try Self.session(
+            SessionConfiguration(
+                retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
+                budget: RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0), tellsRetryTokens: true), bus)
+        let task = session.makeTask(try TaskRequest(url: server.url()))
+        task.resume()
+        #expect(await task.result().failure != nil)
+        // Every further try begins at the first URL again.
+        let each = ["127.0.0.1", "localhost"]
+        #expect(heard.taskChanges().compactMap(\.host) == each + each + each)
+        let isTold = await eventually(within: .seconds(30)) {
+            session.statistics().retryTokens["localhost"].map { $0 <= 80 } == true
+        }
+        #expect(isTold, "\(session.statistics().retryTokens)")
+        await session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Nobody looks at budgets who was not told to")
+    func noBudgets() async throws {
+        let server = try LiveServer { _ in .respond(text: "yes") }
+        defer { server.stop() }
+        let session = try Self.session(.standard, EventBus(time: SystemClock()))
+        let task = session.makeTask(try TaskRequest(url: server.url()))
+        task.resume()
+        _ = await task.result()
+        _ = await eventually(within: .seconds(30)) { session.statistics().idleConnections > 0 }
+        #expect(session.statistics().retryTokens.isEmpty)
+        await session.invalidate(cancellingTasks: true)
+    }
+
+    private static func session(_ configuration: SessionConfiguration, _ bus: EventBus) throws -> Session {
+        let local = [IPAddress("127.0.0.1")].compactMap(\.self)
+        return try Session(
+            configuration, bus: bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(["localhost": local]),
+            time: SystemClock(), generator: SystemRandomNumberGenerator())
+    }
+}
+
+extension TaskEvent.Kind {
+    fileprivate var url: String? {
+        switch self {
+        case .created(_, let url): url
+        case .completed(let result): result.url
+        default: nil
+        }
+    }
+
+    fileprivate var host: String? {
+        switch self {
+        case .attemptSucceeded(let summary), .attemptFailed(let summary, _, _, _): summary.host
+        default: nil
+        }
+    }
+}
