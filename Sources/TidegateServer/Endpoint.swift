@@ -35,7 +35,8 @@ package final class Endpoint: Sendable {
                 configuration: configuration, view: view, bus: bus, recorder: recorder, time: time,
                 history: history ?? own, timeline: timeline),
             slots: slots,
-            middlewares: [StandardHeadersMiddleware(time: time)] + (access.map { [AccessMiddleware(controller: $0)] } ?? []))
+            middlewares: [StandardHeadersMiddleware(time: time)]
+                + (access.map { [AccessMiddleware(controller: $0)] } ?? []))
         self.bus = bus
         self.slots = slots
         self.access = access

@@ -12,7 +12,7 @@ import TidegateTestKit
     }
 
     @Test(
-        "The loss of our path arrives at a webhook, holds back what follows from it, and is taken back",
+        "The loss of our path reaches a webhook, inhibits the alerts that follow from it, and resolves",
         .enabled(
             if: AlertmanagerTests.isInstalled,
             "prometheus or alertmanager (Debian packages prometheus, prometheus-alertmanager) is not installed"))

@@ -36,7 +36,7 @@ struct BrowserTests {
     }
 
     @Test(
-        "A lost link and a moving download change the page within a second; nothing is asked for elsewhere",
+        "A lost link and a running download change the page within a second; nothing is loaded from elsewhere",
         .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"))
     func live() async throws {
         let fixture = Fixture()
@@ -74,7 +74,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("After the server was away the page says so, comes back by itself, and shows what happened meanwhile")
+    @Test("Without its server the page says so, reconnects by itself, and shows what happened meanwhile")
     func reconnect() async throws {
         try await self.withBrowser { browser in
             var port = 0
@@ -84,8 +84,9 @@ struct BrowserTests {
                 #expect(try await browser.shows(Self.isLive))
             }
             #expect(try await browser.shows("document.documentElement.className === 'stale'"))
-            #expect(try await browser.text("document.querySelector('#live').textContent").hasPrefix("Not live since "))
-            #expect(try await browser.text(Self.level) == "There is a way out", "the last that was known stays")
+            #expect(
+                try await browser.text("document.querySelector('#live').textContent").hasPrefix("Disconnected since "))
+            #expect(try await browser.text(Self.level) == "There is a way out", "the last known state stays")
             var fixture = Fixture()
             fixture.configuration.listen = [ListenAddress(host: "127.0.0.1", port: port)]
             fixture.view.change { $0.status.global = EveryEvent.unplugged }
@@ -96,7 +97,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("Without scripts the page tells the same")
+    @Test("Without scripts the page shows the same")
     func withoutScripts() async throws {
         let fixture = Fixture()
         fixture.view.change { $0.tasks = [.example()] }
@@ -112,7 +113,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("Nothing sticks out on a phone, whatever is shown", arguments: [360, 800, 1280])
+    @Test("Nothing overflows on a phone", arguments: [360, 800, 1280])
     func width(_ width: Int) async throws {
         let fixture = Fixture()
         let long = String(repeating: "x", count: 200)
@@ -137,7 +138,7 @@ struct BrowserTests {
     }
 
     @Test(
-        "Dark and light follow the system, and words stand out from what is behind them", arguments: ["dark", "light"])
+        "Dark and light follow the system, and text contrasts with its background", arguments: ["dark", "light"])
     func colours(_ scheme: String) async throws {
         let fixture = Fixture()
         fixture.view.change { $0.tasks = [.example()] }
@@ -155,7 +156,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("The keyboard gets everywhere, in the order of the page, and the place is seen")
+    @Test("The keyboard reaches everything, in the order of the page, with a visible focus")
     func keyboard() async throws {
         try await self.withPage(Fixture()) { browser, _ async throws in
             #expect(try await browser.shows(Self.isLive))

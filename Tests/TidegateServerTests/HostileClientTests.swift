@@ -5,7 +5,7 @@ import TidegateTestKit
 @testable import TidegateServer
 
 @Suite(.serialized) struct HostileClientTests {
-    @Test("Clients that never finish their request do not hold up others, and are closed")
+    @Test("Clients that never finish their request do not delay others, and are disconnected")
     func slowRequests() async throws {
         var fixture = Fixture()
         fixture.configuration.idleTimeout = .seconds(1)
@@ -24,7 +24,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("A client that stops reading loses its connection, and others are answered meanwhile")
+    @Test("A client that stops reading is disconnected, and others are answered meanwhile")
     func slowReader() async throws {
         var fixture = Fixture()
         fixture.configuration.writeTimeout = .seconds(2)
@@ -45,30 +45,30 @@ import TidegateTestKit
         }
     }
 
-    @Test("A head that is too large is refused without an end of memory")
+    @Test("A head that is too large is refused")
     func largeHead() async throws {
         try await Fixture().serving { (port: Int) in
             let head =
                 "GET / HTTP/1.1\r\nHost: x\r\n"
                 + String(repeating: "X-Y: \(String(repeating: "z", count: 1000))\r\n", count: 40)
-            let answer = try await RawConnection.exchange(port: port, head + "\r\n")
-            #expect(answer.status == 400 || answer.status == 431 || answer.isAtEnd)
-            #expect(answer.status != 200)
+            let response = try await RawConnection.exchange(port: port, head + "\r\n")
+            #expect(response.status == 400 || response.status == 431 || response.isAtEnd)
+            #expect(response.status != 200)
             #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
         }
     }
 
     @Test(
-        "Nonsense gets an error or the end of the connection, and the next client an answer",
+        "A malformed request gets an error or is disconnected, and the next client is answered",
         arguments: [
             "\r\n\r\n", "GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
         ])
-    func nonsense(_ request: String) async throws {
+    func malformed(_ request: String) async throws {
         var fixture = Fixture()
         fixture.configuration.idleTimeout = .seconds(1)
         try await fixture.serving { (port: Int) in
-            let answer = try await RawConnection.exchange(port: port, request)
-            #expect(answer.status != 200)
+            let response = try await RawConnection.exchange(port: port, request)
+            #expect(response.status != 200)
             #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
         }
     }

@@ -6,8 +6,8 @@ import TidegateCore
 
 @Suite struct LadderViewTests {
     private func ladder(_ level: ReachabilityLevel, _ reason: UnreachableReason?) -> String {
-        LadderView(family: .ipv4, verdict: Verdict(level: level, reason: reason)).standings.map { entry in
-            switch entry.standing {
+        LadderView(family: .ipv4, verdict: Verdict(level: level, reason: reason)).statuses.map { entry in
+            switch entry.status {
             case .ok: "+"
             case .bad: "x"
             case .unknown: "."
@@ -17,7 +17,7 @@ import TidegateCore
 
     // monitor interface carrier address route gateway dns internet
     @Test(
-        "The failing rung is the reason's; below it all hold, above it nobody has looked",
+        "The reason's rung fails; those below it hold, those above it are not checked",
         arguments: [
             (.unknown, .monitorDown, "x......."), (.unknown, nil, "........"), (.none, .noInterface, "+x......"),
             (.none, .adminDown, "+x......"), (.none, .noCarrier, "++x....."), (.none, .noAddress, "+++x...."),
@@ -26,11 +26,11 @@ import TidegateCore
             (.limited, .limited, "+++++++x"), (.portal, .portal, "+++++++x"), (.limited, .refused, "+++++++x"),
             (.routed, nil, "+++++..."), (.online, nil, "++++++++"),
         ] as [(ReachabilityLevel, UnreachableReason?, String)])
-    func standings(_ level: ReachabilityLevel, _ reason: UnreachableReason?, _ picture: String) {
+    func statuses(_ level: ReachabilityLevel, _ reason: UnreachableReason?, _ picture: String) {
         #expect(self.ladder(level, reason) == picture)
     }
 
-    @Test("The reason stands at the rung that fails, and signs have words for those who do not see them")
+    @Test("The reason stands beside the failing rung, and every mark has a text for screen readers")
     func html() {
         let html = LadderView(family: .ipv6, verdict: Verdict(level: .none, reason: .noCarrier)).html
         #expect(html.contains("<h3>IPv6 <span class=\"chip none\">none</span>"))

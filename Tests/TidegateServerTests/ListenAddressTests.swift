@@ -5,7 +5,7 @@ import TidegateCore
 
 @Suite struct ListenAddressTests {
     @Test(
-        "Addresses are read as they are written",
+        "Addresses are parsed",
         arguments: [
             ("127.0.0.1:9843", "127.0.0.1", 9843), ("[::1]:0", "::1", 0), ("localhost:80", "localhost", 80),
             ("0.0.0.0:65535", "0.0.0.0", 65535), (":9100", "::", 9100),
@@ -18,7 +18,7 @@ import TidegateCore
     }
 
     @Test(
-        "What is no address is quoted",
+        "The error of an invalid address quotes it",
         arguments: [
             "", "9843", "localhost", "localhost:", "localhost:http", "localhost:65536", "::1:80", "[::1]",
             "[1.2.3.4]:1",
@@ -29,7 +29,7 @@ import TidegateCore
         #expect(EndpointError.badAddress(text).description.contains("\"\(text)\""))
     }
 
-    @Test("Dates are written as HTTP wants them")
+    @Test("Dates have HTTP's format")
     func dates() {
         #expect(HTTPDate.text(WallTime(microseconds: 1_795_216_462_123_000)) == "Fri, 20 Nov 2026 23:14:22 GMT")
         #expect(HTTPDate.text(WallTime(microseconds: 0)) == "Thu, 01 Jan 1970 00:00:00 GMT")

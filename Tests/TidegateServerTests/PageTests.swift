@@ -53,7 +53,8 @@ import TidegateTestKit
         #expect(policy.hasPrefix("default-src 'none'; script-src 'sha256-"))
         #expect(!policy.contains("unsafe"))
         let text = try #require(
-            try await self.html.components(separatedBy: "<\(element)>").last?.components(separatedBy: "</\(element)>").first
+            try await self.html.components(separatedBy: "<\(element)>").last?.components(separatedBy: "</\(element)>")
+                .first
         )
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try text.write(to: file, atomically: true, encoding: .utf8)
@@ -122,7 +123,7 @@ import TidegateTestKit
 
     @Test("Sizes have binary units")
     func sizes() {
-        #expect(TransferProgress(receivedWire: 1023).words == "1023 B")
-        #expect(TransferProgress(receivedWire: 1536, expected: 5 << 30).words == "1.5 KiB of 5.0 GiB")
+        #expect(TransferProgress(receivedWire: 1023).pageText == "1023 B")
+        #expect(TransferProgress(receivedWire: 1536, expected: 5 << 30).pageText == "1.5 KiB of 5.0 GiB")
     }
 }

@@ -5,7 +5,7 @@ import TidegateTestKit
 
 @testable import TidegateServer
 
-/// Every panel of every dashboard shows something where something happens.
+/// Every panel of every dashboard has data.
 @Suite(.serialized) struct PanelTests {
     private static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/prometheus")
 
@@ -14,7 +14,7 @@ import TidegateTestKit
         .enabled(if: PanelTests.isInstalled, "prometheus (Debian package prometheus) is not installed"))
     func atWork() async throws {
         let fixture = Fixture()
-        // Somebody listens who never reads, so that there is a queue to look at.
+        // A subscriber that never reads, so that there is a queue to show.
         let listener = fixture.bus.subscribe(.log, bufferingNewest: 16)
         defer { listener.cancel() }
         try await fixture.serving { (port: Int) in

@@ -7,7 +7,7 @@ import TidegateTestKit
 @Suite struct ProcessReaderTests {
     private let reader = ProcessReader(time: ManualTime())
 
-    @Test("This process has figures")
+    @Test("This process has statistics")
     func sample() throws {
         let sample = self.reader.sample()
         #expect(try #require(sample.cpuSeconds) > 0)
@@ -20,7 +20,7 @@ import TidegateTestKit
         #expect(sample.startSeconds != nil)
     }
 
-    @Test("A process may be called anything")
+    @Test("A process name may contain anything")
     func name() {
         var sample = ProcessSample()
         let rest = (3...52).map { String($0 * 100) }.joined(separator: " ")
@@ -30,14 +30,14 @@ import TidegateTestKit
         #expect(sample.virtualBytes == 2300)
     }
 
-    @Test("What cannot be read stays unknown", arguments: ["", "17", "17 (x", "17 (x) S 1 2 3"])
+    @Test("A malformed status stays unknown", arguments: ["", "17", "17 (x", "17 (x) S 1 2 3"])
     func short(_ stat: String) {
         var sample = ProcessSample()
         self.reader.parse(stat: stat, into: &sample)
         #expect(sample == ProcessSample())
     }
 
-    @Test("No limit is the largest number")
+    @Test("Unlimited is the largest number")
     func limits() {
         let text =
             "Limit   Soft  Hard Units\nMax open files            1024   4096  files\nMax address space   unlimited unlimited bytes\n"

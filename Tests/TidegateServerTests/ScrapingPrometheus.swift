@@ -58,9 +58,9 @@ struct ScrapingPrometheus {
 
     /// What the HTTP API answers, as it is.
     func get(_ path: String, _ parameters: [String]) async throws -> String {
-        let words = parameters.flatMap { ["--data-urlencode", $0] }
+        let arguments = parameters.flatMap { ["--data-urlencode", $0] }
         return try await Program.expect(
-            ["curl", "-s", "-G"] + words + ["http://127.0.0.1:\(self.port)/api/v1/\(path)"])
+            ["curl", "-s", "-G"] + arguments + ["http://127.0.0.1:\(self.port)/api/v1/\(path)"])
     }
 
     /// Waits for so many more scrapes of the endpoint.

@@ -16,7 +16,7 @@ import TidegateTestKit
         self.bus.attach(self.sink)
     }
 
-    private var picture: TimelineSVG { self.sink.picture(at: self.time) }
+    private var svg: TimelineSVG { self.sink.svg(at: self.time) }
 
     private func fail(_ party: FaultParty?, _ failure: TaskFailure = .connectFailed) {
         var generator = SystemRandomNumberGenerator()
@@ -39,29 +39,29 @@ import TidegateTestKit
         self.fail(.mine)
         self.fail(nil)
         self.fail(.theirs, .cancelled)
-        #expect(self.picture.totals.map(\.party) == [.mine, .theirs, .unknown])
-        #expect(self.picture.totals.map(\.count) == [1, 3, 1])
-        let html = self.picture.html(current: .routed)
+        #expect(self.svg.totals.map(\.party) == [.mine, .theirs, .unknown])
+        #expect(self.svg.totals.map(\.count) == [1, 3, 1])
+        let html = self.svg.html(current: .routed)
         #expect(html.contains("<rect class=\"party-theirs\""))
         #expect(html.contains("the other side <b>3</b>"))
     }
 
-    @Test("The window grows with the process's life, up to an hour; older failures are gone")
+    @Test("The window grows with the uptime, up to an hour; older failures are dropped")
     func window() {
         self.fail(.theirs)
-        #expect(self.picture.window == .seconds(300))
+        #expect(self.svg.window == .seconds(300))
         self.time.advance(by: .seconds(301))
-        #expect(self.picture.window == .seconds(900))
-        #expect(self.picture.totals.map(\.count) == [1])
+        #expect(self.svg.window == .seconds(900))
+        #expect(self.svg.totals.map(\.count) == [1])
         self.time.advance(by: .seconds(3200))
-        #expect(self.picture.window == .seconds(3600))
-        #expect(self.picture.totals.map(\.count) == [1])
+        #expect(self.svg.window == .seconds(3600))
+        #expect(self.svg.totals.map(\.count) == [1])
         self.time.advance(by: .seconds(200))
-        #expect(self.picture.totals.isEmpty)
-        #expect(self.picture.html(current: .routed).contains("No failed requests."))
+        #expect(self.svg.totals.isEmpty)
+        #expect(self.svg.html(current: .routed).contains("No failed requests."))
     }
 
-    @Test("The level's band says how long there was no way out")
+    @Test("The band shows how long there was no route to the internet")
     func levels() {
         self.time.advance(by: .seconds(60))
         self.go(from: .routed, to: .none)
@@ -69,21 +69,21 @@ import TidegateTestKit
         self.go(from: .none, to: .online)
         self.time.advance(by: .seconds(20))
         #expect(
-            self.picture.summary(current: .online)
-                == "The last 5 min: without a way out for 1 min 10 s; no failed requests.")
-        let html = self.picture.html(current: .online)
+            self.svg.summary(current: .online)
+                == "The last 5 min: no route to the internet for 1 min 10 s; no failed requests.")
+        let html = self.svg.html(current: .online)
         let classes = html.split(separator: "\"").filter { $0.hasPrefix("level-") }
         #expect(classes == ["level-routed", "level-none", "level-online"])
     }
 
-    @Test("A level that never changed is that of now, drawn from the process's start")
+    @Test("A level that never changed is drawn from the start of the process")
     func still() {
         self.time.advance(by: .seconds(150))
-        #expect(self.picture.html(current: .routed).contains("<rect class=\"level-routed\" x=\"600.0\""))
-        #expect(self.picture.summary(current: .routed) == "The last 5 min: no outage; no failed requests.")
+        #expect(self.svg.html(current: .routed).contains("<rect class=\"level-routed\" x=\"600.0\""))
+        #expect(self.svg.summary(current: .routed) == "The last 5 min: no outage; no failed requests.")
     }
 
-    @Test("Ten thousand changes are drawn without an end of memory, the latest right")
+    @Test("Of ten thousand changes a bounded number is drawn, and the latest is right")
     func flapping() {
         for _ in 0..<5000 {
             self.go(from: .routed, to: .none)
@@ -91,18 +91,27 @@ import TidegateTestKit
             self.go(from: .none, to: .routed)
             self.time.advance(by: .milliseconds(10))
         }
-        let html = self.picture.html(current: .routed)
-        #expect(html.components(separatedBy: "<rect class=\"level-").count < 600)
+        let html = self.svg.html(current: .routed)
+        let drawn = html.components(separatedBy: "<rect class=\"level-").count - 1
+        #expect(drawn > 100 && drawn < 600)
+        // 100 s of changes every 10 ms: the oldest are summed up, the last band is that of the last change.
+        self.time.advance(by: .seconds(20))
+        let last = self.svg.html(current: .none).components(separatedBy: "<rect class=\"level-").last
+        #expect(last?.hasPrefix("routed\"") == true, "\(last ?? "")")
+    }
+
+    @Test("Durations below a second are in milliseconds")
+    func milliseconds() {
+        #expect(Duration.milliseconds(80).shortText == "80 ms")
     }
 
     @Test(
-        "Durations are told in two units",
+        "Durations have two units",
         arguments: [
             (0, "0 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (3600, "1 h"), (3661, "1 h 1 min"),
             (90_000, "1 d 1 h"), (86_400, "1 d"), (-5, "0 s"),
         ])
-    func words(_ seconds: Int, _ words: String) {
-        #expect(Duration.seconds(seconds).words == words)
-        #expect(Duration.milliseconds(80).words == "80 ms")
+    func shortText(_ seconds: Int, _ text: String) {
+        #expect(Duration.seconds(seconds).shortText == text)
     }
 }

@@ -75,7 +75,8 @@ package struct ControlClient: Sendable {
             do {
                 return try JSONDecoder().decode(type, from: Data(self.bytes))
             } catch {
-                throw ControlClientError(.exchangeFailed, "malformed response from the daemon: \(self.text.prefix(200))")
+                throw ControlClientError(
+                    .exchangeFailed, "malformed response from the daemon: \(self.text.prefix(200))")
             }
         }
 

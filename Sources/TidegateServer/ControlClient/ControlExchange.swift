@@ -74,7 +74,8 @@ struct ControlExchange: Sendable {
     }
 
     private var disconnected: ControlClientError {
-        ControlClientError(.disconnected, "the daemon on the control socket \(self.socket) closed the connection before it responded")
+        ControlClientError(
+            .disconnected, "the daemon on the control socket \(self.socket) closed the connection before it responded")
     }
 
     private func failure(_ error: any Error) -> ControlClientError {
@@ -90,11 +91,13 @@ struct ControlExchange: Sendable {
         case let error as IOError where error.errnoCode == EACCES:
             ControlClientError(.noDaemon, "permission denied: the control socket \(self.socket)")
         case let error as IOError where error.errnoCode == EAGAIN:
-            ControlClientError(.noDaemon, "the daemon on the control socket \(self.socket) is too busy to accept a connection")
+            ControlClientError(
+                .noDaemon, "the daemon on the control socket \(self.socket) is too busy to accept a connection")
         case SocketAddressError.unixDomainSocketPathTooLong:
             ControlClientError(
                 .noDaemon, "the path of the control socket \(self.socket) is longer than 107 bytes")
-        default: ControlClientError(.exchangeFailed, "the exchange over the control socket \(self.socket) failed: \(error)")
+        default:
+            ControlClientError(.exchangeFailed, "the exchange over the control socket \(self.socket) failed: \(error)")
         }
     }
 }

@@ -2,10 +2,10 @@ internal import TidegateCore
 
 /// Server-Sent Events as text (HTML Living Standard 9.2): JSON on one line never contains a line end.
 enum EventFrame {
-    /// A comment: clients ignore it, and whoever sits between notices that the connection lives.
+    /// A comment: clients ignore it, and proxies see that the connection is alive.
     static let heartbeat = ": heartbeat\n\n"
 
-    /// An event; without an id, clients that come back do not refer to it.
+    /// An event; without an ID, clients that reconnect do not refer to it.
     static func text(_ event: Event, id: String?, redaction: URLRedaction) -> String {
         guard let json = event.json(redaction: redaction) else { return "" }
         return self.text(id: id, name: event.payload.name, data: json)
@@ -15,7 +15,7 @@ enum EventFrame {
         (id.map { "id: \($0)\n" } ?? "") + "event: \(name)\ndata: \(data)\n\n"
     }
 
-    /// The newest progress of each task, and nothing else of it.
+    /// The newest progress of each task.
     static func progress(_ events: [Event], redaction: URLRedaction) -> String {
         var newest: [TaskID: Event] = [:]
         for event in events {
@@ -26,13 +26,13 @@ enum EventFrame {
     }
 }
 
-/// Everything that a client needs to begin with, or to begin again.
+/// The state that a stream begins with, or begins again with.
 struct EventSnapshot {
     /// Why it is sent.
     enum Reason: String {
-        /// The client named no event.
+        /// The client sent no `Last-Event-ID`.
         case snapshot
-        /// The client named an event that is not known, or missed some.
+        /// The event of the `Last-Event-ID` is unknown, or the client missed events.
         case reset
     }
 
@@ -41,7 +41,7 @@ struct EventSnapshot {
     let time: WallTime
     var dropped: UInt64 = 0
 
-    /// More tasks than this are counted only.
+    /// Further tasks are only counted.
     static let taskLimit = 256
 
     func text(id: String?) -> String { EventFrame.text(id: id, name: self.reason.rawValue, data: self.json) }

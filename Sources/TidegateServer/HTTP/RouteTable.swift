@@ -29,7 +29,8 @@ struct RouteTable {
         let group = self.router.group()
         if let middleware { group.add(middleware: middleware) }
         for (method, handler) in handlers { group.on(path, method: method, use: handler) }
-        var problem = ProblemDocument(.methodNotAllowed, self.format.sentence("method not allowed"), format: self.format)
+        var problem = ProblemDocument(
+            .methodNotAllowed, self.format.sentence("method not allowed"), format: self.format)
         problem.headers[.allow] = handlers.map { $0.method.rawValue }.joined(separator: ", ")
         self.allowed.get(path) { [problem] _, _ in problem.response }
     }

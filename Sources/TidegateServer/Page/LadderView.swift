@@ -1,20 +1,20 @@
 internal import TidegateCore
 
-/// A family's way out, rung by rung, as far as its verdict tells.
+/// The ladder of one address family, as its verdict shows it.
 struct LadderView {
     let family: AddressFamily
     let verdict: Verdict
 
-    /// How a rung of the page stands.
+    /// The status of a rung on the page.
     enum RungStatus: String {
         case ok, bad, unknown
     }
 
-    /// From the monitor itself to the internet; what is above belongs to single targets.
+    /// From the monitor itself to the internet; the rungs above belong to single targets.
     static let rungs: [Rung] = [.monitor, .interface, .carrier, .address, .route, .gateway, .dns, .internet]
 
-    /// The rungs with their standing: below the one that fails all hold, above it nobody has looked.
-    var standings: [(rung: Rung, standing: RungStatus)] {
+    /// The rungs with their status: below the failing one every rung holds, above it none has been checked.
+    var statuses: [(rung: Rung, status: RungStatus)] {
         let failing = self.verdict.reason.map(\.rung).map { LadderView.rungs.contains($0) ? $0 : .internet }
         let failed = failing.flatMap(LadderView.rungs.firstIndex(of:))
         return LadderView.rungs.enumerated().map { position, rung in
@@ -25,7 +25,7 @@ struct LadderView {
         }
     }
 
-    // A verdict without a reason is routed or better: the route is what it looked at, the internet what a check saw.
+    // Without a reason the verdict covers the route, and the internet if a check has succeeded.
     private var reached: Int {
         switch self.verdict.level {
         case .unknown, .none: 0
@@ -37,15 +37,15 @@ struct LadderView {
 
     var html: String {
         let name = self.family == .ipv4 ? "IPv4" : "IPv6"
-        let steps = self.standings.map { rung, standing in
-            let reason = standing == .bad ? self.verdict.reason.map { "<em>\(HTML.escaped($0.words))</em>" } ?? "" : ""
-            return "<li class=\"\(standing.rawValue)\"><span class=\"mark\" role=\"img\" "
-                + "aria-label=\"\(standing.spoken)\">\(standing.mark)</span><span>\(rung.rawValue)\(reason)</span></li>"
+        let steps = self.statuses.map { rung, status in
+            let reason = status == .bad ? self.verdict.reason.map { "<em>\(HTML.escaped($0.pageText))</em>" } ?? "" : ""
+            return "<li class=\"\(status.rawValue)\"><span class=\"mark\" role=\"img\" "
+                + "aria-label=\"\(status.label)\">\(status.mark)</span><span>\(rung.rawValue)\(reason)</span></li>"
         }
         let notes = self.verdict.notes.map(\.description).joined(separator: ", ")
         return """
             <div class="family" data-family="\(self.family.rawValue)"><h3>\(name) \(Cell.level(self.verdict.level).html)\
-            <span class="via">\(HTML.escaped(self.verdict.path?.words ?? ""))</span>\
+            <span class="via">\(HTML.escaped(self.verdict.path?.pageText ?? ""))</span>\
             <span class="via">\(HTML.escaped(notes))</span></h3>\
             <ol class="ladder">\(steps.joined())</ol></div>
             """
@@ -61,11 +61,11 @@ extension LadderView.RungStatus {
         }
     }
 
-    fileprivate var spoken: String {
+    fileprivate var label: String {
         switch self {
         case .ok: "holds"
         case .bad: "fails"
-        case .unknown: "not looked at"
+        case .unknown: "not checked"
         }
     }
 }

@@ -15,13 +15,13 @@ extension ReachabilityLevel {
 
     var meaning: String {
         switch self {
-        case .unknown: "The monitor cannot see the network; nothing is held back."
+        case .unknown: "The kernel's tables cannot be read; requests are not held."
         case .none: "This host has no usable link or address."
-        case .local: "There are usable addresses, but no route to the rest of the world."
+        case .local: "There are usable addresses, but no route to the internet."
         case .routed: "The kernel would send a packet to the internet now."
-        case .limited: "There is a route, but checks of the internet fail."
-        case .portal: "There is a route, but a captive portal answers."
-        case .online: "Checks of the internet succeed."
+        case .limited: "There is a route, but internet checks fail."
+        case .portal: "There is a route, but a captive portal intercepts requests."
+        case .online: "Internet checks succeed."
         }
     }
 }
@@ -38,8 +38,8 @@ extension ReachabilityLevel {
 }
 
 extension RawRepresentable where RawValue == String {
-    // camelCase taken apart: noDefaultRoute reads "no default route".
-    fileprivate var wordsOfName: String {
+    // The parts of a camelCase name: noDefaultRoute becomes "no default route".
+    fileprivate var spacedName: String {
         self.rawValue.reduce(into: "") { text, character in
             if character.isUppercase { text += " " }
             text += character.lowercased()
@@ -48,19 +48,19 @@ extension RawRepresentable where RawValue == String {
 }
 
 extension UnreachableReason {
-    var words: String { self.wordsOfName }
+    var pageText: String { self.spacedName }
 }
 
 extension TaskFailure {
-    var words: String { self.wordsOfName }
+    var pageText: String { self.spacedName }
 }
 
 extension RemoteWriteLoss {
-    var words: String { self.wordsOfName }
+    var pageText: String { self.spacedName }
 }
 
 extension FaultParty {
-    var words: String {
+    var pageText: String {
         switch self {
         case .mine: "this host"
         case .gateway: "the gateway"
@@ -74,18 +74,18 @@ extension FaultParty {
 }
 
 extension ReachabilityStatus.Mode {
-    var words: String {
+    var pageText: String {
         switch self {
-        case .once: "one look"
+        case .once: "one query"
         case .event: "kernel events"
         case .storm: "a timer, because of a storm of route changes"
-        case .poll: "a timer, because kernel events are not to be had"
+        case .poll: "a timer, because the kernel sends no events"
         }
     }
 }
 
 extension NetworkPath {
-    var words: String {
+    var pageText: String {
         let gateway = self.gateway.map { " through \($0)" } ?? ""
         let source = self.source.map { " from \($0)" } ?? ""
         return self.interface + gateway + source
@@ -93,9 +93,9 @@ extension NetworkPath {
 }
 
 extension TransferProgress {
-    var words: String {
-        let here = Self.size(self.offset + self.receivedWire)
-        return self.expected.map { "\(here) of \(Self.size($0))" } ?? here
+    var pageText: String {
+        let received = Self.size(self.offset + self.receivedWire)
+        return self.expected.map { "\(received) of \(Self.size($0))" } ?? received
     }
 
     static func size(_ bytes: Int64) -> String {

@@ -1,11 +1,11 @@
 internal import TidegateCore
 
-/// The status page: what the monitor knows at one moment, correct without any script.
+/// The status page: the state of the monitor at one moment, correct without the script.
 struct PageView {
     let status: ReachabilityStatus
     let tasks: [TaskInfo]
     let timeline: TimelineSVG
-    /// The last events worth showing, oldest first.
+    /// The latest events shown, oldest first.
     let events: [Event]
     let now: WallTime
     let configuration: EndpointConfiguration
@@ -13,9 +13,9 @@ struct PageView {
     /// How many events are shown.
     static let eventLimit = 24
 
-    /// Nothing is loaded from anywhere; the one style sheet and the one script are known by their hashes.
+    /// Nothing is loaded; the one style sheet and the one script are allowed by their hashes.
     static let contentSecurityPolicy = [
-        "default-src 'none'", "script-src 'sha256-uNd/AyGEHec4o2AtDXbTlPQX3IXANq+bvLmwAhaaBo0='",
+        "default-src 'none'", "script-src 'sha256-mVcI3jD+72JaUOHgeG/zBcY3i+DQjr37na+0EWEmLvw='",
         "style-src 'sha256-dmdpzCXxz0+IEDkN00XiBizaWaalvIN1k30jdUH0W48='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
@@ -29,7 +29,7 @@ struct PageView {
             "families": self.status.families.map { LadderView(family: $0.family, verdict: $0.verdict).html }.joined(),
             "links": self.linkTable, "targets": self.targetTable, "tasks": tasks.html,
             "summary": HTML.escaped(tasks.summary), "timeline": self.timeline.html(current: level),
-            "window": self.timeline.window.words, "events": self.eventList,
+            "window": self.timeline.window.shortText, "events": self.eventList,
             "now": self.now.description, "clock": self.now.dateAndTime,
             "version": HTML.escaped(self.configuration.version),
             "telemetry": HTML.escaped(self.configuration.telemetryPath),
@@ -40,13 +40,15 @@ struct PageView {
     private var facts: String {
         var facts: [(name: String, html: String)] = []
         if let since = self.status.since {
-            let ago = "<span data-since=\"\(since)\">\(since.ago(at: self.now).words)</span>"
+            let ago = "<span data-since=\"\(since)\">\(since.ago(at: self.now).shortText)</span>"
             facts.append(("Since", "\(self.time(since, since.dateAndTime)) (\(ago))"))
         }
-        if let reason = self.status.global.reason { facts.append(("Because", "<b>\(HTML.escaped(reason.words))</b>")) }
-        if let path = self.status.global.path { facts.append(("Via", HTML.escaped(path.words))) }
-        facts.append(("Watching by", HTML.escaped(self.status.mode.words)))
-        if !self.status.health.isConsistent { facts.append(("Kernel", "everything is being read again")) }
+        if let reason = self.status.global.reason {
+            facts.append(("Because", "<b>\(HTML.escaped(reason.pageText))</b>"))
+        }
+        if let path = self.status.global.path { facts.append(("Via", HTML.escaped(path.pageText))) }
+        facts.append(("Updated by", HTML.escaped(self.status.mode.pageText)))
+        if !self.status.health.isConsistent { facts.append(("Kernel", "the tables are being read again")) }
         return facts.map { "<div><dt>\($0.name)</dt><dd>\($0.html)</dd></div>" }.joined()
     }
 
@@ -56,7 +58,7 @@ struct PageView {
         let rows = self.status.links.map { link -> [Cell] in
             let state = link.isUsable ? Cell.good("usable") : link.kind == .loopback ? .text("this host") : nil
             return [
-                .text(link.name), .text(link.kind.rawValue), state ?? .bad(link.reason?.words ?? "no"),
+                .text(link.name), .text(link.kind.rawValue), state ?? .bad(link.reason?.pageText ?? "no"),
                 .text("\(link.isAdminUp ? "up" : "down"), \(link.hasCarrier ? "carrier" : "no carrier")"),
                 .text(link.addresses.map(\.description).joined(separator: ", ")),
             ]
@@ -69,11 +71,11 @@ struct PageView {
             let name = self.configuration.targetNames[entry.target].map { "\($0) (\(entry.target))" }
             return [
                 .text(name ?? entry.target.description), .level(entry.verdict.level),
-                .text(entry.verdict.reason?.words ?? entry.verdict.path?.words),
+                .text(entry.verdict.reason?.pageText ?? entry.verdict.path?.pageText),
             ]
         }
         guard !rows.isEmpty else { return "<p class=\"empty\">No targets are configured.</p>" }
-        return self.table(["Target", "Level", "Why or how"], rows)
+        return self.table(["Target", "Level", "Reason or path"], rows)
     }
 
     private func table(_ heads: [String], _ rows: [[Cell]]) -> String {
@@ -92,12 +94,12 @@ struct PageView {
         guard !self.events.isEmpty else { return "<p class=\"empty\">Nothing has happened yet.</p>" }
         let names = Dictionary(self.tasks.map { ($0.id, self.name(of: $0)) }) { first, _ in first }
         let lines = self.events.reversed().map { event in
-            let words = EventDescriptions(event, redaction: self.configuration.redaction) {
+            let line = EventDescriptions(event, redaction: self.configuration.redaction) {
                 names[$0] ?? "task \($0.description.suffix(6))"
             }
-            let party = words.party.map { "<span class=\"party party-\($0.rawValue)\">\($0.words)</span>" } ?? ""
-            return "<li class=\"\(words.tone.rawValue)\">\(self.time(event.time, event.time.clockTime))"
-                + "<span>\(HTML.escaped(words.text)) \(party)</span></li>"
+            let party = line.party.map { "<span class=\"party party-\($0.rawValue)\">\($0.pageText)</span>" } ?? ""
+            return "<li class=\"\(line.tone.rawValue)\">\(self.time(event.time, event.time.clockTime))"
+                + "<span>\(HTML.escaped(line.text)) \(party)</span></li>"
         }
         return "<ol class=\"events\">\(lines.joined())</ol>"
     }

@@ -5,9 +5,9 @@ struct TaskRows {
     let tasks: [TaskInfo]
     let redaction: URLRedaction
 
-    /// More rows than this nobody reads, and a browser would choke on.
+    /// The most rows that are shown.
     static let limit = 40
-    /// More of what is over would hide what is not.
+    /// The most ended tasks that are shown: more would hide the others.
     static let overLimit = 8
 
     /// One figure for each state that there is: `2 running, 1 waiting`.
@@ -15,9 +15,9 @@ struct TaskRows {
         let names: [(TaskState.Name, String)] = [
             (.running, "running"), (.waiting, "waiting"), (.suspended, "suspended"), (.completed, "over"),
         ]
-        let counts = names.compactMap { name, words in
+        let counts = names.compactMap { name, text in
             let count = self.tasks.count { $0.state.name == name }
-            return count > 0 ? "\(count) \(words)" : nil
+            return count > 0 ? "\(count) \(text)" : nil
         }
         return counts.joined(separator: ", ")
     }
@@ -68,29 +68,29 @@ extension TaskInfo {
         }
     }
 
-    // An upload moves by what it sends, everything else by what it receives.
+    // The progress of an upload is what it has sent, of every other task what it has received.
     fileprivate var progressHTML: String {
         let isUpload = self.kind == .upload && self.progress.expectedSent != nil
         let fraction = isUpload ? self.progress.fractionSent : self.progress.fraction
-        let here = self.state.name == .completed ? self.progress.wordsOfEnd : self.progress.words
-        let isUntouched = here == TransferProgress.size(0)
-        let words = HTML.escaped(isUpload ? self.progress.sentWords : isUntouched ? "–" : here)
-        guard let fraction, self.state.name != .completed else { return "<span class=\"bytes\">\(words)</span>" }
+        let received = self.state.name == .completed ? self.progress.endText : self.progress.pageText
+        let isUntouched = received == TransferProgress.size(0)
+        let bytes = HTML.escaped(isUpload ? self.progress.sentText : isUntouched ? "–" : received)
+        guard let fraction, self.state.name != .completed else { return "<span class=\"bytes\">\(bytes)</span>" }
         let percent = Int((fraction * 100).rounded(.down))
         return """
             <span class="bar"><progress max="100" value="\(percent)" aria-label="progress"></progress>\
-            <span class="percent">\(percent) %</span></span> <span class="bytes">\(words)</span>
+            <span class="percent">\(percent) %</span></span> <span class="bytes">\(bytes)</span>
             """
     }
 }
 
 extension TransferProgress {
-    fileprivate var wordsOfEnd: String {
+    fileprivate var endText: String {
         let here = self.offset + self.receivedWire
-        return self.expected.map { $0 <= here } ?? true ? TransferProgress.size(here) : self.words
+        return self.expected.map { $0 <= here } ?? true ? TransferProgress.size(here) : self.pageText
     }
 
-    fileprivate var sentWords: String {
+    fileprivate var sentText: String {
         let sent = TransferProgress.size(self.sent)
         return self.expectedSent.map { "\(sent) of \(TransferProgress.size($0)) sent" } ?? "\(sent) sent"
     }

@@ -47,7 +47,9 @@ struct EndpointRoutes: Sendable {
         // A busy process is still alive.
         add("/-/healthy", .healthy, isLimited: false) { _, _ in .text("Tidegate is healthy.") }
         add("/-/ready", .ready, isLimited: false) { _, _ in pages.ready() }
-        add(RouterPath(dependencies.configuration.telemetryPath), .metrics) { await metrics.respond(to: $0, context: $1) }
+        add(RouterPath(dependencies.configuration.telemetryPath), .metrics) {
+            await metrics.respond(to: $0, context: $1)
+        }
         add("/", .page) { _, _ in pages.page() }
         add("/api/v1/status", .status) { _, _ in pages.status() }
         add("/api/v1/tasks", .tasks) { _, _ in pages.tasks() }
@@ -94,7 +96,7 @@ struct StatusRoutes: Sendable {
     func page() -> Response {
         let (view, time, history) = (self.dependencies.view, self.dependencies.time, self.dependencies.history)
         let page = PageView(
-            status: view.status(), tasks: view.tasks(), timeline: self.dependencies.timeline.picture(at: time),
+            status: view.status(), tasks: view.tasks(), timeline: self.dependencies.timeline.svg(at: time),
             events: history.newest(PageView.eventLimit, where: EventDescriptions.isWorthShowing),
             now: time.wall(), configuration: self.dependencies.configuration)
         var response = Response(

@@ -26,7 +26,9 @@ struct ClientCertificateTests {
             self.expired = try await self.clients.sign(["guest.example"], .past)
         }
 
-        func policy(_ client: TLSServerConfiguration.ClientCertificate, names: Set<String>? = nil) throws -> AccessPolicy {
+        func policy(_ client: TLSServerConfiguration.ClientCertificate, names: Set<String>? = nil) throws
+            -> AccessPolicy
+        {
             try .encrypted(self.identity) { tls in
                 tls.clientCertificate = client
                 tls.allowedClientNames = names
@@ -38,7 +40,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("Each of the five ways of asking lets in whom it should")
+    @Test("Each of the five client authentication types accepts the right clients")
     func ways() async throws {
         let parties = try await Parties()
         let source = try ScriptedAccessPolicy(try parties.policy(.none))
@@ -64,14 +66,15 @@ struct ClientCertificateTests {
     }
 
     @Test(
-        "A client needs one of the names, of whatever kind",
+        "A client certificate needs one of the allowed names, of any kind",
         arguments: [
             ("guest.example", true), ("192.0.2.7", true), ("spiffe://x/y", true), ("a@b.c", true),
             ("GUEST.example", false), ("example", false), ("192.0.2.70", false),
         ])
     func names(_ name: String, _ isLetIn: Bool) async throws {
         let parties = try await Parties()
-        let source = try ScriptedAccessPolicy(try parties.policy(.requiredAndVerified, names: ["nobody.example", name]))
+        let source = try ScriptedAccessPolicy(
+            try parties.policy(.requiredAndVerified, names: ["nobody.example", name]))
         try await Fixture().serving(source) { port in
             let curl = Curl(authority: parties.server, port: port)
             let status = try await curl.status(as: parties.guest)
@@ -82,7 +85,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("Any certificate will do where any is asked for, if it has the name")
+    @Test("An unverified certificate is accepted if any is, and if it has the name")
     func anyWithName() async throws {
         let parties = try await Parties()
         let source = try ScriptedAccessPolicy(try parties.policy(.required, names: ["guest.example"]))
@@ -95,7 +98,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("A session that is taken up again is of the same client")
+    @Test("A resumed TLS session keeps the client's identity")
     func resumed() async throws {
         let parties = try await Parties()
         let source = try ScriptedAccessPolicy(try parties.policy(.requiredAndVerified, names: ["guest.example"]))

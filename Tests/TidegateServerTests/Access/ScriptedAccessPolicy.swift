@@ -39,7 +39,9 @@ struct Curl {
     let port: Int
 
     /// The exit code, and the response with its head.
-    func get(_ path: String = "/-/healthy", _ options: String...) async throws -> (status: Int32, output: String, errors: String) {
+    func get(_ path: String = "/-/healthy", _ options: String...) async throws -> (
+        status: Int32, output: String, errors: String
+    ) {
         let result = try await Program.run(
             ["curl", "-si", "--max-time", "30", "--cacert", self.authority.certificate] + options + [
                 "https://localhost:\(self.port)\(path)"

@@ -7,7 +7,7 @@ import TidegateTestKit
 
 /// Real clients over TLS.
 @Suite(.serialized, .enabled(if: TestAuthority.isAvailable, "openssl is not installed")) struct TLSTests {
-    @Test("Answers are encrypted with the certificate, over kept connections too")
+    @Test("Responses are encrypted with the certificate, over kept-alive connections too")
     func encrypted() async throws {
         let authority = try await TestAuthority()
         let source = try ScriptedAccessPolicy(try .encrypted(try await authority.sign(["localhost"])))
@@ -25,7 +25,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("Who speaks plain HTTP to the encrypted port is told why nothing comes")
+    @Test("Plain HTTP to the TLS port gets the reason")
     func plainRequest() async throws {
         let authority = try await TestAuthority()
         let source = try ScriptedAccessPolicy(try .encrypted(try await authority.sign(["localhost"])))
@@ -37,7 +37,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("A certificate that is rotated is shown to the next who connects; connections go on")
+    @Test("A rotated certificate is served to new connections; open ones continue")
     func rotated() async throws {
         let (first, second) = (try await TestAuthority(), try await TestAuthority())
         let source = try ScriptedAccessPolicy(try .encrypted(try await first.sign(["localhost"])))
@@ -104,7 +104,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("Only clients that take events know of a server's end over TLS, too")
+    @Test("A stopping server ends event streams over TLS")
     func events() async throws {
         let authority = try await TestAuthority()
         let source = try ScriptedAccessPolicy(try .encrypted(try await authority.sign(["localhost"])))
@@ -118,12 +118,13 @@ import TidegateTestKit
         #expect(await ended.finish().status != 137)
     }
 
-    @Test("Whoever leaves a stream makes room for the next, over TLS, too")
+    @Test("A client that leaves an event stream frees its slot, over TLS too")
     func leavers() async throws {
         let authority = try await TestAuthority()
         var fixture = Fixture()
         fixture.configuration.maxEventStreams = 1
-        try await fixture.serving(try ScriptedAccessPolicy(try .encrypted(try await authority.sign(["localhost"])))) { port in
+        try await fixture.serving(try ScriptedAccessPolicy(try .encrypted(try await authority.sign(["localhost"])))) {
+            port in
             for signal in [SIGKILL, SIGTERM, SIGKILL] {
                 var programs: [Program] = []
                 let isIn = try await eventually(within: .seconds(60)) {

@@ -149,7 +149,8 @@ struct ControlTests {
     @Test("A socket in use is refused, a stale one is replaced, and any other file is left alone")
     func sockets() async throws {
         try await ControlFixture().serving { fixture in
-            let second = ControlServer(path: fixture.path, control: fixture.control, bus: fixture.bus, time: SystemClock())
+            let second = ControlServer(
+                path: fixture.path, control: fixture.control, bus: fixture.bus, time: SystemClock())
             let error = await #expect(throws: ControlError.self) { try await second.run() }
             #expect(error?.description == "another daemon listens on the control socket \(fixture.path)")
         }

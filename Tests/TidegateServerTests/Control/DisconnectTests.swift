@@ -46,6 +46,7 @@ struct DisconnectTests {
         let error = await #expect(throws: ControlClientError.self) { try await client.tasks() }
         #expect(error?.reason == .disconnected, "\(String(describing: error))")
         #expect(
-            error?.description == "the daemon on the control socket \(server.path) closed the connection before it responded")
+            error?.description
+                == "the daemon on the control socket \(server.path) closed the connection before it responded")
     }
 }

@@ -46,7 +46,9 @@ struct ServerShutdownTests {
         var exists: Bool { access(self.path, F_OK) == 0 }
         deinit { try? FileManager.default.removeItem(atPath: self.directory) }
 
-        func start(_ control: SlowControl, _ bus: EventBus = EventBus(time: SystemClock())) async -> Task<Void, any Error> {
+        func start(_ control: SlowControl, _ bus: EventBus = EventBus(time: SystemClock())) async -> Task<
+            Void, any Error
+        > {
             let server = ControlServer(path: self.path, control: control, bus: bus, time: SystemClock())
             let path = self.path
             let isListening = Flag()

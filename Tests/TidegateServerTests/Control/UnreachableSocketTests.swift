@@ -35,7 +35,10 @@ struct UnreachableSocketTests {
         #expect(Self.connect(to: path) == nil)
         let client = ControlClient(socket: path, timeout: .milliseconds(200))
         let error = await #expect(throws: ControlClientError.self) { try await client.tasks() }
-        #expect(error == ControlClientError(.noDaemon, "the daemon on the control socket \(path) is too busy to accept a connection"))
+        #expect(
+            error
+                == ControlClientError(
+                    .noDaemon, "the daemon on the control socket \(path) is too busy to accept a connection"))
         close(first)
         close(listener)
     }

@@ -20,7 +20,8 @@ struct RegistrySnapshot {
 
     /// The exemplars that an OpenMetrics exposition shows, by series.
     static func exemplars(_ fixture: Fixture) async throws -> [SeriesKey: Shown] {
-        let body = try await fixture.respond("GET", "/metrics", accept: "application/openmetrics-text;version=1.0.0").body
+        let body = try await fixture.respond("GET", "/metrics", accept: "application/openmetrics-text;version=1.0.0")
+            .body
         var shown: [SeriesKey: Shown] = [:]
         for line in String(decoding: body, as: UTF8.self).split(separator: "\n") {
             guard let mark = line.range(of: " # {"), let end = line.range(of: "} ", options: .backwards) else {

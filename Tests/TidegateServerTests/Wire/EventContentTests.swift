@@ -6,7 +6,7 @@ import TidegateTestKit
 
 @testable import TidegateServer
 
-/// What a session tells of the requests that it makes, and what not.
+/// What a session publishes about its requests, and what it leaves out.
 @Suite struct EventContentTests {
     static let redactions: [(URLRedaction, String)] = [
         (URLRedaction(), "http://127.0.0.1:PORT/x"),
@@ -16,39 +16,40 @@ import TidegateTestKit
     ]
 
     @Test(
-        "Events and lists have URLs without user information and query, unless they are told to keep them",
+        "Events and lists have URLs without user information and query, unless configured to keep them",
         arguments: Self.redactions)
     func urls(_ redaction: URLRedaction, _ shown: String) async throws {
         let server = try LiveServer { _ in .respond(text: "yes") }
         defer { server.stop() }
-        let (bus, heard) = (EventBus(time: SystemClock()), RecordingSink())
-        bus.attach(heard)
+        let (bus, events) = (EventBus(time: SystemClock()), RecordingSink())
+        bus.attach(events)
         let session = try Self.session(SessionConfiguration(redaction: redaction), bus)
         let url = "http://u:secret@127.0.0.1:\(server.port)/x?token=1#part"
         let wanted = shown.replacing("PORT", with: "\(server.port)")
         let task = session.makeTask(try TaskRequest(url: url))
         task.resume()
-        // Whoever asks for the result has given the URL, and gets it back.
+        // The caller has given the URL, and gets it back in the result.
         #expect(await task.result().url == url)
         #expect(task.info.url == wanted)
-        #expect(heard.taskChanges().compactMap(\.url) == [wanted, wanted])
-        // What is kept open here passes the endpoint only as that is told, too.
-        let told = heard.events.compactMap { $0.json(redaction: redaction)?.description }.joined()
-        #expect(told.contains("secret") == !redaction.userinfo && told.contains("token") == !redaction.query)
-        let safe = heard.events.compactMap { $0.json()?.description }.joined()
+        #expect(events.taskChanges().compactMap(\.url) == [wanted, wanted])
+        // The endpoint leaves out only what its own configuration says.
+        let configured = events.events.compactMap { $0.json(redaction: redaction)?.description }.joined()
+        #expect(
+            configured.contains("secret") == !redaction.userinfo && configured.contains("token") == !redaction.query)
+        let safe = events.events.compactMap { $0.json()?.description }.joined()
         #expect(!safe.contains("secret") && !safe.contains("token"))
         await session.invalidate(cancellingTasks: true)
     }
 
-    @Test("An attempt names its host, also after a redirect, and the host's budget can be asked for")
+    @Test("An attempt names its host, also after a redirect, and the host's budget is in the statistics")
     func hosts() async throws {
         let server = try LiveServer { request in
             let port = request.field("Host")?.split(separator: ":").last ?? ""
             return request.path == "/" ? .respond(302, ["Location: http://localhost:\(port)/end"]) : .respond(503)
         }
         defer { server.stop() }
-        let (bus, heard) = (EventBus(time: SystemClock()), RecordingSink())
-        bus.attach(heard)
+        let (bus, events) = (EventBus(time: SystemClock()), RecordingSink())
+        bus.attach(events)
         let session = try Self.session(
             SessionConfiguration(
                 retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
@@ -56,17 +57,17 @@ import TidegateTestKit
         let task = session.makeTask(try TaskRequest(url: server.url()))
         task.resume()
         #expect(await task.result().failure != nil)
-        // Every further try begins at the first URL again.
+        // Every further attempt begins with the first URL again.
         let each = ["127.0.0.1", "localhost"]
-        #expect(heard.taskChanges().compactMap(\.host) == each + each + each)
-        let isTold = await eventually(within: .seconds(30)) {
+        #expect(events.taskChanges().compactMap(\.host) == each + each + each)
+        let isReported = await eventually(within: .seconds(30)) {
             session.statistics().retryTokens["localhost"].map { $0 <= 80 } == true
         }
-        #expect(isTold, "\(session.statistics().retryTokens)")
+        #expect(isReported, "\(session.statistics().retryTokens)")
         await session.invalidate(cancellingTasks: true)
     }
 
-    @Test("Nobody looks at budgets who was not told to")
+    @Test("Retry budgets are left out by default")
     func noBudgets() async throws {
         let server = try LiveServer { _ in .respond(text: "yes") }
         defer { server.stop() }

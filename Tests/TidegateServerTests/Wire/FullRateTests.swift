@@ -11,7 +11,7 @@ import TidegateTestKit
 struct FullRateTests {
     private static let tasks = 4000
 
-    @Test("At full request rate every counter equals its events, and every listener's events add up")
+    @Test("At full request rate every counter equals its events, and every subscriber's events add up")
     func exact() async throws {
         let (fixture, tally) = (Fixture(), EventCounts())
         fixture.bus.attach(tally)
@@ -49,7 +49,7 @@ struct FullRateTests {
                     await session.invalidate(cancellingTasks: false)
                     return 0
                 }
-                // The load ends; then scrapers are told to.
+                // The load ends; then the scrapers are cancelled.
                 var scrapes = 0
                 while let count = try await group.next() {
                     scrapes += count

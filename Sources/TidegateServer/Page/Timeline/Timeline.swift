@@ -1,8 +1,8 @@
 internal import TidegateCore
 
-/// The level and the failed requests of the last hour, in bounded memory however much happens.
+/// The level and the failed requests of the last hour, in bounded memory.
 struct Timeline {
-    /// Failed requests by party, in a quarter of a minute.
+    /// Failed requests by party within 15 seconds.
     struct Failures {
         fileprivate(set) var slice: UInt64 = 0
         private(set) var counts = Array(repeating: 0, count: FaultParty.allCases.count)
@@ -54,23 +54,23 @@ struct Timeline {
         self.changes.append(Change(moment: moment, level: path.to.level))
     }
 
-    /// The failures of a slice, or none where they are too old to be known.
+    /// The failures of a slice; none if the slice is older than an hour.
     func failures(in slice: UInt64) -> [Int] {
         let found = self.slices[Int(slice % UInt64(Timeline.sliceCount))]
         return found.slice == slice ? found.counts : Failures().counts
     }
 
-    /// The levels from `start` to `end`, oldest first; `current` is that of a time in which nothing changed.
+    /// The levels from `start` to `end`, oldest first; `current` is the level if nothing has changed.
     func levels(from start: MonotonicTime, to end: MonotonicTime, current: ReachabilityLevel) -> [(
         level: ReachabilityLevel, until: MonotonicTime
     )] {
         var level = self.changes.isEmpty ? current : self.first ?? current
-        var spans: [(level: ReachabilityLevel, until: MonotonicTime)] = []
+        var segments: [(level: ReachabilityLevel, until: MonotonicTime)] = []
         for change in self.changes {
-            if change.moment > start { spans.append((level, min(change.moment, end))) }
+            if change.moment > start { segments.append((level, min(change.moment, end))) }
             level = change.level
         }
-        return spans + [(level, end)]
+        return segments + [(level, end)]
     }
 
     static func slice(of moment: MonotonicTime) -> UInt64 {

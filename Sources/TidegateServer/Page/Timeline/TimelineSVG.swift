@@ -1,12 +1,12 @@
 internal import TidegateCore
 
-/// The timeline as it is drawn: sixty columns at most, the level below, the failed requests above.
+/// The timeline as SVG: at most sixty columns of failed requests, and the level below them.
 struct TimelineSVG {
     let timeline: Timeline
     let now: MonotonicTime
     let wall: WallTime
 
-    /// How much time is shown: as little as tells everything since the start.
+    /// The time shown: the shortest window that covers everything since the start.
     var window: Duration {
         let life = self.now - self.timeline.start
         let windows: [Duration] = [.seconds(300), .seconds(900), .seconds(3600)]
@@ -36,14 +36,14 @@ struct TimelineSVG {
             """
     }
 
-    /// The picture in words.
+    /// The timeline as a sentence, for screen readers.
     func summary(current: ReachabilityLevel) -> String {
-        let failures = self.totals.map { "\($0.count) \($0.party.words)" }.joined(separator: ", ")
-        let lost = self.spans(current: current).filter { $0.level < .routed && $0.level != .unknown }
+        let failures = self.totals.map { "\($0.count) \($0.party.pageText)" }.joined(separator: ", ")
+        let lost = self.segments(current: current).filter { $0.level < .routed && $0.level != .unknown }
             .reduce(Duration.zero) { $0 + ($1.start - $1.end) }
-        let path = lost > .zero ? "without a way out for \(lost.words)" : "no outage"
+        let path = lost > .zero ? "no route to the internet for \(lost.shortText)" : "no outage"
         let requests = failures.isEmpty ? "no failed requests" : "failed requests: \(failures)"
-        return "The last \(self.window.words): \(path); \(requests)."
+        return "The last \(self.window.shortText): \(path); \(requests)."
     }
 
     // MARK: Drawing
@@ -73,11 +73,11 @@ struct TimelineSVG {
         let columns = self.columns
         let highest = max(1, columns.map { $0.reduce(0, +) }.max() ?? 1)
         let step = Self.size.width / Double(max(1, columns.count))
-        // The last slice is not over: what is not yet there of it sticks out, and is cut off.
+        // The last slice has not ended: its missing part lies beyond the right edge and is cut off.
         let slice = Timeline.sliceLength.inSeconds
         let passed = Double(self.now.nanoseconds) / 1e9
         let ahead = (slice - passed.truncatingRemainder(dividingBy: slice)) / self.window.inSeconds * Self.size.width
-        // A single failure must be seen, and not fill the picture.
+        // A single failure is visible without filling the height.
         let unit = min(Self.size.bars / Double(highest), 18)
         return columns.enumerated().map { number, column in
             var top = Self.size.bars
@@ -92,35 +92,35 @@ struct TimelineSVG {
 
     private func band(current: ReachabilityLevel) -> String {
         let total = self.window.inSeconds
-        return self.spans(current: current).map { span in
-            let x = (1 - span.start.inSeconds / total) * Self.size.width
-            let width = (span.start - span.end).inSeconds / total * Self.size.width
+        return self.segments(current: current).map { segment in
+            let x = (1 - segment.start.inSeconds / total) * Self.size.width
+            let width = (segment.start - segment.end).inSeconds / total * Self.size.width
             let box = self.box(x, Self.size.bars + 6, max(1.5, width), Self.size.band)
-            return "<rect class=\"level-\(span.level.rawValue)\" \(box)/>"
+            return "<rect class=\"level-\(segment.level.rawValue)\" \(box)/>"
         }.joined()
     }
 
-    /// A time in which the level stayed, both ends as they are ago.
-    private struct Span {
+    /// A time without a change of level; both ends as the time until now.
+    private struct TimelineSegment {
         let level: ReachabilityLevel
         let start: Duration
         let end: Duration
     }
 
-    // Nothing is drawn for the time before the process began to look.
-    private func spans(current: ReachabilityLevel) -> [Span] {
+    // Nothing is drawn for the time before the process started.
+    private func segments(current: ReachabilityLevel) -> [TimelineSegment] {
         var start = min(self.window, self.now - self.timeline.start)
         let begin = self.now + (.zero - start)
         return self.timeline.levels(from: begin, to: self.now, current: current).map { level, until in
             let end = self.now - until
             defer { start = end }
-            return Span(level: level, start: start, end: end)
+            return TimelineSegment(level: level, start: start, end: end)
         }
     }
 
     private var legend: String {
         let entries = self.totals.map { entry in
-            "<li><i class=\"party-\(entry.party.rawValue)\"></i>\(HTML.escaped(entry.party.words)) "
+            "<li><i class=\"party-\(entry.party.rawValue)\"></i>\(HTML.escaped(entry.party.pageText)) "
                 + "<b>\(entry.count)</b></li>"
         }
         return entries.isEmpty ? "<li class=\"empty\">No failed requests.</li>" : entries.joined()

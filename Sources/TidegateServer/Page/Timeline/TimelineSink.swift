@@ -14,7 +14,7 @@ final class TimelineSink: EventSink {
         }
     }
 
-    func picture(at time: any TimeSource) -> TimelineSVG {
+    func svg(at time: any TimeSource) -> TimelineSVG {
         TimelineSVG(timeline: self.timeline.withLock { $0 }, now: time.monotonic(), wall: time.wall())
     }
 }
