@@ -1,12 +1,12 @@
 internal import Glibc
 internal import TidegateDaemon
 
-/// What the process was started with: the only place that reads the environment and asks about terminals.
+/// The process's terminal and environment; nothing else reads either.
 struct Terminal: Sendable {
-    /// How answers on the standard output are drawn.
-    let answers: TextStyle
-    /// How progress on the standard error is drawn.
-    let progress: TextStyle
+    /// The style of text on standard output.
+    let outputStyle: TextStyle
+    /// The style of text on standard error.
+    let errorStyle: TextStyle
     let isOutputTerminal: Bool
     let isErrorTerminal: Bool
 
@@ -14,36 +14,36 @@ struct Terminal: Sendable {
         self.isOutputTerminal = isatty(STDOUT_FILENO) == 1
         self.isErrorTerminal = isatty(STDERR_FILENO) == 1
         // https://no-color.org: present and not empty.
-        let mayColour = (Terminal.variable("NO_COLOR") ?? "").isEmpty && Terminal.variable("TERM") != "dumb"
-        self.answers = TextStyle(
-            isColoured: mayColour && self.isOutputTerminal, width: Terminal.columns(of: STDOUT_FILENO))
-        self.progress = TextStyle(
-            isColoured: mayColour && self.isErrorTerminal, width: Terminal.columns(of: STDERR_FILENO))
+        let allowsColor = (Terminal.variable("NO_COLOR") ?? "").isEmpty && Terminal.variable("TERM") != "dumb"
+        self.outputStyle = TextStyle(
+            isColored: allowsColor && self.isOutputTerminal, width: Terminal.columns(of: STDOUT_FILENO))
+        self.errorStyle = TextStyle(
+            isColored: allowsColor && self.isErrorTerminal, width: Terminal.columns(of: STDERR_FILENO))
     }
 
-    /// Writes an answer, its line end included; ends the program where it cannot be written, as nobody would know.
-    func answer(_ line: String) {
-        if let problem = self.tell(line) { problem.endProgram() }
+    /// Prints a line to standard output; exits if it cannot be written, since the result would be lost silently.
+    func print(_ line: String) {
+        if let error = self.tryPrint(line) { error.exitProgram() }
     }
 
-    /// Writes an answer, its line end included; gives why it cannot be written.
-    func tell(_ line: String) -> OutputProblem? {
-        Terminal.write(line + "\n", to: STDOUT_FILENO).map { OutputProblem(code: $0) }
+    /// Prints a line to standard output; returns why it could not be written.
+    func tryPrint(_ line: String) -> OutputError? {
+        Terminal.write(line + "\n", to: STDOUT_FILENO).map { OutputError(code: $0) }
     }
 
-    /// Writes a note or a complaint, its line end included; where it cannot be, there is no other place to say so.
-    func note(_ line: String) { _ = Terminal.write(line + "\n", to: STDERR_FILENO) }
+    /// Prints a line to standard error; a failure is ignored, since there is nowhere left to report it.
+    func printError(_ line: String) { _ = Terminal.write(line + "\n", to: STDERR_FILENO) }
 
-    /// Writes text for the terminal of the standard error as it is.
+    /// Writes text to standard error as it is.
     func draw(_ text: String) { _ = Terminal.write(text, to: STDERR_FILENO) }
 
     /// An environment variable.
     static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// Where a daemon of this user keeps its state and listens for commands, unless told otherwise.
-    static var places: DefaultPaths { DefaultPaths(user: geteuid(), environment: self.variable) }
+    /// Where a daemon of this user keeps its state and listens for commands by default.
+    static var defaultPaths: DefaultPaths { DefaultPaths(user: geteuid(), environment: self.variable) }
 
-    /// Writes all of a text; gives the error number where it cannot.
+    /// Writes all of a text; returns the error number of a failure.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {

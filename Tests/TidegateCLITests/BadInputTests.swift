@@ -115,9 +115,9 @@ import Tidegate
             _ = try TidegateCommand.parseAsRoot(words)
             Issue.record("\(words) was taken")
         } catch {
-            let farewell = CommandError(error, parsedBy: TidegateCommand.self)
-            #expect(farewell.complaint == "tidegate: \(sentence)")
-            #expect(farewell.code == 2 && farewell.answer == nil)
+            let result = ProgramExit(error, parsedBy: TidegateCommand.self)
+            #expect(result.errorMessage == "tidegate: \(sentence)")
+            #expect(result.status == 2 && result.output == nil)
         }
     }
 

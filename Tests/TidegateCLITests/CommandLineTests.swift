@@ -7,14 +7,14 @@ import TidegateCore
 @testable import TidegateCLI
 
 @Suite struct CommandLineTests {
-    private func farewell(_ words: String...) -> CommandError? {
+    private func farewell(_ words: String...) -> ProgramExit? {
         do {
             var command = try TidegateCommand.parseAsRoot(words)
             // Help comes as a command of its own.
             if !(command is any AsyncParsableCommand) { try command.run() }
             return nil
         } catch {
-            return CommandError(error, parsedBy: TidegateCommand.self)
+            return ProgramExit(error, parsedBy: TidegateCommand.self)
         }
     }
 
@@ -32,14 +32,14 @@ import TidegateCore
 
     @Test("A word that is no command is told as one, whatever follows it")
     func commands() {
-        func problem(_ words: String...) -> String? { CommandText.problem(words, TidegateCommand.self) }
+        func problem(_ words: String...) -> String? { UnknownCommand.problem(words, TidegateCommand.self) }
         #expect(problem("explian", "x") == "\"explian\" is no command of tidegate: did you mean explain?")
         #expect(
             problem("tasks", "frob", "--json")
                 == "\"frob\" is no command of tidegate tasks: "
                 + "there are list, show, submit, suspend, resume, cancel, watch")
         for words in [[], ["--version"], ["help", "tasks"], ["tasks"], ["tasks", "list", "x"], ["fetch", "tasks"]] {
-            #expect(CommandText.problem(words, TidegateCommand.self) == nil)
+            #expect(UnknownCommand.problem(words, TidegateCommand.self) == nil)
         }
     }
 
@@ -59,21 +59,21 @@ import TidegateCore
         arguments: [
             (.no, 1), (.usage, 2), (.unknown, 3), (.gaveUp, 75), (.notRunnable, 126), (.notFound, 127),
             (.signal(2), 130), (.signal(15), 143),
-        ] as [(Ending.Code, Int32)])
-    func codes(_ code: Ending.Code, _ number: Int32) {
-        let farewell = CommandError(Ending(code, "why"), parsedBy: TidegateCommand.self)
-        #expect(farewell.code == number && farewell.complaint == "tidegate: why" && farewell.answer == nil)
+        ] as [(ExitStatus, Int32)])
+    func codes(_ code: ExitStatus, _ number: Int32) {
+        let result = ProgramExit(CommandError(code, "why"), parsedBy: TidegateCommand.self)
+        #expect(result.status == number && result.errorMessage == "tidegate: why" && result.output == nil)
     }
 
     @Test("A bad configuration is a usage error, a refused port is not")
     func daemonErrors() throws {
-        #expect(Ending(.resource("cannot listen")) == Ending(.no, "cannot listen"))
+        #expect(CommandError(.resource("cannot listen")) == CommandError(.no, "cannot listen"))
         let error = try #require(throws: DaemonError.self) {
-            var settings = DaemonSettings(places: DefaultPaths(user: 0) { _ in nil })
+            var settings = DaemonSettings(paths: DefaultPaths(user: 0) { _ in nil })
             settings.configurationFile = "/nowhere/t.yml"
             _ = try Daemon(settings)
         }
-        #expect(Ending(error) == Ending(.usage, "/nowhere/t.yml: cannot be read: No such file or directory"))
+        #expect(CommandError(error) == CommandError(.usage, "/nowhere/t.yml: cannot be read: No such file or directory"))
     }
 
     @Test("wait takes conditions, limits and a command")
@@ -112,7 +112,7 @@ import TidegateCore
                 _ = try TidegateCommand.parseAsRoot(words)
                 Issue.record("\(words) was taken")
             } catch {
-                #expect(CommandError(error, parsedBy: TidegateCommand.self).complaint == "tidegate: \(sentence)")
+                #expect(ProgramExit(error, parsedBy: TidegateCommand.self).complaint == "tidegate: \(sentence)")
             }
         }
     }

@@ -100,11 +100,11 @@ import TidegateCore
             party: Attribution(party: .mine, rung: .carrier, isCertain: true, evidence: ["eth0 has no carrier"]))
         gaveUp.requireUnmet = .routed
         #expect(FetchRun.ending(of: [done, done]) == nil)
-        #expect(FetchRun.ending(of: [failed]) == Ending(.no))
-        #expect(FetchRun.ending(of: [done, failed]) == Ending(.no, "1 of 2 transfers failed"))
-        #expect(FetchRun.ending(of: [gaveUp, failed]) == Ending(.no, "2 of 2 transfers failed"))
+        #expect(FetchRun.ending(of: [failed]) == CommandError(.no))
+        #expect(FetchRun.ending(of: [done, failed]) == CommandError(.no, "1 of 2 transfers failed"))
+        #expect(FetchRun.ending(of: [gaveUp, failed]) == CommandError(.no, "2 of 2 transfers failed"))
         #expect(
             FetchRun.ending(of: [done, gaveUp])
-                == Ending(.gaveUp, "gave up waiting for a path: carrier: eth0 has no carrier"))
+                == CommandError(.gaveUp, "gave up waiting for a path: carrier: eth0 has no carrier"))
     }
 }

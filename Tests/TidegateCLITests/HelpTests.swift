@@ -12,7 +12,7 @@ import Testing
             try command.run()
             return nil
         } catch {
-            let lines = CommandError(error, parsedBy: TidegateCommand.self).answer?.split(
+            let lines = ProgramExit(error, parsedBy: TidegateCommand.self).answer?.split(
                 separator: "\n", omittingEmptySubsequences: false)
             return lines?.map { String($0.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n")
         }

@@ -10,7 +10,7 @@ import TidegateCore
         width: Int = 80, name: String = "big.iso"
     ) -> String {
         ProgressLine(name: name, info: Samples.info(state, progress), rate: rate, retryIn: retryIn)
-            .text(TextStyle(isColoured: false, width: width))
+            .text(TextStyle(isColored: false, width: width))
     }
 
     private let half = TransferProgress(receivedWire: 32 << 20, expected: 64 << 20, attempt: 1)

@@ -83,7 +83,7 @@ import TidegateCore
     func colours() {
         let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: Samples.routed, links: [])
         let plain = self.text(status)
-        let coloured = self.text(status, TextStyle(isColoured: true, width: 80))
+        let coloured = self.text(status, TextStyle(isColored: true, width: 80))
         #expect(coloured.contains("\u{1B}[32mrouted\u{1B}[0m"))
         #expect(coloured.replacing(#/\u{1B}\[\d+m/#, with: "") == plain)
     }
@@ -94,7 +94,7 @@ import TidegateCore
         let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: none, links: [])
         #expect(status.only(.ipv6).families.count == 1 && status.only(.ipv6).global == none)
         #expect(status.only(nil).families.count == 2)
-        #expect(Ending(judging: status) == nil && Ending(judging: status.only(.ipv6)) == Ending(.no))
+        #expect(CommandError(judging: status) == nil && CommandError(judging: status.only(.ipv6)) == CommandError(.no))
     }
 
     @Test("The exit code follows the targets where some are named, and the network otherwise")
@@ -103,15 +103,15 @@ import TidegateCore
         let lan = TargetVerdict(target: try Samples.target("10.0.0.9"), verdict: Samples.routed)
         let wan = TargetVerdict(target: try Samples.target("192.0.2.9"), verdict: none)
         let blind = TargetVerdict(target: try Samples.target("a.example"), verdict: .unknown)
-        func ending(_ targets: TargetVerdict...) -> Ending? {
-            Ending(judging: Samples.status(none, ipv4: none, ipv6: none, links: [], targets: targets))
+        func ending(_ targets: TargetVerdict...) -> CommandError? {
+            CommandError(judging: Samples.status(none, ipv4: none, ipv6: none, links: [], targets: targets))
         }
-        #expect(ending() == Ending(.no))
+        #expect(ending() == CommandError(.no))
         #expect(ending(lan) == nil)
-        #expect(ending(lan, wan) == Ending(.no))
-        #expect(ending(lan, blind) == Ending(.unknown))
-        #expect(ending(blind, wan) == Ending(.no))
-        #expect(Ending(judging: .blind(mode: .once)) == Ending(.unknown))
+        #expect(ending(lan, wan) == CommandError(.no))
+        #expect(ending(lan, blind) == CommandError(.unknown))
+        #expect(ending(blind, wan) == CommandError(.no))
+        #expect(CommandError(judging: .blind(mode: .once)) == CommandError(.unknown))
     }
 
     @Test("Changes are worded on one line each")

@@ -5,7 +5,7 @@ import Testing
 
 /// The daemon's tasks as people read them.
 @Suite struct TaskTextTests {
-    private let plain = TextStyle(isColoured: false, width: 200)
+    private let plain = TextStyle(isColored: false, width: 200)
 
     private func task(_ change: (inout ListedTask) -> Void) -> ListedTask {
         var task = ListedTask(
@@ -40,7 +40,7 @@ import Testing
         #expect(lines.contains("name         \\u{1b}[2Jx"), "\(lines)")
         #expect(lines.contains("key          a\\u{a}b"), "\(lines)")
         #expect(lines.contains("explanation  right\\u{202e}left\\u{9b}31m"), "\(lines)")
-        #expect("déjà vu 🗝 ключ".visible == "déjà vu 🗝 ключ")
+        #expect("déjà vu 🗝 ключ".escapingControls == "déjà vu 🗝 ключ")
     }
 
     @Test("Watchers read what happens in words, and of a way each tenth once")

@@ -89,8 +89,8 @@ import TidegateCore
     @Test("A near miss is recognised, a far one is not")
     func nearestWord() {
         let words = ["attempts", "base", "cap"]
-        #expect(NearestWord.find("atempts", among: words) == "attempts")
-        #expect(NearestWord.find("zzz", among: words) == nil)
-        #expect(NearestWord.find("xap", among: words) == "cap")
+        #expect(NearestMatch.find("atempts", among: words) == "attempts")
+        #expect(NearestMatch.find("zzz", among: words) == nil)
+        #expect(NearestMatch.find("xap", among: words) == "cap")
     }
 }

@@ -1,14 +1,15 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// `tidegate explain`: why a target answers or does not.
+/// `tidegate explain`: why a target can be reached or not.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say why a host or URL can be reached or not, and whose fault it is.",
+        commandName: "explain", abstract: "Show why a host or URL is reachable or not, and which party is at fault.",
         discussion: """
-            Climbs from the interface to the answer, for IPv4 and IPv6, and shows what it saw on every rung. Reads the \
-            kernel itself: needs no daemon and no privilege. Ends with 0 when the target was reached, 1 when a rung \
-            is bad, 3 when nothing could be told.
+            Checks every rung of the ladder for IPv4 and IPv6, from the interface to the HTTP response, and prints \
+            the evidence for each. Reads the kernel directly; needs no daemon and no privileges.
+
+            Exit status: 0 if the target was reached, 1 if a rung failed, 3 if nothing could be checked.
             """)
 
     @Argument(help: ArgumentHelp("A host, a host with a port, or a URL.", valueName: "host[:port]|url"))
@@ -18,17 +19,17 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var internetCheck: InternetCheckOptions
     @OptionGroup var authority: AuthorityOptions
 
-    @Option(help: ArgumentHelp("Take at most this time.", valueName: "duration"))
+    @Option(help: ArgumentHelp("Maximum time for all checks.", valueName: "duration"))
     var timeout = "20s"
 
     @Flag(help: "Print one JSON object.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Say nothing: the exit code is the answer.")
+    @Flag(name: .shortAndLong, help: "Print nothing; only set the exit status.")
     var quiet = false
 
     func validate() throws {
-        if self.quiet, self.json { throw ValidationError("--quiet and --json exclude each other") }
+        if self.quiet, self.json { throw ValidationError("--quiet and --json are mutually exclusive") }
         _ = try ExplainSubject(self.subject)
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")
     }
@@ -37,27 +38,27 @@ struct ExplainCommand: AsyncParsableCommand {
         try self.authority.check()
         let subject = try ExplainSubject(self.subject)
         let limit = try OptionParsing.positive(self.timeout, of: "--timeout")
-        let look = Look(at: [])
-        _ = await look.monitor.firstStatus(within: min(limit, Look.patience))
+        let monitor = OneShotMonitor(targets: [])
+        _ = await monitor.reachability.firstStatus(within: min(limit, OneShotMonitor.resolveTimeout))
         let families = self.family.family.map { [$0] } ?? AddressFamily.allCases
-        let climber = look.climber(
-            try self.internetCheck.policy(isAskedFor: false), trusting: self.authority.cacert)
-        let explanation = await climber.diagnose(try subject.explainTarget(), families: families, within: limit)
+        let diagnostics = monitor.diagnostics(
+            try self.internetCheck.policy(isRequired: false), trusting: self.authority.cacert)
+        let explanation = await diagnostics.diagnose(try subject.explainTarget(), families: families, within: limit)
         let terminal = Terminal()
         if self.json {
-            terminal.answer(explanation.json.description)
+            terminal.print(explanation.json.description)
         } else if !self.quiet {
-            for line in ExplanationText.lines(explanation, terminal.answers) { terminal.answer(line) }
+            for line in ExplanationText.lines(explanation, terminal.outputStyle) { terminal.print(line) }
         }
-        if let ending = Ending(judging: explanation) { throw ending }
+        if let error = CommandError(for: explanation) { throw error }
     }
 }
 
-extension Ending {
-    /// How `explain` ends; nil where the target was reached.
-    init?(judging explanation: Explanation) {
+extension CommandError {
+    /// The exit status of `explain`; nil if the target was reached.
+    init?(for explanation: Explanation) {
         if let failure = explanation.firstFailure {
-            // A monitor that sees nothing says nothing about the network.
+            // Without the kernel's state the explanation says nothing about the network.
             self.init(failure.rung == .monitor ? .unknown : .no)
         } else if explanation.party == nil {
             return nil

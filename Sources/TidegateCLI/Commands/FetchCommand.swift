@@ -1,13 +1,14 @@
 internal import ArgumentParser
 
-/// `tidegate fetch`: transfers that wait for a path, survive its loss and say whose fault a failure was.
+/// `tidegate fetch`: transfers that wait for a path, resume after its loss and report who is at fault for a failure.
 struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fetch", abstract: "Fetch URLs; wait while there is no path, and go on when there is one.",
+        commandName: "fetch", abstract: "Transfer URLs; wait while there is no path, and resume when it is back.",
         discussion: """
-            One URL without -o or -O goes to the standard output. A file appears at its place only when it is whole. \
-            Ends with 0 when everything is done, 1 when a transfer failed, 75 when there was no path in the time of \
-            --wait.
+            A single URL without -o or -O is written to standard output. A file appears under its name only when it \
+            is complete.
+
+            Exit status: 0 if every transfer succeeded, 1 if one failed, 75 if there was no path within --wait.
             """)
 
     @OptionGroup var options: FetchOptions

@@ -1,23 +1,28 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// `tidegate run`: a command that waits for the path, and is run again when it failed for want of one.
+/// `tidegate run`: a command behind a gate, which is run again after a failure that a lost path explains.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run a command when there is a path, and again when it failed for want of one.",
+        commandName: "run", abstract: "Run a command once there is a path; run it again if it failed because of one.",
         discussion: """
-            Waits for the conditions (without --for: for a default route), then runs the command. Where it fails and \
-            the path was lost or moved meanwhile, or within two seconds of its end, it is run again once there is a \
-            path; any other failure ends this command with the code of that one. Ends with 75 when there was no path \
-            in the time of --timeout. \(ConditionText.help)
+            Waits for the conditions (default: a default route), then runs the command. If it fails and the path was \
+            lost or moved while it ran or within two seconds after it ended, it is run again once there is a path. \
+            Any other failure is final.
+
+            \(ConditionText.help)
+
+            Exit status: that of the command, or 75 if there was no path within --timeout.
             """)
 
     @OptionGroup var options: RunOptions
 
     func run() async throws {
         let terminal = Terminal()
-        let values = try self.options.values()
-        let run = CommandRun(values, command: self.options.command) { if !values.isQuiet { terminal.note($0) } }
-        if let ending = await run.run() { throw ending }
+        let options = try self.options.parsed()
+        let run = CommandRun(options, command: self.options.command) {
+            if !options.isQuiet { terminal.printError($0) }
+        }
+        if let error = await run.run() { throw error }
     }
 }

@@ -1,13 +1,15 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// `tidegate status`: one look at the network.
+/// `tidegate status`: the state of the network now.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Say what the kernel would do with a packet now.",
+        commandName: "status", abstract: "Show links, addresses and routes, and what is reachable.",
         discussion: """
-            Reads the kernel itself: needs no daemon and no privilege. Ends with 0 when the network (or, with \
-            --target, every target) is at least routed, 1 when not, 3 when it is unknown.
+            Reads the kernel directly; needs no daemon and no privileges.
+
+            Exit status: 0 if the network (with --target: every target) is at least routed, 1 if it is not, 3 if the \
+            level is unknown.
             """)
 
     @OptionGroup var targets: TargetOptions
@@ -16,29 +18,31 @@ struct StatusCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Say nothing: the exit code is the answer.")
+    @Flag(name: .shortAndLong, help: "Print nothing; only set the exit status.")
     var quiet = false
 
     func validate() throws {
-        if self.quiet, self.json { throw ValidationError("--quiet and --json exclude each other") }
+        if self.quiet, self.json { throw ValidationError("--quiet and --json are mutually exclusive") }
     }
 
     func run() async throws {
         let terminal = Terminal()
-        let status = await Look.once(at: try self.targets.targets()).only(self.family.family)
+        let status = await OneShotMonitor.status(targets: try self.targets.targets()).only(self.family.family)
         if self.json {
-            terminal.answer(status.json.description)
+            terminal.print(status.json.description)
         } else if !self.quiet {
-            for line in StatusText.lines(status, terminal.answers) { terminal.answer(line) }
+            for line in StatusText.lines(status, terminal.outputStyle) { terminal.print(line) }
         }
-        if status.global.level == .unknown, let why = Look.blindness() { terminal.note("tidegate: \(why)") }
-        if let ending = Ending(judging: status) { throw ending }
+        if status.global.level == .unknown, let error = OneShotMonitor.netlinkError() {
+            terminal.printError("tidegate: \(error)")
+        }
+        if let error = CommandError(for: status) { throw error }
     }
 }
 
-extension Ending {
-    /// How `status` ends: by the targets where some were named, by the network otherwise; nil when all is well.
-    init?(judging status: ReachabilityStatus) {
+extension CommandError {
+    /// The exit status of `status`: by the targets if there are any, by the network otherwise; nil if all are routed.
+    init?(for status: ReachabilityStatus) {
         let levels = status.targets.isEmpty ? [status.global.level] : status.targets.map(\.verdict.level)
         if levels.contains(where: { $0 != .unknown && $0 < .routed }) {
             self.init(.no)

@@ -3,10 +3,12 @@ internal import ArgumentParser
 /// `tidegate tasks`: the daemon's tasks, over its control socket.
 struct TasksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tasks", abstract: "List, submit and steer the tasks of a running daemon.",
+        commandName: "tasks", abstract: "List, submit and control the tasks of a running daemon.",
         discussion: """
-            Speaks to `tidegate serve` over its control socket. A submitted task survives the daemon's end, however \
-            that comes. Ends with 1 where no daemon answers or a task is unknown.
+            Connects to the control socket of `tidegate serve`. A submitted task survives a crash of the daemon and a \
+            reboot.
+
+            Exit status: 0 on success, 1 if no daemon answers or there is no such task, 2 for usage errors.
             """,
         subcommands: [
             TasksListCommand.self, TasksShowCommand.self, TasksSubmitCommand.self, TasksSuspendCommand.self,

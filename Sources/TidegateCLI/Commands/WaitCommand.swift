@@ -1,29 +1,35 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// `tidegate wait`: until something holds; then, perhaps, a command.
+/// `tidegate wait`: until conditions hold; then, optionally, a command.
 struct WaitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "wait", abstract: "Wait until the network is as it should be.",
+        commandName: "wait", abstract: "Wait until network conditions hold.",
         discussion: """
-            \(ConditionText.help) With -- COMMAND, the command takes this one's place once they hold. Ends with 1 \
-            when they did not hold in time; the last line on the standard error says what is missing.
+            \(ConditionText.help)
+
+            With -- COMMAND, executes the command once the conditions hold.
+
+            Exit status: 0 if the conditions hold, 1 if they did not hold within --timeout; the last line on standard \
+            error names the condition that is not met.
             """)
 
     @OptionGroup var options: WaitOptions
 
     func run() async throws {
         let terminal = Terminal()
-        let values = try self.options.values()
-        let look = Look(at: values.targets)
-        let asker = ConditionAsker(look, values)
-        let wait = WaitRun(values, look: look, asker: asker.ask) { if !values.isQuiet { terminal.note($0) } }
+        let options = try self.options.parsed()
+        let monitor = OneShotMonitor(targets: options.targets)
+        let checker = ConditionChecker(monitor, options)
+        let wait = WaitRun(options, monitor: monitor, check: checker.check) {
+            if !options.isQuiet { terminal.printError($0) }
+        }
         switch await wait.run() {
         case .holds:
             guard !self.options.command.isEmpty else { return }
             throw CommandStart.replaceProcess(self.options.command)
-        case .timedOut(let missing):
-            throw Ending(.no, missing)
+        case .timedOut(let message):
+            throw CommandError(.no, message)
         }
     }
 }

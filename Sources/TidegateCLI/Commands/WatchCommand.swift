@@ -4,51 +4,51 @@ internal import Tidegate
 /// `tidegate watch`: the network now, then every change.
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "watch", abstract: "Print the network's state, then every change.",
-        discussion: "Reads the kernel itself: needs no daemon and no privilege. Runs until it is interrupted.")
+        commandName: "watch", abstract: "Show the state of the network, then every change.",
+        discussion: "Reads the kernel directly; needs no daemon and no privileges. Runs until interrupted.")
 
     @OptionGroup var targets: TargetOptions
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     func run() async throws {
         let terminal = Terminal()
-        let look = Look(at: try self.targets.targets())
+        let monitor = OneShotMonitor(targets: try self.targets.targets())
         // Subscribed before the first status is taken: a change in between is shown twice, never missed.
-        let changes = look.bus.subscribe(.watch, bufferingNewest: 4096) { event in
+        let changes = monitor.bus.subscribe(.watch, bufferingNewest: 4096) { event in
             switch event.payload {
             case .path, .link, .netlink(.overrun), .netlink(.lost): true
             case .netlink, .task, .session, .daemon: false
             }
         }
-        let (first, moment) = await look.firstStatus()
+        let (first, moment) = await monitor.firstStatus()
         self.show(first, terminal)
-        // What happened before is part of the first status.
+        // Earlier events are part of the first status.
         for await event in changes where event.moment > moment {
-            self.show(event, among: look.monitor.status.links, terminal)
+            self.show(event, among: monitor.reachability.status.links, terminal)
         }
     }
 
     private func show(_ status: ReachabilityStatus, _ terminal: Terminal) {
         guard self.json else {
-            for line in StatusText.lines(status, terminal.answers) + [""] { terminal.answer(line) }
+            for line in StatusText.lines(status, terminal.outputStyle) + [""] { terminal.print(line) }
             return
         }
         let head: [JSONValue.Member] = [.init("schema", 1), .init("event", "snapshot")]
-        terminal.answer(JSONValue.object(head + status.documentMembers).description)
+        terminal.print(JSONValue.object(head + status.documentMembers).description)
     }
 
     private func show(_ event: Event, among links: [Link], _ terminal: Terminal) {
         guard self.json else {
-            if let line = ChangeText.line(event, among: links, terminal.answers) { terminal.answer(line) }
+            if let line = ChangeText.line(event, among: links, terminal.outputStyle) { terminal.print(line) }
             return
         }
         switch event.payload {
-        case .path(let path): terminal.answer(path.json(sequence: event.sequence, time: event.time).description)
+        case .path(let path): terminal.print(path.json(sequence: event.sequence, time: event.time).description)
         case .link(let link):
             if let object = link.json(sequence: event.sequence, time: event.time) {
-                terminal.answer(object.description)
+                terminal.print(object.description)
             }
         case .netlink, .task, .session, .daemon: break
         }

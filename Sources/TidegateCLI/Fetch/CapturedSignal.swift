@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Remembers the first signal that asked for the end.
+/// The first signal that asked the command to end.
 final class CapturedSignal: Sendable {
     private let first = Mutex<Int32?>(nil)
 

@@ -2,56 +2,59 @@ internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
 
-/// Everything that `fetch` was told.
+/// The options of `fetch`.
 struct FetchOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("What to fetch.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URL to transfer.", valueName: "url"))
     var urls: [String] = []
 
     @Option(
-        help: ArgumentHelp("Fetch the URLs in this file too, one a line; - is the standard input.", valueName: "file"))
+        help: ArgumentHelp("Also transfer the URLs in this file, one per line; - is standard input.", valueName: "file"))
     var inputFile: String?
 
-    @OptionGroup(title: "Where bodies go")
+    @OptionGroup(title: "Output")
     var destination: DestinationOptions
 
-    @Flag(name: .customLong("continue"), help: "Continue what an earlier run left, and leave what this one got.")
+    @Flag(name: .customLong("continue"), help: "Resume a partial file, and keep it if the transfer fails.")
     var continues = false
 
-    @OptionGroup(title: "What is asked")
+    @OptionGroup(title: "Request")
     var request: RequestOptions
 
-    @OptionGroup(title: "Patience")
-    var patience: TimeoutOptions
+    @OptionGroup(title: "HTTP")
+    var http: HTTPOptions
 
-    @OptionGroup(title: "The line")
-    var line: NetworkOptions
+    @OptionGroup(title: "Timeouts and retries")
+    var timeouts: TimeoutOptions
 
-    @Option(help: ArgumentHelp("Show progress: bars, a line per event, or nothing.", valueName: "how"))
+    @OptionGroup(title: "Network")
+    var network: NetworkOptions
+
+    @Option(help: ArgumentHelp("Progress display: bars, one line per event, or none.", valueName: "style"))
     var progress: ProgressStyle = .auto
 
-    @Flag(name: .shortAndLong, help: "Say nothing but why something failed.")
+    @Flag(name: .shortAndLong, help: "Print errors only.")
     var quiet = false
 
-    @Option(help: ArgumentHelp("Print an object per finished transfer.", valueName: "format"))
+    @Option(help: ArgumentHelp("Print an object for each finished transfer.", valueName: "format"))
     var writeOut: WriteOut?
 
-    /// How progress is shown.
+    /// How progress is displayed.
     enum ProgressStyle: String, ExpressibleByArgument, CaseIterable {
         case auto, bar, plain, none
     }
 
-    /// What is printed for a finished transfer.
+    /// The format of what is printed for a finished transfer.
     enum WriteOut: String, ExpressibleByArgument, CaseIterable {
         case json
     }
 
     func validate() throws {
         if self.urls.isEmpty, self.inputFile == nil {
-            throw ValidationError("there is nothing to fetch: give a URL or --input-file")
+            throw ValidationError("no URL specified; give one or use --input-file")
         }
         if self.quiet, self.progress == .bar || self.progress == .plain {
-            throw ValidationError("--quiet and --progress \(self.progress.rawValue) exclude each other")
+            throw ValidationError("--quiet and --progress \(self.progress.rawValue) are mutually exclusive")
         }
-        if self.continues, self.destination.discard { throw ValidationError("--continue needs a file to continue") }
+        if self.continues, self.destination.discard { throw ValidationError("--continue and --discard are mutually exclusive") }
     }
 }

@@ -2,52 +2,53 @@ internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
 
-/// What `fetch` is going to do, decided before anything is opened or written.
+/// The transfers of `fetch`, planned before anything is opened or written.
 struct FetchPlan: Sendable {
     /// One transfer.
     struct Item: Sendable {
-        /// What people call it: its file, or its URL.
+        /// The name in progress lines: its file, or its URL.
         var label: String
         var request: TaskRequest
-        /// The final file; nil where the body goes elsewhere.
+        /// The final file; nil if the body is written elsewhere.
         var file: String?
-        /// A device or pipe that is opened when the transfers start, and gets the body.
+        /// A device or pipe that is opened when the transfers start, and receives the body.
         var stream: String?
     }
 
     var items: [Item]
     var session: SessionConfiguration
-    /// Whom the requirement online goes by.
+    /// The check behind the requirement `online`.
     var internetCheck: InternetCheckPolicy
-    /// True where the standard output carries a body.
+    /// True if a body is written to standard output.
     var writesBody: Bool
 
-    /// Plans the transfers of `urls`, which are those of `options` and of its input file.
+    /// Plans the transfers of `urls`: those of `options` and of its input file.
     ///
-    /// - Throws: a usage error in one sentence.
+    /// - Throws: A usage error.
     init(_ options: FetchOptions, urls: [String]) throws {
-        guard !urls.isEmpty else { throw ValidationError("there is nothing to fetch: the input file names no URL") }
-        let places = try FetchPlan.places(options, urls)
+        guard !urls.isEmpty else { throw ValidationError("no URL in the input file") }
+        let outputs = try FetchPlan.outputs(options, urls)
         self.session = try FetchPlan.session(options)
-        self.internetCheck = try options.patience.values().internetCheck
-        self.items = try zip(urls, places).map { url, place in
+        self.internetCheck = try options.timeouts.parsed().internetCheck
+        self.items = try zip(urls, outputs).map { url, output in
             var request = try FetchPlan.request(url, options)
-            request.destination = place.destination(continues: options.continues)
-            return Item(label: place.label(for: url), request: request, file: place.file, stream: place.stream)
+            request.destination = output.destination(continues: options.continues)
+            return Item(label: output.label(for: url), request: request, file: output.file, stream: output.stream)
         }
-        self.writesBody = places.contains { $0 == .output }
+        self.writesBody = outputs.contains { $0 == .standardOutput }
     }
 
-    // MARK: Where bodies go
+    // MARK: Output
 
-    private enum Place: Equatable {
-        case output, nowhere
+    /// Where the body of one transfer is written.
+    private enum Output: Equatable {
+        case standardOutput, discard
         case file(String)
         case stream(String)
 
         var file: String? {
             switch self {
-            case .output, .nowhere, .stream: nil
+            case .standardOutput, .discard, .stream: nil
             case .file(let path): path
             }
         }
@@ -58,24 +59,24 @@ struct FetchPlan: Sendable {
 
         func destination(continues: Bool) -> Destination {
             switch self {
-            case .output: .descriptor(1)
-            // A stream gets its descriptor when it is opened.
-            case .nowhere, .stream: .discard
+            case .standardOutput: .descriptor(1)
+            // A stream has no descriptor until it is opened.
+            case .discard, .stream: .discard
             case .file(let path): .file(path, continues: continues)
             }
         }
 
         func label(for url: String) -> String {
             switch self {
-            case .output, .nowhere, .stream: URLRedaction().text(of: url)
+            case .standardOutput, .discard, .stream: URLRedaction().text(of: url)
             case .file(let path): String(path.split(separator: "/").last ?? Substring(path))
             }
         }
     }
 
-    private static func places(_ options: FetchOptions, _ urls: [String]) throws -> [Place] {
+    private static func outputs(_ options: FetchOptions, _ urls: [String]) throws -> [Output] {
         let destination = options.destination
-        if destination.discard { return urls.map { _ in .nowhere } }
+        if destination.discard { return urls.map { _ in .discard } }
         if destination.remoteName || destination.outputDir != nil {
             do throws(TextError) {
                 let folder = destination.outputDir.map { $0.hasSuffix("/") ? $0 : "\($0)/" } ?? ""
@@ -85,51 +86,51 @@ struct FetchPlan: Sendable {
             }
         }
         guard urls.count == 1 else {
-            throw ValidationError("several URLs need -O, --output-dir or --discard")
+            throw ValidationError("several URLs require -O, --output-dir or --discard")
         }
-        let place = try self.place(of: destination.output)
-        if options.continues, place.file == nil {
-            throw ValidationError("--continue needs a file: add -o or -O")
+        let output = try self.output(destination.output)
+        if options.continues, output.file == nil {
+            throw ValidationError("--continue requires a file; use -o or -O")
         }
-        return [place]
+        return [output]
     }
 
-    private static func place(of output: String?) throws -> Place {
-        guard let output, output != "-" else { return .output }
-        guard !output.isEmpty, !output.hasSuffix("/") else {
-            throw ValidationError("-o: \"\(output)\" does not name a file")
+    private static func output(_ path: String?) throws -> Output {
+        guard let path, path != "-" else { return .standardOutput }
+        guard !path.isEmpty, !path.hasSuffix("/") else {
+            throw ValidationError("-o: \"\(path)\" is not a file name")
         }
-        return switch DestinationCheck.kind(of: output) {
-        case .file: .file(output)
-        case .null: .nowhere
-        case .stream: .stream(output)
-        case .output: .output
+        return switch DestinationCheck.kind(of: path) {
+        case .file: .file(path)
+        case .null: .discard
+        case .stream: .stream(path)
+        case .output: .standardOutput
         }
     }
 
-    // MARK: What is asked
+    // MARK: Request
 
     private static func request(_ url: String, _ options: FetchOptions) throws -> TaskRequest {
-        let message = options.request.message
-        let body = message.body
+        let body = options.request.body
         let content: RequestBody =
             switch body.content {
             case .none: .none
             case .text(let text): .data(Array(text.utf8))
             case .file(let path): .file(path)
             }
-        let values = try options.patience.values()
+        let timeouts = try options.timeouts.parsed()
         do {
             var request = try TaskRequest(
-                url: url, method: message.method ?? body.method, headers: try message.fields(), body: content)
-            request.sha256 = try message.sha256.map { try OptionParsing.digest($0, of: "--sha256") }
-            request.connectTimeout = values.connectTimeout
-            request.deadline = values.deadline
-            request.maxRedirects = options.request.maxRedirs
-            request.usesHTTP2 = options.request.usesHTTP2
-            request.acceptsCompression = options.request.compressed
-            request.bytesPerSecondLimit = try options.line.bytesPerSecond()
-            request.credentials = options.request.user.map { user in
+                url: url, method: options.request.method ?? body.method, headers: try options.request.fields(),
+                body: content)
+            request.sha256 = try options.request.sha256.map { try OptionParsing.digest($0, of: "--sha256") }
+            request.connectTimeout = timeouts.connectTimeout
+            request.deadline = timeouts.deadline
+            request.maxRedirects = options.http.maxRedirs
+            request.usesHTTP2 = options.http.usesHTTP2
+            request.acceptsCompression = options.http.compressed
+            request.bytesPerSecondLimit = try options.network.bytesPerSecond()
+            request.credentials = options.http.user.map { user in
                 let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
                 return Credentials(user: String(parts[0]), password: parts.count == 2 ? String(parts[1]) : "")
             }
@@ -139,20 +140,20 @@ struct FetchPlan: Sendable {
         }
     }
 
-    // MARK: What holds for all
+    // MARK: Session
 
     private static func session(_ options: FetchOptions) throws -> SessionConfiguration {
-        let values = try options.patience.values()
+        let timeouts = try options.timeouts.parsed()
         do throws(PolicyError) {
             return try SessionConfiguration(
-                maxConnectionsPerHost: options.line.parallel, maxConnections: options.line.parallel,
-                proxy: options.line.proxy,
-                tls: try TLSPolicy(caFile: options.line.authority.cacert, isInsecure: options.line.insecure),
-                retry: try RetryPolicy(attempts: values.attempts, maxElapsed: values.retryMaxTime),
-                gate: values.require.isEmpty
-                    ? .open : try GatePolicy(require: values.require, patience: values.patience),
+                maxConnectionsPerHost: options.network.parallel, maxConnections: options.network.parallel,
+                proxy: options.network.proxy,
+                tls: try TLSPolicy(caFile: options.network.authority.cacert, isInsecure: options.network.insecure),
+                retry: try RetryPolicy(attempts: timeouts.attempts, maxElapsed: timeouts.retryMaxTime),
+                gate: timeouts.require.isEmpty
+                    ? .open : try GatePolicy(require: timeouts.require, patience: timeouts.patience),
                 userAgent: "tidegate/\(TidegateVersion.version)", endedTasksKept: 0,
-                // Whoever asked is waiting; the number of tries is bound already.
+                // A user is waiting, and --retry already limits the attempts.
                 circuit: .never)
         } catch {
             throw ValidationError("--\(error)")

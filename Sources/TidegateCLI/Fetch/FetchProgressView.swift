@@ -1,120 +1,121 @@
 internal import Tidegate
 
-/// Shows transfers on the standard error, and their objects where those are asked for.
+/// Displays the progress of transfers on standard error, and prints their JSON objects if requested.
 actor FetchProgressView {
-    /// How progress is shown.
+    /// How progress is displayed.
     enum Progress: Sendable {
         case bar, plain, none
     }
 
-    /// What goes where.
-    struct Look: Sendable {
+    /// What is displayed, and where.
+    struct Options: Sendable {
         var terminal: Terminal
         var progress: Progress = .plain
         var writesObjects = false
-        /// True where the standard output carries a body, so that nothing else may.
+        /// True if a body is written to standard output, so that nothing else may be.
         var writesBody = false
     }
 
     private let tasks: [TransferTask]
     private let labels: [String]
-    private let look: Look
+    private let options: Options
     private let positions: [TaskID: Int]
     private let time: any TimeSource = SystemClock()
     private var finishedResults: [TaskResult?]
     private var meters: [RateMeter]
     private var retryAt: [MonotonicTime?]
     private var waited: [Duration?]
-    /// The attempt whose continuation was told last.
-    private var toldResumption: [Int]
-    /// What was held while no attempt ran.
-    private var kept: [TransferProgress]
-    private var painter = TerminalRenderer()
+    /// The last attempt for which "resuming at" was printed.
+    private var lastReportedResumption: [Int]
+    /// The progress at the end of the last attempt.
+    private var lastProgress: [TransferProgress]
+    private var renderer = TerminalRenderer()
     private var above: [String] = []
 
-    /// Why an object could not be written; nil while all could.
-    private(set) var outputProblem: OutputProblem?
+    /// Why an object could not be written; nil if all were.
+    private(set) var outputError: OutputError?
 
-    /// Every result in the order of the tasks, once all are there.
+    /// The results in the order of the tasks, once all tasks have completed.
     var results: [TaskResult] { self.finishedResults.compactMap(\.self) }
 
-    init(tasks: [TransferTask], labels: [String], look: Look) {
+    init(tasks: [TransferTask], labels: [String], options: Options) {
         self.tasks = tasks
         self.labels = labels
-        self.look = look
+        self.options = options
         self.positions = Dictionary(
             tasks.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
         self.finishedResults = tasks.map { _ in nil }
         self.meters = tasks.map { _ in RateMeter() }
         self.retryAt = tasks.map { _ in nil }
         self.waited = tasks.map { _ in nil }
-        self.toldResumption = tasks.map { _ in 0 }
-        self.kept = tasks.map { _ in TransferProgress() }
+        self.lastReportedResumption = tasks.map { _ in 0 }
+        self.lastProgress = tasks.map { _ in TransferProgress() }
     }
 
     /// Follows the transfers until the Swift task is cancelled.
     func follow(_ bus: EventBus) async {
         let changes = bus.subscribe(.watch, bufferingNewest: 4096) { event in
             guard case .task(let task) = event.payload else { return false }
-            // Where bytes go on from is told by the first progress after them; all other progress is painted.
+            // An attempt's first progress event says where it resumed; the bars read all other progress themselves.
             if case .progress(let progress, _) = task.kind { return progress.offset > 0 }
             return true
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await event in changes {
-                    if case .task(let task) = event.payload { await self.heard(task, at: event.moment) }
+                    if case .task(let task) = event.payload { await self.handle(task, at: event.moment) }
                 }
             }
-            if self.look.progress == .bar {
+            if self.options.progress == .bar {
                 group.addTask {
-                    while (try? await Task.sleep(for: .milliseconds(100))) != nil { await self.paint() }
+                    while (try? await Task.sleep(for: .milliseconds(100))) != nil { await self.render() }
                 }
             }
         }
-        if self.look.progress == .bar { self.paint() }
+        if self.options.progress == .bar { self.render() }
     }
 
-    /// Takes the end of a transfer: its last line, and its object.
-    func finished(_ position: Int, _ result: TaskResult) {
+    /// Reports the result of a transfer: its last line, and its object.
+    func didFinish(_ position: Int, _ result: TaskResult) {
         self.finishedResults[position] = result
         let line = FetchText.summary(result, label: self.labels[position])
-        switch self.look.progress {
+        switch self.options.progress {
         case .bar: self.above.append(line)
-        case .plain: self.look.terminal.note(line)
-        case .none: if result.outcome == .failure { self.look.terminal.note("tidegate: \(line)") }
+        case .plain: self.options.terminal.printError(line)
+        case .none: if result.outcome == .failure { self.options.terminal.printError("tidegate: \(line)") }
         }
-        if self.look.writesObjects { self.write(object: result.json.description) }
+        if self.options.writesObjects { self.write(object: result.json.description) }
     }
 
     private func write(object: String) {
-        // The bars' terminal is written to by the painter alone.
-        if self.look.progress == .bar, self.look.writesBody || self.look.terminal.isOutputTerminal {
+        // With bars only the renderer writes to the terminal.
+        if self.options.progress == .bar, self.options.writesBody || self.options.terminal.isOutputTerminal {
             self.above.append(object)
-        } else if self.look.writesBody {
-            self.look.terminal.note(object)
-        } else if let problem = self.look.terminal.tell(object) {
-            // The transfers go on: who reads the objects is not who waits for the files.
-            self.outputProblem = self.outputProblem ?? problem
+        } else if self.options.writesBody {
+            self.options.terminal.printError(object)
+        } else if let error = self.options.terminal.tryPrint(object) {
+            // The transfers continue: the files are still wanted.
+            self.outputError = self.outputError ?? error
         }
     }
 
-    private func heard(_ event: TaskEvent, at moment: MonotonicTime) {
-        // A line after the last one would confuse.
+    private func handle(_ event: TaskEvent, at moment: MonotonicTime) {
+        // Nothing is printed for a transfer after its last line.
         guard let position = self.positions[event.id], self.finishedResults[position] == nil else { return }
-        let waited = self.remember(event.kind, of: position, at: moment)
-        guard self.look.progress == .plain,
+        let waited = self.record(event.kind, of: position, at: moment)
+        guard self.options.progress == .plain,
             let line = FetchText.line(event.kind, label: self.labels[position], waited: waited)
         else { return }
         if case .progress(let progress, _) = event.kind {
-            guard self.toldResumption[position] != progress.attempt else { return }
-            self.toldResumption[position] = progress.attempt
+            guard self.lastReportedResumption[position] != progress.attempt else { return }
+            self.lastReportedResumption[position] = progress.attempt
         }
-        self.look.terminal.note(line)
+        self.options.terminal.printError(line)
     }
 
-    // Gives what an attempt that starts now has waited for a path: a release alone may be the end of the transfer.
-    private func remember(_ change: TaskEvent.Kind, of position: Int, at moment: MonotonicTime) -> Duration? {
+    // Returns how long an attempt that starts now has waited for a path. Only then: after a release the transfer may
+    // also end without another attempt.
+    private func record(_ change: TaskEvent.Kind, of position: Int, at moment: MonotonicTime) -> Duration? {
         switch change {
         case .retryScheduled(_, let delay): self.retryAt[position] = moment + delay
         case .released(let reason, let after) where reason == .path || reason == .constraint:
@@ -129,9 +130,9 @@ actor FetchProgressView {
         return nil
     }
 
-    private func paint() {
+    private func render() {
         let now = self.time.monotonic()
-        let style = self.look.terminal.progress
+        let style = self.options.terminal.errorStyle
         var lines: [String] = []
         var queued = 0
         for position in self.tasks.indices where self.finishedResults[position] == nil {
@@ -144,18 +145,18 @@ actor FetchProgressView {
             lines.append(self.line(position, info, now, style))
         }
         if queued > 0 { lines.append("\(queued) queued") }
-        self.look.terminal.draw(self.painter.paint(lines, above: self.above))
+        self.options.terminal.draw(self.renderer.render(lines, above: self.above))
         self.above = []
     }
 
     private func line(_ position: Int, _ info: TaskInfo, _ now: MonotonicTime, _ style: TextStyle) -> String {
         var info = info
         if case .running = info.state {
-            // Until its first bytes arrive an attempt does not say where it goes on.
-            if info.progress.offset + info.progress.receivedWire == 0 { info.progress = self.kept[position] }
+            // Until its first bytes arrive an attempt reports no offset.
+            if info.progress.offset + info.progress.receivedWire == 0 { info.progress = self.lastProgress[position] }
             self.meters[position].add(info.progress.offset + info.progress.receivedWire + info.progress.sent, at: now)
         } else {
-            self.kept[position] = info.progress
+            self.lastProgress[position] = info.progress
             self.meters[position].reset()
         }
         return ProgressLine(

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Tidegate
 internal import TidegateDaemon
 
-/// Carries out a plan: starts the transfers, shows them, and ends them when a signal asks for it.
+/// Runs the transfers of a plan, displays their progress, and cancels them on a signal.
 struct FetchRun: Sendable {
     private let plan: FetchPlan
     private let options: FetchOptions
@@ -15,7 +15,7 @@ struct FetchRun: Sendable {
     }
 
     func run() async throws {
-        try self.options.line.authority.check()
+        try self.options.network.authority.check()
         try self.checkFiles()
         let requests = try self.requests()
         let monitor: Monitor
@@ -24,41 +24,41 @@ struct FetchRun: Sendable {
             reachability.internetCheck = self.plan.internetCheck
             monitor = try Monitor(MonitorConfiguration(reachability: reachability, session: self.plan.session))
         } catch {
-            throw Ending(.usage, "transfers cannot be made: \(error)")
+            throw CommandError(.usage, "cannot start transfers: \(error)")
         }
-        let tasks = requests.map { monitor.session.makeTask($0) }
-        let screen = FetchProgressView(tasks: tasks, labels: self.plan.items.map(\.label), look: self.look)
+        let tasks = requests.map { monitor.session.task($0) }
+        let view = FetchProgressView(tasks: tasks, labels: self.plan.items.map(\.label), options: self.viewOptions)
         let signal = CapturedSignal()
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await screen.follow(monitor.bus) }
+            group.addTask { await view.follow(monitor.bus) }
             group.addTask {
                 await Signals.onInterrupt { number in
-                    // Whoever asks twice does not want to wait for an orderly end.
-                    if signal.number != nil { exit(Ending.Code.signal(number).number) }
+                    // A second signal exits without waiting for the transfers to end.
+                    if signal.number != nil { exit(ExitStatus.signal(number).number) }
                     signal.set(number)
-                    // Beside this: who asks twice must be heard. It ends in time also where the disk does not answer.
+                    // In a task of its own, so that a second signal is handled meanwhile. Returns even if a disk hangs.
                     Task { await monitor.session.invalidate(cancellingTasks: true) }
                 }
             }
-            await self.finish(tasks, on: screen)
+            await self.finish(tasks, view)
             group.cancelAll()
         }
         await monitor.stop()
-        if let ending = await self.ending(screen.results, signal: signal.number) { throw ending }
-        if let problem = await screen.outputProblem { throw Ending(.no, problem.sentence) }
+        if let error = await self.error(view.results, signal: signal.number) { throw error }
+        if let error = await view.outputError { throw CommandError(.no, error.message) }
     }
 
-    private func finish(_ tasks: [TransferTask], on screen: FetchProgressView) async {
+    private func finish(_ tasks: [TransferTask], _ view: FetchProgressView) async {
         await withTaskGroup(of: Void.self) { group in
             for (position, task) in tasks.enumerated() {
                 task.resume()
-                group.addTask { await screen.finished(position, await task.result()) }
+                group.addTask { await view.didFinish(position, await task.result()) }
             }
         }
     }
 
     // Descriptors stay open until the program ends.
-    private func requests() throws(Ending) -> [TaskRequest] {
+    private func requests() throws(CommandError) -> [TaskRequest] {
         var requests: [TaskRequest] = []
         for item in self.plan.items {
             var request = item.request
@@ -68,60 +68,60 @@ struct FetchRun: Sendable {
         return requests
     }
 
-    private func checkFiles() throws(Ending) {
+    private func checkFiles() throws(CommandError) {
         for item in self.plan.items {
-            guard let file = item.file, let problem = DestinationCheck.problem(writing: file) else { continue }
-            throw Ending(.no, problem)
+            guard let file = item.file, let obstacle = DestinationCheck.obstacle(toWriting: file) else { continue }
+            throw CommandError(.no, obstacle)
         }
-        if let file = self.options.request.message.uploadFile,
-            let problem = DestinationCheck.problem(reading: file)
+        if let file = self.options.request.uploadFile,
+            let obstacle = DestinationCheck.obstacle(toReading: file)
         {
-            throw Ending(.no, problem)
+            throw CommandError(.no, obstacle)
         }
     }
 
-    private var look: FetchProgressView.Look {
-        var look = FetchProgressView.Look(terminal: self.terminal)
-        look.writesObjects = self.options.writeOut == .json
-        look.writesBody = self.plan.writesBody
+    private var viewOptions: FetchProgressView.Options {
+        var options = FetchProgressView.Options(terminal: self.terminal)
+        options.writesObjects = self.options.writeOut == .json
+        options.writesBody = self.plan.writesBody
         switch self.options.quiet ? .none : self.options.progress {
-        case .bar: look.progress = .bar
-        case .plain: look.progress = .plain
-        case .none: look.progress = .none
+        case .bar: options.progress = .bar
+        case .plain: options.progress = .plain
+        case .none: options.progress = .none
         case .auto:
-            // A body on the same terminal would be torn apart.
+            // Progress would be interleaved with a body on the same terminal.
             let isMixed = self.plan.writesBody && self.terminal.isOutputTerminal
-            look.progress = isMixed ? .none : self.terminal.isErrorTerminal ? .bar : .plain
+            options.progress = isMixed ? .none : self.terminal.isErrorTerminal ? .bar : .plain
         }
-        return look
+        return options
     }
 
-    private func ending(_ results: [TaskResult], signal: Int32?) -> Ending? {
+    private func error(_ results: [TaskResult], signal: Int32?) -> CommandError? {
         if let signal {
-            for line in self.keptLines(results) { self.terminal.note("tidegate: \(line)") }
-            return Ending(.signal(signal))
+            for line in self.partialFileLines(results) { self.terminal.printError("tidegate: \(line)") }
+            return CommandError(.signal(signal))
         }
-        return FetchRun.ending(of: results)
+        return FetchRun.error(for: results)
     }
 
-    /// How `fetch` ends after these results; nil when every transfer is done.
-    static func ending(of results: [TaskResult]) -> Ending? {
+    /// The exit status of `fetch` for these results; nil if every transfer succeeded.
+    static func error(for results: [TaskResult]) -> CommandError? {
         let bad = results.filter { $0.outcome != .success }
         guard let first = bad.first else { return nil }
-        if bad.allSatisfy({ $0.failure == .gateTimeout }) { return Ending(.gaveUp, FetchText.gaveUp(first)) }
-        return Ending(.no, results.count > 1 ? "\(bad.count) of \(results.count) transfers failed" : nil)
+        if bad.allSatisfy({ $0.failure == .gateTimeout }) { return CommandError(.gaveUp, FetchText.gaveUp(first)) }
+        return CommandError(.no, results.count > 1 ? "\(bad.count) of \(results.count) transfers failed" : nil)
     }
 
-    // What a later run with --continue goes on with.
-    private func keptLines(_ results: [TaskResult]) -> [String] {
+    // What a later run can resume with --continue.
+    private func partialFileLines(_ results: [TaskResult]) -> [String] {
         zip(self.plan.items, results).compactMap { item, result in
             guard result.outcome == .cancelled, let file = item.file else { return nil }
             let folder = DestinationCheck.folder(of: file)
             let part = "\(folder == "." ? "" : "\(folder)/").\(item.label).tidegate"
             guard let size = DestinationCheck.size(of: part), size > 0 else {
-                return "nothing was kept of \(item.label)"
+                return "no partial file of \(item.label)"
             }
-            return "kept \(ByteText(size)) of \(item.label): go on with --continue"
+            return "kept \(ByteText(size)) of \(item.label); resume with --continue"
         }
     }
 }

@@ -1,31 +1,31 @@
 internal import Tidegate
 internal import TidegateDaemon
 
-/// Words what happens to transfers for people.
+/// The lines that `fetch` prints about its transfers.
 enum FetchText {
-    /// The line of one event of a transfer; nil for events that nobody needs to read.
+    /// The line for one event of a transfer; nil for events that are not shown.
     ///
     /// `waited` is how long the transfer was held for a path since its last attempt.
     static func line(_ change: TaskEvent.Kind, label: String, waited: Duration? = nil) -> String? {
         switch change {
         case .attemptStarted(let number):
-            if let waited { return "\(label): going on after \(DurationText(waited))" }
+            if let waited { return "\(label): continuing after \(DurationText(waited))" }
             return number == 1 ? "\(label): started" : nil
         case .held(let reason, let detail):
-            // Queues move by themselves, and a backoff is told by the retry.
+            // A queued transfer needs no attention, and the retry line announces the backoff.
             guard reason != .concurrency, reason != .backoff, reason != .schedule else { return nil }
             return "\(label): waiting: \(detail ?? reason.words)"
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
             if failure == .cancelled { return nil }
-            // A failure of this host's own, a full disk for one, is nobody's rung.
-            guard isCharged || attribution?.rung == nil || !failure.mayComeOfLostPath else {
+            // A local failure, such as a full disk, has no rung.
+            guard isCharged || attribution?.rung == nil || !failure.canFollowFromPathLoss else {
                 return "\(label): the path was lost"
             }
             return "\(label): attempt \(summary.number) failed: \(self.words(failure, summary.status, attribution))"
         case .retryScheduled(_, let delay): return "\(label): retry in \(DurationText(delay))"
         case .progress(let progress, _): return self.resumed(label, progress)
         case .restarted(let discarded):
-            return "\(label): starting again: \(ByteText(discarded)) could not be continued"
+            return "\(label): restarting: \(ByteText(discarded)) could not be resumed"
         case .created, .resumed, .suspended, .released, .gate, .responseHead, .attemptSucceeded, .retriesExhausted,
             .refetched,
             .moved, .moveFailed, .completed:
@@ -46,22 +46,22 @@ enum FetchText {
         }
     }
 
-    /// Why a transfer failed and whose failure it was.
+    /// Why a transfer failed, and which party is at fault.
     static func failure(_ result: TaskResult) -> String {
         if result.failure == .gateTimeout { return "gave up: \(self.explanation(result) ?? "no path")" }
-        let tries = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
+        let attempts = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
         let why = self.explanation(result) ?? result.failure.map { self.words($0, result.status, nil) } ?? ""
-        // A deadline is the user's own, and nobody's failure.
+        // The deadline is the user's own: no party is at fault.
         guard let attribution = result.attribution, result.failure != .deadlineExceeded else {
-            return "failed\(tries): \(why)"
+            return "failed\(attempts): \(why)"
         }
         guard let evidence = attribution.evidence.first, attribution.rung != nil, attribution.party != .unknown,
             !why.contains(evidence)
-        else { return "failed\(tries): \(why) (\(attribution.party.words))" }
-        return "failed\(tries): \(evidence) (\(attribution.party.words)): \(why)"
+        else { return "failed\(attempts): \(why) (\(attribution.party.words))" }
+        return "failed\(attempts): \(evidence) (\(attribution.party.words)): \(why)"
     }
 
-    /// What a 75 ends with: the first rung that is missing, and why.
+    /// The last line before exit status 75: the first rung that is not met, and why.
     static func gaveUp(_ result: TaskResult) -> String {
         let rung = result.attribution?.rung.map { "\($0.rawValue): " } ?? ""
         let unmet = result.requireUnmet.map { $0 == .routed ? "" : " (\($0) was required)" } ?? ""
@@ -69,7 +69,7 @@ enum FetchText {
         return "gave up waiting for a path: \(rung)\(why)\(unmet)"
     }
 
-    // The explanation stands alone elsewhere; here the URL and the number of attempts have been said.
+    // The explanation repeats the URL and the number of attempts, which the line already has.
     private static func explanation(_ result: TaskResult) -> String? {
         guard var text = result.explanation else { return nil }
         for prefix in ["\(result.url): ", "\(URLRedaction().text(of: result.url)): ", "no path: "]

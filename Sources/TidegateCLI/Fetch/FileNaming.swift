@@ -1,12 +1,12 @@
 internal import TidegateDaemon
 
-/// Names files after URLs.
+/// File names from URLs.
 enum FileNaming {
-    /// The file that a URL's last part names.
+    /// The decoded last path segment of a URL.
     static func name(for url: String) throws(TextError) -> String {
         let bare = url.prefix { $0 != "?" && $0 != "#" }
         let afterScheme = bare.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
-        // scheme:, an empty part, then host/path.
+        // "scheme:", an empty part, then "host/path".
         let hostAndPath = afterScheme.count == 3 ? afterScheme[2] : ""
         guard let slash = hostAndPath.firstIndex(of: "/") else { throw self.nameless(url) }
         let path = hostAndPath[hostAndPath.index(after: slash)...]
@@ -14,18 +14,18 @@ enum FileNaming {
         guard !last.isEmpty, let name = self.decoded(last) else { throw self.nameless(url) }
         guard name != ".", name != "..", name.utf8.count <= 255,
             name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F && $0 != "/" })
-        else { throw TextError("the last part of \"\(url)\" cannot name a file: use -o to name it") }
+        else { throw TextError("the last path segment of \"\(url)\" is not a valid file name; use -o") }
         return name
     }
 
-    /// The files of several URLs, in their order; two URLs must not meet in one file.
+    /// The file names of several URLs, in their order; duplicates are an error.
     static func names(for urls: [String]) throws(TextError) -> [String] {
         var owners: [String: String] = [:]
         var names: [String] = []
         for url in urls {
             let name = try self.name(for: url)
             if let other = owners[name] {
-                throw TextError("\"\(other)\" and \"\(url)\" would both be written to \(name)")
+                throw TextError("\"\(other)\" and \"\(url)\" have the same file name, \(name)")
             }
             owners[name] = url
             names.append(name)
@@ -34,10 +34,10 @@ enum FileNaming {
     }
 
     private static func nameless(_ url: String) -> TextError {
-        TextError("\"\(url)\" does not end in a file name: use -o to name the file")
+        TextError("no file name in URL \"\(url)\"; use -o")
     }
 
-    // RFC 3986 2.1; what does not decode to UTF-8 stays as it is.
+    // RFC 3986 2.1; a segment that does not decode to UTF-8 is used as it is.
     private static func decoded(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

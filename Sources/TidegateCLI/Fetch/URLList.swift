@@ -1,6 +1,6 @@
 internal import TidegateDaemon
 
-/// Reads URLs from a file: one a line; empty lines and lines that begin with `#` are left out.
+/// Reads URLs from a file: one per line; empty lines and lines that begin with `#` are skipped.
 enum URLList {
     /// The URLs in their order.
     static func parse(_ text: String) -> [String] {
@@ -10,14 +10,14 @@ enum URLList {
         }.filter { !$0.isEmpty && !$0.hasPrefix("#") }
     }
 
-    /// The URLs of a file; `-` is the standard input.
-    static func read(_ file: String) throws(Ending) -> [String] {
+    /// The URLs in a file; `-` is standard input.
+    static func read(_ file: String) throws(CommandError) -> [String] {
         do {
             let limit = 64 << 20
             let text = file == "-" ? try TextFile.read(0, atMost: limit) : try TextFile.read(file, atMost: limit)
             return self.parse(text)
         } catch {
-            throw Ending(.no, "\(file == "-" ? "the standard input" : file): \(error)")
+            throw CommandError(.no, "\(file == "-" ? "standard input" : file): \(error)")
         }
     }
 }

@@ -3,30 +3,30 @@ internal import TidegateDaemon
 
 /// `--cacert`.
 struct AuthorityOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Trust the authorities in this file instead of the system's.", valueName: "file"))
+    @Option(help: ArgumentHelp("CA certificates (PEM) to verify servers against, instead of the system's.", valueName: "file"))
     var cacert: String?
 
-    // The system's own file has less than a quarter of a mebibyte.
-    private static let mostBytes = 16 << 20
+    // The system's own file has less than 256 KiB.
+    private static let maxBytes = 16 << 20
 
-    /// Looks whether the file has certificates in it.
+    /// Checks that the file contains certificates.
     ///
     /// - Throws: a usage error that names the option and the file.
     func check() throws {
         guard let file = self.cacert else { return }
         let text = try OptionParsing.naming("--cacert") { () throws(TextError) in
             do {
-                return try TextFile.read(file, atMost: AuthorityOptions.mostBytes)
+                return try TextFile.read(file, atMost: AuthorityOptions.maxBytes)
             } catch {
                 throw TextError("\(file) \(error)")
             }
         }
         guard AuthorityOptions.hasCertificate(text) else {
-            throw ValidationError("--cacert: \(file) has no certificate in PEM form in it")
+            throw ValidationError("--cacert: \(file) contains no PEM certificate")
         }
     }
 
-    /// True where a certificate begins and ends (RFC 7468 5).
+    /// True if a certificate begins and ends in `text` (RFC 7468 5).
     private static func hasCertificate(_ text: String) -> Bool {
         for label in ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"] {
             guard let begin = text.firstRange(of: "-----BEGIN \(label)-----") else { continue }

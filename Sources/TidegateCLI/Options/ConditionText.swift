@@ -1,13 +1,14 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// Reads the conditions that `wait` and `run` take.
+/// Parses the conditions of `wait` and `run`.
 enum ConditionText {
-    /// What help says of them.
+    /// The conditions, for help.
     static let help = """
         Conditions: carrier[:IF], address[:IF][:v4|v6], route[:v4|v6], gateway, dns, internet, \
-        host:NAME[:PORT[/tcp|tls|http]]. A host without a port has to be routed, with one it has to answer. The internet is asked at \
-        --internet-check, or at the well-known addresses of two operators.
+        host:NAME[:PORT[/tcp|tls|http]]. A host without a port must be routed; with a port it must accept \
+        connections. The condition internet requests the URLs of --internet-check, or the connectivity checks of two \
+        well-known operators.
         """
 
     static func parse(_ text: String) throws -> WaitCondition {

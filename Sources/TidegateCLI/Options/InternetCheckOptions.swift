@@ -1,24 +1,24 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// `--internet-check`, as often as wanted.
+/// `--internet-check`, repeatable.
 struct InternetCheckOptions: ParsableArguments {
     @Option(
         name: .customLong("internet-check"),
-        help: ArgumentHelp("Ask this URL whether the internet is there, as often as wanted.", valueName: "url"))
+        help: ArgumentHelp("URL to check for internet access (repeatable).", valueName: "url"))
     var texts: [String] = []
 
-    /// Whom `--for internet` asks where nobody is named: two operators, over http, which shows portals, and https.
-    static let usual = [
+    /// The default URLs of a required check: two operators, over http, which reveals captive portals, and https.
+    static let defaultURLs = [
         "http://connectivitycheck.gstatic.com/generate_204", "http://cp.cloudflare.com/generate_204",
         "https://www.gstatic.com/generate_204",
     ]
 
-    /// What to ask where the rung is climbed.
+    /// The internet check that the options ask for.
     ///
-    /// - Parameter isAskedFor: True takes the usual URLs where none was named; else nobody is asked then.
-    func policy(isAskedFor: Bool) throws -> InternetCheckPolicy {
-        let texts = self.texts.isEmpty && isAskedFor ? InternetCheckOptions.usual : self.texts
+    /// - Parameter isRequired: True uses the default URLs if the option is absent; false leaves the check off then.
+    func policy(isRequired: Bool) throws -> InternetCheckPolicy {
+        let texts = self.texts.isEmpty && isRequired ? InternetCheckOptions.defaultURLs : self.texts
         guard !texts.isEmpty else { return .off }
         do {
             return try InternetCheckPolicy(urls: try texts.map { try InternetCheckURL($0) })
@@ -27,5 +27,5 @@ struct InternetCheckOptions: ParsableArguments {
         }
     }
 
-    func validate() throws { _ = try self.policy(isAskedFor: false) }
+    func validate() throws { _ = try self.policy(isRequired: false) }
 }

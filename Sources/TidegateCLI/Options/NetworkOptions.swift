@@ -1,37 +1,37 @@
 internal import ArgumentParser
 internal import TidegateDaemon
 
-/// How the wire is used.
+/// Connections, rate, proxy and TLS.
 struct NetworkOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Run this many transfers at once, to one host and in all.", valueName: "n"))
+    @Option(help: ArgumentHelp("Maximum number of concurrent transfers, per host and in total.", valueName: "n"))
     var parallel = 6
 
-    @Option(help: ArgumentHelp("Receive at most this many bytes a second: 500k, 2M.", valueName: "rate"))
+    @Option(help: ArgumentHelp("Maximum transfer rate in bytes per second, such as 500k or 2M.", valueName: "rate"))
     var limitRate: String?
 
-    @Option(help: ArgumentHelp("Go through this proxy: http://HOST:PORT.", valueName: "url"))
+    @Option(help: ArgumentHelp("Proxy to use, as http://HOST:PORT.", valueName: "url"))
     var proxy: String?
 
     @OptionGroup var authority: AuthorityOptions
 
-    @Flag(help: "Do not verify certificates at all.")
+    @Flag(help: "Do not verify server certificates.")
     var insecure = false
 
-    /// Bytes a second; nil without bound.
+    /// Bytes per second; nil without a limit.
     func bytesPerSecond() throws -> Int? {
         guard let text = self.limitRate else { return nil }
         let rate = try OptionParsing.naming("--limit-rate") { () throws(TextError) in try ByteText(parsing: text) }
-        guard rate.bytes > 0 else { throw ValidationError("--limit-rate: \"\(text)\" would let nothing through") }
+        guard rate.bytes > 0 else { throw ValidationError("--limit-rate: must be greater than 0") }
         return Int(rate.bytes)
     }
 
     func validate() throws {
         _ = try self.bytesPerSecond()
         guard (1...1000).contains(self.parallel) else {
-            throw ValidationError("--parallel: \(self.parallel) is not from 1 to 1000")
+            throw ValidationError("--parallel: \(self.parallel) is out of range (1 to 1000)")
         }
         if self.authority.cacert != nil, self.insecure {
-            throw ValidationError("--cacert and --insecure exclude each other")
+            throw ValidationError("--cacert and --insecure are mutually exclusive")
         }
     }
 }

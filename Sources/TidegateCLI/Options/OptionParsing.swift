@@ -3,9 +3,9 @@ internal import Tidegate
 internal import TidegateDaemon
 internal import TidegateCore
 
-/// Turns options' texts into values; the error names the option and quotes the text.
+/// Parses the values of options; errors name the option and quote the text.
 enum OptionParsing {
-    /// On the command line a whole number without a unit counts seconds, as for timeout(1) and curl(1).
+    /// A duration; on the command line a whole number without a unit is in seconds, as for timeout(1) and curl(1).
     static func duration(_ text: String, of option: String) throws -> DurationText {
         let isNumber = text.count <= 9 && text.allSatisfy { $0.isASCII && $0.isNumber } && !text.isEmpty
         return try self.naming(option) { () throws(TextError) in try DurationText(parsing: isNumber ? "\(text)s" : text)
@@ -15,14 +15,14 @@ enum OptionParsing {
     /// A finite duration above zero.
     static func positive(_ text: String, of option: String) throws -> Duration {
         guard let duration = try self.duration(text, of: option).duration, duration > .zero else {
-            throw ValidationError("\(option): \"\(text)\" has to be longer than 0 and not inf")
+            throw ValidationError("\(option): \"\(text)\" is not a finite duration greater than 0")
         }
         return duration
     }
 
     static func digest(_ text: String, of option: String) throws -> ContentDigest {
         guard let digest = ContentDigest(text) else {
-            throw ValidationError("\(option): \"\(text)\" is not a SHA-256 of 64 hexadecimal digits")
+            throw ValidationError("\(option): \"\(text)\" is not a SHA-256 digest (64 hexadecimal digits)")
         }
         return digest
     }
@@ -31,6 +31,7 @@ enum OptionParsing {
         try TargetText.parse(text, of: option)
     }
 
+    /// The value that `parse` returns; its error is prefixed with the option.
     static func naming<Value>(_ option: String, _ parse: () throws(TextError) -> Value) throws -> Value {
         do {
             return try parse()

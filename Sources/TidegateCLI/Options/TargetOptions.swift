@@ -1,9 +1,10 @@
 internal import ArgumentParser
 internal import TidegateCore
 
-/// `--target`, as often as wanted.
+/// `--target`, repeatable.
 struct TargetOptions: ParsableArguments {
-    @Option(name: .customLong("target"), help: ArgumentHelp("Judge this target too.", valueName: "host[:port]"))
+    @Option(
+        name: .customLong("target"), help: ArgumentHelp("Also check this target (repeatable).", valueName: "host[:port]"))
     var texts: [String] = []
 
     /// The targets in the order given.

@@ -2,9 +2,9 @@ internal import ArgumentParser
 internal import Glibc
 internal import TidegateCore
 
-/// Reads targets as people write them: an IPv6 zone may be the name of an interface.
+/// Parses targets; an IPv6 zone may be the name of an interface.
 enum TargetText {
-    /// The target; `option` stands before the sentence where one is named.
+    /// The target; an error begins with `option` unless it is nil.
     static func parse(_ text: String, of option: String?) throws -> Target {
         do {
             return try Target(text, zone: self.zone)
@@ -13,7 +13,7 @@ enum TargetText {
         }
     }
 
-    /// The index of the interface that `name` names, by its name or its number; nil where there is none.
+    /// The index of an interface, given by name or number; nil if there is no such interface.
     static func zone(_ name: String) -> UInt32? {
         if let number = UInt32(name) {
             var buffer = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
@@ -25,6 +25,6 @@ enum TargetText {
 }
 
 extension Target {
-    /// The host as it stands before `:PORT`.
+    /// The host as it is written before `:PORT`.
     var bracketed: String { self.address?.family == .ipv6 ? "[\(self.host)]" : self.host }
 }

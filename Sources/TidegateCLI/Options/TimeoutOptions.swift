@@ -2,69 +2,75 @@ internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
 
-/// How long a transfer waits, and how often it is tried.
+/// Timeouts, retries and the gate of a transfer.
 struct TimeoutOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Try again this often where another try can help.", valueName: "n"))
+    @Option(help: ArgumentHelp("Maximum number of retries.", valueName: "n"))
     var retry = 3
 
-    @Option(help: ArgumentHelp("Stop trying again after this time on the wire.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("Stop retrying after this time; time without a path does not count.", valueName: "duration"))
     var retryMaxTime = "1h"
 
-    @Option(help: ArgumentHelp("Give up this long after the start, waits included.", valueName: "duration"))
+    @Option(help: ArgumentHelp("Maximum time for a transfer, including all waits.", valueName: "duration"))
     var maxTime = "inf"
 
-    @Option(help: ArgumentHelp("Give a connection this long to come about.", valueName: "duration"))
+    @Option(help: ArgumentHelp("Connect timeout.", valueName: "duration"))
     var connectTimeout = "10s"
 
-    @Option(name: .customLong("wait"), help: ArgumentHelp("Wait this long for a path.", valueName: "duration"))
+    @Option(name: .customLong("wait"), help: ArgumentHelp("Maximum time to wait for a path.", valueName: "duration"))
     var patience = "10m"
 
     @Option(
         help: ArgumentHelp(
-            "Wait for this: routed, online, unmetered, interface:NAME or none.", valueName: "requirement"))
+            "Requirement to wait for: routed, online, unmetered, interface:NAME or none (repeatable).",
+            valueName: "requirement"))
     var require: [String] = []
 
     @OptionGroup var internetCheck: InternetCheckOptions
 
-    @Flag(help: "Do not wait for a path: try at once.")
+    @Flag(help: "Do not wait for a path.")
     var noGate = false
 
     /// The options as values.
-    struct Values: Sendable, Hashable {
+    struct Parsed: Sendable, Hashable {
         var attempts: Int
         var retryMaxTime: Duration?
         var deadline: Duration?
         var connectTimeout: Duration
-        /// What the gate asks for; empty where there is no gate.
+        /// The gate's requirements; empty if there is no gate.
         var require: [Requirement]
         var patience: Duration?
-        /// Whom the requirement online goes by.
+        /// The check behind the requirement `online`.
         var internetCheck: InternetCheckPolicy
     }
 
-    func values() throws -> Values {
+    func parsed() throws -> Parsed {
         guard (0...9999).contains(self.retry) else {
-            throw ValidationError("--retry: \(self.retry) is not from 0 to 9999")
+            throw ValidationError("--retry: \(self.retry) is out of range (0 to 9999)")
         }
         let require = try self.require.map { text in
             try OptionParsing.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
         }
-        if self.noGate, !require.isEmpty { throw ValidationError("--no-gate and --require exclude each other") }
-        return Values(
+        if self.noGate, !require.isEmpty {
+            throw ValidationError("--no-gate and --require are mutually exclusive")
+        }
+        return Parsed(
             attempts: self.retry + 1, retryMaxTime: try self.limit(self.retryMaxTime, "--retry-max-time"),
             deadline: try self.limit(self.maxTime, "--max-time"),
             connectTimeout: try OptionParsing.positive(self.connectTimeout, of: "--connect-timeout"),
             require: self.noGate ? [] : require.isEmpty ? [.routed] : require,
             patience: try OptionParsing.duration(self.patience, of: "--wait").duration,
-            internetCheck: try self.internetCheck.policy(isAskedFor: require.contains(.online)))
+            internetCheck: try self.internetCheck.policy(isRequired: require.contains(.online)))
     }
 
-    func validate() throws { _ = try self.values() }
+    func validate() throws { _ = try self.parsed() }
 
-    // A limit of nothing would fail every transfer; inf is how to ask for none.
+    // A limit of 0 would fail every transfer; unlike curl's, it does not mean unlimited.
     private func limit(_ text: String, _ option: String) throws -> Duration? {
         let limit = try OptionParsing.duration(text, of: option).duration
-        guard limit != .zero else { throw ValidationError("\(option): 0 leaves no time; write inf for no limit") }
+        guard limit != .zero else {
+            throw ValidationError("\(option): must be greater than 0; use inf for no limit")
+        }
         return limit
     }
 }

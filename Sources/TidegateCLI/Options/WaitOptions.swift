@@ -2,64 +2,66 @@ internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
 
-/// Everything that `wait` was told.
+/// The options of `wait`.
 struct WaitOptions: ParsableArguments {
-    @Option(name: .customLong("for"), help: ArgumentHelp("Wait for this, as often as wanted.", valueName: "condition"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("Condition to wait for (repeatable; all must hold).", valueName: "condition"))
     var conditions: [String] = []
 
-    @Flag(help: "One of the conditions is enough.")
+    @Flag(help: "Wait until any of the conditions holds, instead of all.")
     var any = false
 
-    @Option(help: ArgumentHelp("The conditions have to hold this long without a break.", valueName: "duration"))
+    @Option(help: ArgumentHelp("Require the conditions to hold this long without a break.", valueName: "duration"))
     var stable = "0"
 
-    @Option(help: ArgumentHelp("Give up after this time; 0 tests now, inf never gives up.", valueName: "duration"))
+    @Option(help: ArgumentHelp("Maximum time to wait; 0 tests once, inf waits forever.", valueName: "duration"))
     var timeout = "2m"
 
     @OptionGroup var family: FamilyOptions
     @OptionGroup var internetCheck: InternetCheckOptions
 
-    @Flag(name: .shortAndLong, help: "Say nothing while waiting.")
+    @Flag(name: .shortAndLong, help: "Print errors only.")
     var quiet = false
 
-    @Argument(parsing: .postTerminator, help: "The command to run once the conditions hold, after --.")
+    @Argument(parsing: .postTerminator, help: "The command to execute once the conditions hold, after --.")
     var command: [String] = []
 
     /// The options as values.
-    struct Values: Sendable {
+    struct Parsed: Sendable {
         var conditions: [WaitCondition]
         var isAnyEnough: Bool
         var stable: Duration
-        /// Nil never gives up.
+        /// Nil waits forever.
         var timeout: Duration?
         var family: AddressFamily?
-        /// Whom the condition internet asks.
+        /// The check behind the condition `internet`.
         var internetCheck: InternetCheckPolicy
         var isQuiet: Bool
     }
 
-    func values() throws -> Values {
-        guard !self.conditions.isEmpty else { throw ValidationError("there is nothing to wait for: give --for") }
+    func parsed() throws -> Parsed {
+        guard !self.conditions.isEmpty else { throw ValidationError("no condition specified; use --for") }
         guard let stable = try OptionParsing.duration(self.stable, of: "--stable").duration else {
-            throw ValidationError("--stable: inf would never be over")
+            throw ValidationError("--stable: must be finite")
         }
         let timeout = try OptionParsing.duration(self.timeout, of: "--timeout").duration
         if let timeout, timeout != .zero, stable > timeout {
-            throw ValidationError("--stable \(self.stable) does not fit into --timeout \(self.timeout)")
+            throw ValidationError("--stable \(self.stable) is longer than --timeout \(self.timeout)")
         }
         let conditions = try self.conditions.map(ConditionText.parse)
-        return Values(
+        return Parsed(
             conditions: conditions, isAnyEnough: self.any, stable: stable, timeout: timeout,
             family: self.family.family,
-            internetCheck: try self.internetCheck.policy(isAskedFor: conditions.contains(.internet)),
+            internetCheck: try self.internetCheck.policy(isRequired: conditions.contains(.internet)),
             isQuiet: self.quiet)
     }
 
-    func validate() throws { _ = try self.values() }
+    func validate() throws { _ = try self.parsed() }
 }
 
-extension WaitOptions.Values {
-    /// The targets that the conditions name, each once.
+extension WaitOptions.Parsed {
+    /// The targets of the conditions, without duplicates.
     var targets: [Target] {
         self.conditions.compactMap(\.target).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }

@@ -1,37 +1,37 @@
 internal import Tidegate
 
-/// Words a change for people, a line each.
+/// The lines of `watch`.
 enum ChangeText {
-    /// The line of an event, whose reasons may name one of `links`; nil for events that `watch` does not show.
+    /// The line for an event; nil for events that `watch` does not show. Reasons name links of `links`.
     static func line(_ event: Event, among links: [Link], _ style: TextStyle) -> String? {
         let time = style.paint(self.clock(event.time), .faint)
         switch event.payload {
-        case .path(let path): return "\(time)  \(self.words(path, links, style))"
-        case .link(let link): return self.words(link).map { "\(time)  \($0)" }
-        case .netlink(.overrun): return "\(time)  the kernel dropped messages: reading everything again"
-        case .netlink(.lost(let text)): return "\(time)  the kernel cannot be read any more: \(text)"
+        case .path(let path): return "\(time)  \(self.text(path, links, style))"
+        case .link(let link): return self.text(link).map { "\(time)  \($0)" }
+        case .netlink(.overrun): return "\(time)  the kernel dropped messages; resynchronizing"
+        case .netlink(.lost(let text)): return "\(time)  lost the connection to the kernel: \(text)"
         case .netlink, .task, .session, .daemon: return nil
         }
     }
 
-    private static func words(_ path: PathEvent, _ links: [Link], _ style: TextStyle) -> String {
+    private static func text(_ path: PathEvent, _ links: [Link], _ style: TextStyle) -> String {
         let scope =
             switch path.scope {
             case .global: "network"
             case .family(let family): family.rawValue
             case .target(let target): target.description
             }
-        let now = style.paint(path.to.level.rawValue, path.to.level.tone)
+        let now = style.paint(path.to.level.rawValue, path.to.level.color)
         let change = path.from.level == path.to.level ? now : "\(path.from.level.rawValue) -> \(now)"
-        let words = path.to.words(among: links)
-        return "\(style.paint(scope, .strong))  \(change)\(words.isEmpty ? "" : "  \(words)")"
+        let detail = path.to.details(among: links).joined(separator: ", ")
+        return "\(style.paint(scope, .strong))  \(change)\(detail.isEmpty ? "" : "  \(detail)")"
     }
 
-    private static func words(_ event: LinkEvent) -> String? {
-        guard let link = event.to else { return event.from.map { "link \($0.name) is gone" } }
-        let state = link.kind == .loopback ? (link.isAdminUp ? "up" : "down") : link.stateWords
-        guard let old = event.from else { return "link \(link.name) appeared: \(state)" }
-        guard old.name == link.name else { return "link \(old.name) is now named \(link.name): \(state)" }
+    private static func text(_ event: LinkEvent) -> String? {
+        guard let link = event.to else { return event.from.map { "link \($0.name) removed" } }
+        let state = link.kind == .loopback ? (link.isAdminUp ? "up" : "down") : link.stateDescription
+        guard let old = event.from else { return "link \(link.name) added: \(state)" }
+        guard old.name == link.name else { return "link \(old.name) renamed to \(link.name): \(state)" }
         return "link \(link.name): \(state)"
     }
 

@@ -1,6 +1,6 @@
-/// Folds text to a width, whatever it holds: words where it can, letters where a word alone is too long.
+/// Wraps text at a width: between words, and inside words that are longer than a line.
 enum LineWrapper {
-    /// The text in lines of at most `width` columns; what would move a cursor or turn a line around becomes a `?`.
+    /// The text in lines of at most `width` columns; control and bidirectional characters become `?`.
     static func lines(_ text: String, to width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -17,30 +17,30 @@ enum LineWrapper {
         return line.isEmpty && !lines.isEmpty ? lines : lines + [line]
     }
 
-    /// How many columns a terminal gives the text; characters that may be wide are counted as wide.
+    /// The number of terminal columns of a text; characters that may be wide are counted as wide.
     static func columns(of text: String) -> Int { text.reduce(0) { $0 + self.columns(of: $1) } }
 
-    /// The text without control characters: what a server or a certificate says is not to be obeyed.
+    /// The text with control characters replaced: a server or a certificate must not control the terminal.
     static func printable(_ text: String) -> String {
         String(
             text.map { character in
-                let isHarmless = character.unicodeScalars.allSatisfy { scalar in
+                let isPrintable = character.unicodeScalars.allSatisfy { scalar in
                     switch scalar.properties.generalCategory {
                     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse:
                         false
                     default: true
                     }
                 }
-                return isHarmless ? character : "?"
+                return isPrintable ? character : "?"
             })
     }
 
-    // From the first wide script on (UAX 11) two columns; that is never too few.
+    // Two columns from the first wide script on (UAX 11): an upper bound.
     private static func columns(of character: Character) -> Int {
         character.unicodeScalars.contains { $0.value >= 0x1100 } ? 2 : 1
     }
 
-    // A long URL is cut after the last character that separates its parts, or where the line ends.
+    // A long URL is broken after the last separator that fits, or at the end of the line.
     private static func pieces(_ word: String, _ width: Int) -> [String] {
         var pieces: [String] = []
         var rest = Substring(word)

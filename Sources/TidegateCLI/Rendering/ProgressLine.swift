@@ -1,13 +1,13 @@
 internal import TidegateDaemon
 internal import TidegateCore
 
-/// Draws one transfer's line: its name, how far it is, and its rate or what it waits for.
+/// The progress line of one transfer: name, percentage, and a bar with the rate or what it waits for.
 struct ProgressLine: Sendable {
     var name: String
     var info: TaskInfo
-    /// Bytes a second; nil where it is not known.
+    /// Bytes per second; nil if not known yet.
     var rate: Double?
-    /// What is left of a wait between attempts.
+    /// The rest of the wait before the next attempt.
     var retryIn: Duration?
 
     /// The line, at most as wide as the style.
@@ -17,7 +17,7 @@ struct ProgressLine: Sendable {
         let percent = self.percent
         let rest = style.width - nameWidth - 2 - percent.count - 2
         guard rest >= 10 else { return String("\(name)  \(percent)".prefix(style.width)) }
-        if let wait = self.waitWords {
+        if let wait = self.waitDescription {
             return "\(name)  \(percent)  \(style.paint(String(wait.prefix(rest)), .doubtful))"
         }
         let numbers = self.numbers
@@ -32,10 +32,10 @@ struct ProgressLine: Sendable {
     }
 
     /// What the transfer waits for; nil while bytes move.
-    private var waitWords: String? {
+    private var waitDescription: String? {
         switch self.info.state {
         case .suspended: return "suspended"
-        case .waiting(let reason, let detail): return self.words(reason, detail)
+        case .waiting(let reason, let detail): return self.description(reason, detail)
         case .running:
             let progress = self.info.progress
             guard progress.receivedWire == 0, progress.sent == 0 else { return nil }
@@ -51,7 +51,7 @@ struct ProgressLine: Sendable {
         }
     }
 
-    private func words(_ reason: HoldReason, _ detail: String?) -> String {
+    private func description(_ reason: HoldReason, _ detail: String?) -> String {
         switch reason {
         case .backoff:
             guard let left = self.retryIn else { return detail ?? "retry soon" }
@@ -71,7 +71,7 @@ struct ProgressLine: Sendable {
         return "\(speed)  ETA \(DurationText(.seconds(left)))"
     }
 
-    /// Nil where the length is not known or nobody would wait that long: a server may announce any length.
+    /// Nil if the length is unknown or the time exceeds 100 days: a server may announce any length.
     private func secondsLeft(at rate: Double) -> Int64? {
         let progress = self.info.progress
         guard let expected = progress.expected, rate >= 1 else { return nil }
@@ -92,7 +92,7 @@ struct ProgressLine: Sendable {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
-    // A name too long keeps its end, where file names differ.
+    // A long name keeps its end, which tells files apart.
     private static func fit(_ text: String, _ width: Int) -> String {
         guard text.count > width else { return text + String(repeating: " ", count: width - text.count) }
         return "…" + text.suffix(width - 1)
@@ -100,17 +100,17 @@ struct ProgressLine: Sendable {
 }
 
 extension HoldReason {
-    /// What a transfer waits for, where nothing says it better.
+    /// What a transfer waits for, if there is no detail.
     var words: String {
         switch self {
         case .path: "no path"
-        case .constraint: "no path of the kind required"
-        case .schedule: "its turn"
+        case .constraint: "no path that meets the requirements"
+        case .schedule: "scheduled"
         case .backoff: "retry soon"
-        case .circuit: "the server failed too often"
-        case .budget: "too many retries for this server"
+        case .circuit: "circuit open after repeated failures"
+        case .budget: "retry budget exhausted"
         case .concurrency: "queued"
-        case .disk: "the disk is full"
+        case .disk: "disk full"
         case .drain: "shutting down"
         }
     }

@@ -1,14 +1,14 @@
 internal import Tidegate
 
-/// Lays a status out for people: what is asked first stands first.
+/// The text of `status`.
 enum StatusText {
-    /// The lines of a status, without line ends.
+    /// The lines of a status.
     static func lines(_ status: ReachabilityStatus, _ style: TextStyle) -> [String] {
         var blocks = [self.verdicts(status).lines(style)]
         if !status.targets.isEmpty { blocks.append(self.targets(status).lines(style)) }
         if !status.links.isEmpty { blocks.append(self.links(status).lines(style)) }
-        let troubles = self.troubles(status)
-        if !troubles.isEmpty { blocks.append(troubles) }
+        let notes = self.notes(status)
+        if !notes.isEmpty { blocks.append(notes) }
         return Array(blocks.joined(separator: [""]))
     }
 
@@ -30,7 +30,7 @@ enum StatusText {
         for entry in status.targets {
             table.add(
                 .init(entry.target.description), self.level(entry.verdict), self.path(entry.verdict, status.links))
-            // A literal address has nothing to add to its own line.
+            // A literal address would only be repeated.
             guard entry.target.address == nil else { continue }
             for address in entry.addresses {
                 let isSame = address.verdict.isEquivalent(to: entry.verdict)
@@ -54,23 +54,23 @@ enum StatusText {
         return table
     }
 
-    private static func troubles(_ status: ReachabilityStatus) -> [String] {
+    private static func notes(_ status: ReachabilityStatus) -> [String] {
         var lines: [String] = []
         if status.global.level == .unknown {
-            lines.append("While the level is unknown, nothing is held: gates are open.")
+            lines.append("Gates are open while the level is unknown.")
         }
-        if status.mode == .storm { lines.append("Routes change too fast to follow: looking up on a timer.") }
-        if status.mode == .poll { lines.append("The kernel sends no events: looking up on a timer.") }
+        if status.mode == .storm { lines.append("Routes change too fast to track; evaluating periodically.") }
+        if status.mode == .poll { lines.append("The kernel sends no notifications; evaluating periodically.") }
         if status.health.overruns > 0 {
-            lines.append("The kernel dropped messages \(status.health.overruns)x; everything was read again.")
+            lines.append("The kernel dropped messages (overruns: \(status.health.overruns)); state was resynchronized.")
         }
         return lines
     }
 
-    private static func level(_ verdict: Verdict) -> Table.Cell { .init(verdict.level.rawValue, verdict.level.tone) }
+    private static func level(_ verdict: Verdict) -> Table.Cell { .init(verdict.level.rawValue, verdict.level.color) }
 
     private static func path(_ verdict: Verdict, _ links: [Link]) -> Table.Cell {
-        .init(parts: verdict.parts(among: links))
+        .init(parts: verdict.details(among: links))
     }
 
     private static func name(of link: Link, among links: [Link]) -> String {
@@ -79,8 +79,8 @@ enum StatusText {
     }
 
     private static func state(of link: Link) -> Table.Cell {
-        // Loopback carries no traffic to anywhere, which is no fault of it.
+        // Loopback is never usable for a path, which is not a fault.
         if link.kind == .loopback { return .init(link.isAdminUp ? "up" : "down", .faint) }
-        return .init(link.stateWords, link.isUsable ? .good : .bad)
+        return .init(link.stateDescription, link.isUsable ? .good : .bad)
     }
 }

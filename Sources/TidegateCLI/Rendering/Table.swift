@@ -1,24 +1,24 @@
-/// Rows of cells in aligned columns, two spaces apart; the last cell of a row is folded where it does not fit.
+/// Rows of cells in aligned columns, two spaces apart; the last cell of a row is wrapped if it does not fit.
 struct Table {
-    /// A text and its tone.
+    /// A text and its color.
     struct Cell {
-        /// The text in the pieces that it may be folded between.
+        /// The parts of the text, which may be wrapped between them.
         var parts: [String]
-        var tone: TextStyle.Tone?
+        var color: TextColor?
 
-        init(_ text: String, _ tone: TextStyle.Tone? = nil) {
-            self.init(parts: text.isEmpty ? [] : [text], tone)
+        init(_ text: String, _ color: TextColor? = nil) {
+            self.init(parts: text.isEmpty ? [] : [text], color)
         }
 
-        init(parts: [String], _ tone: TextStyle.Tone? = nil) {
+        init(parts: [String], _ color: TextColor? = nil) {
             self.parts = parts
-            self.tone = tone
+            self.color = color
         }
 
         var text: String { self.parts.joined(separator: ", ") }
 
-        /// The pieces in lines of at most `width`, where a single piece is not longer.
-        func folded(to width: Int) -> [String] {
+        /// The parts in lines of at most `width`, unless a single part is longer.
+        func wrapped(to width: Int) -> [String] {
             self.parts.reduce(into: []) { lines, part in
                 if let last = lines.last, last.count + 2 + part.count <= width {
                     lines[lines.count - 1] = "\(last), \(part)"
@@ -47,10 +47,10 @@ struct Table {
         let indent = widths.prefix(last).reduce(0) { $0 + $1 + 2 }
         let start = row.prefix(last).enumerated().map { column, cell in
             let gap = String(repeating: " ", count: max(0, widths[column] - cell.text.count) + 2)
-            return style.paint(cell.text, cell.tone) + gap
+            return style.paint(cell.text, cell.color) + gap
         }.joined()
-        let folded = row[last].folded(to: max(20, style.width - indent)).map { style.paint($0, row[last].tone) }
-        let rest = folded.dropFirst().map { String(repeating: " ", count: indent) + $0 }
-        return [start + (folded.first ?? "")] + rest
+        let wrapped = row[last].wrapped(to: max(20, style.width - indent)).map { style.paint($0, row[last].color) }
+        let rest = wrapped.dropFirst().map { String(repeating: " ", count: indent) + $0 }
+        return [start + (wrapped.first ?? "")] + rest
     }
 }

@@ -1,8 +1,8 @@
 internal import Tidegate
 
 extension ReachabilityLevel {
-    /// The colour that people expect of it.
-    var tone: TextStyle.Tone {
+    /// The color of the level in tables.
+    var color: TextColor {
         switch self {
         case .unknown, .local, .limited, .portal: .doubtful
         case .none: .bad
@@ -12,47 +12,43 @@ extension ReachabilityLevel {
 }
 
 extension Verdict {
-    /// How a packet goes, `via 10.0.0.1 on eth0` and `source 10.0.0.2`, or why it does not, `eth0 has no carrier`;
-    /// then what else is worth knowing.
-    func parts(among links: [Link]) -> [String] {
-        self.way(among: links) + self.notes.map(\.words)
+    /// The path, `via 10.0.0.1 on eth0` and `source 10.0.0.2`, or the reason, `eth0 has no carrier`; then the warnings.
+    func details(among links: [Link]) -> [String] {
+        self.pathDetails(among: links) + self.notes.map(\.words)
     }
 
-    /// ``parts(among:)`` on one line.
-    func words(among links: [Link]) -> String { self.parts(among: links).joined(separator: ", ") }
-
-    private func way(among links: [Link]) -> [String] {
+    private func pathDetails(among links: [Link]) -> [String] {
         guard self.level >= .routed else { return VerdictDescriptions.phrase(self, among: links).map { [$0] } ?? [] }
         guard let path = self.path else { return [] }
-        let way = path.gateway.map { "via \($0) on \(path.interface)" } ?? "on \(path.interface)"
-        return [way] + (path.source.map { ["source \($0)"] } ?? [])
+        let hop = path.gateway.map { "via \($0) on \(path.interface)" } ?? "on \(path.interface)"
+        return [hop] + (path.source.map { ["source \($0)"] } ?? [])
     }
 }
 
 extension PathWarning {
-    /// The note as people read it.
+    /// The warning in words.
     var words: String {
         switch self {
         case .degradedMultipath(let live, let total): "only \(live) of \(total) nexthops usable"
         case .deprecatedOnly: "only deprecated source addresses"
         case .uniqueLocalSource: "unique local source address"
-        case .mixedPaths: "different destinations leave by different ways"
+        case .mixedPaths: "destinations use different paths"
         case .partial: "only part of the internet is routed"
         case .thisHost: "this host"
         case .tunnel: "through a tunnel"
-        case .deadPreferredDefault: "a dead preferred default route hides a live one"
+        case .deadPreferredDefault: "an unusable default route is preferred over a usable one"
         }
     }
 }
 
 extension Link {
-    /// The link's state in a word or two, without its name.
-    var stateWords: String {
+    /// The link's state, without its name.
+    var stateDescription: String {
         guard let reason = self.reason else { return "up" }
-        return Link.stateWords[reason] ?? VerdictDescriptions.phrase(reason, link: self.name)
+        return Link.stateDescription[reason] ?? VerdictDescriptions.phrase(reason, link: self.name)
     }
 
-    private static let stateWords: [UnreachableReason: String] = [
+    private static let stateDescription: [UnreachableReason: String] = [
         .adminDown: "admin down", .noCarrier: "no carrier", .dormant: "dormant", .lowerLayerDown: "lower layer down",
     ]
 }

@@ -1,16 +1,17 @@
 internal import Glibc
 internal import TidegateDaemon
 
-/// A command that runs beside this process, with its input, its outputs and, where there is one, its terminal.
+/// A child process that inherits standard input and output.
 struct ChildProcess: Sendable {
     private let id: pid_t
-    /// Without a terminal the command has a process group of its own, so that its children hear signals as well.
+    /// Without a controlling terminal the child has a process group of its own, so that signals also reach its
+    /// children.
     ///
-    /// With one it stays in this process's group: the terminal's keys reach it and everything else in a pipeline, and
-    /// all of them stop and go on together.
+    /// With one it stays in this process's group: the terminal signals the whole pipeline, and job control stops and
+    /// continues it as one.
     private let hasOwnGroup: Bool
 
-    /// The signals that whoever started this process wants ignored, such as SIGHUP under nohup(1).
+    /// The signals that this process was started with ignored, such as SIGHUP under nohup(1).
     static func ignoredSignals() -> Set<Int32> {
         Set(
             (1..<32).filter { number in
@@ -20,29 +21,29 @@ struct ChildProcess: Sendable {
             })
     }
 
-    /// Starts `words`; the error has the code that shells give.
-    static func start(_ words: [String], ignoring ignored: Set<Int32>) throws(Ending) -> ChildProcess {
+    /// Starts a command; an error has the exit status that shells use.
+    static func start(_ arguments: [String], ignoring ignored: Set<Int32>) throws(CommandError) -> ChildProcess {
         let hasOwnGroup = !self.hasTerminal
         let attributes = SpawnAttributes(hasOwnGroup: hasOwnGroup, ignored: ignored)
-        var (code, id) = attributes.spawn(words)
-        // A script without its first line is for the shell (execvp(3)).
-        if code == ENOEXEC { (code, id) = attributes.spawn(["/bin/sh"] + words) }
+        var (code, id) = attributes.spawn(arguments)
+        // A script without an interpreter line is run by the shell (execvp(3)).
+        if code == ENOEXEC { (code, id) = attributes.spawn(["/bin/sh"] + arguments) }
         guard code == 0 else {
-            let sentence = "\(words.first ?? ""): \(TextFile.words(of: code))"
-            throw code == ENOENT ? Ending(.notFound, sentence) : Ending(.notRunnable, sentence)
+            let message = "\(arguments.first ?? ""): \(TextFile.errorMessage(code))"
+            throw CommandError(code == ENOENT ? .notFound : .notRunnable, message)
         }
         return ChildProcess(id: id, hasOwnGroup: hasOwnGroup)
     }
 
-    /// Passes a signal on.
+    /// Forwards a signal to the child.
     func forward(_ number: Int32) {
-        // In the terminal's group the command has had from the keyboard what this process had.
+        // In the terminal's foreground group the child has received the signal from the terminal itself.
         if !self.hasOwnGroup, number == SIGINT || number == SIGQUIT { return }
         kill(self.hasOwnGroup ? -self.id : self.id, number)
     }
 
-    /// Calls `body` with the exit code, or 128 + n for a signal, from a thread of its own.
-    func onEnd(_ body: @escaping @Sendable (Int32) -> Void) {
+    /// Calls `body` with the exit status, or 128 + n for a signal, on a thread of its own.
+    func onExit(_ body: @escaping @Sendable (Int32) -> Void) {
         let waiter = Unmanaged.passRetained(Waiter(id: self.id, body: body))
         var thread = pthread_t()
         guard pthread_create(&thread, nil, waitForChild, waiter.toOpaque()) == 0 else {
@@ -52,7 +53,7 @@ struct ChildProcess: Sendable {
         pthread_detach(thread)
     }
 
-    // Only the controlling terminal counts: a terminal that somebody left open in a descriptor sends no signals.
+    // Only a controlling terminal sends signals; a terminal in an inherited descriptor does not.
     private static var hasTerminal: Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return false }
@@ -61,7 +62,7 @@ struct ChildProcess: Sendable {
     }
 }
 
-/// Waits for one process to end.
+/// Waits for one process to exit.
 private final class Waiter: Sendable {
     private let id: pid_t
     private let body: @Sendable (Int32) -> Void

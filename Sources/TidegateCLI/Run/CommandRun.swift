@@ -1,99 +1,102 @@
 internal import Tidegate
 internal import TidegateDaemon
 
-/// Carries out what the machine decides: waits for the path, runs the command, and watches the path meanwhile.
+/// The shell around ``RunMachine``: waits for the gate, runs the command, and watches for path losses meanwhile.
 struct CommandRun: Sendable {
-    private let values: RunOptions.Values
+    private let options: RunOptions.Parsed
     private let command: [String]
-    private let note: @Sendable (String) -> Void
+    private let print: @Sendable (String) -> Void
 
-    /// A run of `command`; `note` hears of waiting and retrying.
-    init(_ values: RunOptions.Values, command: [String], note: @escaping @Sendable (String) -> Void) {
-        self.values = values
+    /// A run of `command`; `print` receives lines about waiting and retrying.
+    init(_ options: RunOptions.Parsed, command: [String], print: @escaping @Sendable (String) -> Void) {
+        self.options = options
         self.command = command
-        self.note = note
+        self.print = print
     }
 
-    /// How the whole ended; nil for a success.
-    func run() async -> Ending? {
-        let look = Look(at: self.values.gate.targets)
-        // What is not read yet is bounded by what the network and people do; the reader is never long away.
+    /// The exit status; nil for success.
+    func run() async -> CommandError? {
+        let monitor = OneShotMonitor(targets: self.options.gate.targets)
+        // Bounded in practice by the rate of network changes and signals; the loop below never blocks for long.
         let (inputs, source) = AsyncStream.makeStream(
             of: RunMachine.Input.self, bufferingPolicy: .bufferingNewest(1024))
         let ignored = ChildProcess.ignoredSignals()
-        let losses = self.losses(look, source)
+        let losses = self.watchLosses(monitor, source)
         let signals = Task { await Signals.onAny(except: ignored) { source.yield(.signal($0)) } }
         defer {
             losses.cancel()
             signals.cancel()
         }
-        let hand = EffectRunner(look: look, source: source, ignored: ignored, run: self)
-        var machine = RunMachine(retryLimit: self.values.retryLimit)
+        let runner = EffectRunner(monitor: monitor, source: source, ignored: ignored, run: self)
+        var machine = RunMachine(retryLimit: self.options.retryLimit)
         var child: ChildProcess?
-        hand.wait()
+        runner.wait()
         for await input in inputs {
             for effect in machine.handle(input) {
-                if case .finish(let code, let message) = effect {
-                    return code == 0 ? nil : Ending(.command(code), message)
+                if case .exit(let code, let message) = effect {
+                    return code == 0 ? nil : CommandError(.command(code), message)
                 }
-                child = hand.carryOut(effect, on: child)
+                child = runner.perform(effect, on: child)
             }
         }
         return nil
     }
 
-    private func losses(_ look: Look, _ source: AsyncStream<RunMachine.Input>.Continuation) -> Task<Void, Never> {
-        let loss = PathLoss(family: self.values.gate.family, targets: self.values.gate.targets)
-        let events = look.bus.subscribe(.watch, bufferingNewest: 256) { event in
+    private func watchLosses(
+        _ monitor: OneShotMonitor, _ source: AsyncStream<RunMachine.Input>.Continuation
+    ) -> Task<Void, Never> {
+        let loss = PathLoss(family: self.options.gate.family, targets: self.options.gate.targets)
+        let events = monitor.bus.subscribe(.watch, bufferingNewest: 256) { event in
             if case .path = event.payload { true } else { false }
         }
         return Task {
             for await event in events {
-                let words = loss.words(of: event, among: look.monitor.status.links)
-                if let words { source.yield(.lost(words)) }
+                let description = loss.description(of: event, among: monitor.reachability.status.links)
+                if let description { source.yield(.lost(description)) }
             }
         }
     }
 
-    /// Does what effects say and reports what came of it.
+    /// Performs effects and reports their results as inputs.
     private struct EffectRunner: Sendable {
-        let look: Look
+        let monitor: OneShotMonitor
         let source: AsyncStream<RunMachine.Input>.Continuation
         let ignored: Set<Int32>
         let run: CommandRun
 
-        /// Carries out anything but the end; gives the command that runs now.
-        func carryOut(_ effect: RunMachine.Effect, on child: ChildProcess?) -> ChildProcess? {
+        /// Performs any effect but the exit; returns the command that runs afterwards.
+        func perform(_ effect: RunMachine.Effect, on child: ChildProcess?) -> ChildProcess? {
             switch effect {
             case .wait: self.wait()
             case .start: return self.start()
             case .forward(let number): child?.forward(number)
-            case .note(let text): self.run.note(text)
+            case .print(let text): self.run.print(text)
             case .startGrace: self.startGrace()
-            case .finish: break
+            case .exit: break
             }
             return child
         }
 
         func wait() {
             Task {
-                let asker = ConditionAsker(self.look, self.run.values.gate)
-                let wait = WaitRun(self.run.values.gate, look: self.look, asker: asker.ask, note: self.run.note)
+                let checker = ConditionChecker(self.monitor, self.run.options.gate)
+                let wait = WaitRun(
+                    self.run.options.gate, monitor: self.monitor, check: checker.check, print: self.run.print)
                 switch await wait.run() {
                 case .holds: self.source.yield(.opened)
-                case .timedOut(let missing): self.source.yield(.gaveUp(missing))
+                case .timedOut(let message): self.source.yield(.gaveUp(message))
                 }
             }
         }
 
         private func start() -> ChildProcess? {
-            do throws(Ending) {
+            do throws(CommandError) {
                 let child = try ChildProcess.start(self.run.command, ignoring: self.ignored)
                 let source = self.source
-                child.onEnd { source.yield(.ended($0)) }
+                child.onExit { source.yield(.exited($0)) }
                 return child
             } catch {
-                self.source.yield(.notStarted(error))
+                self.source.yield(.startFailed(error))
                 return nil
             }
         }
@@ -101,7 +104,7 @@ struct CommandRun: Sendable {
         private func startGrace() {
             Task {
                 try? await Task.sleep(for: RunMachine.grace)
-                self.source.yield(.graceOver)
+                self.source.yield(.graceExpired)
             }
         }
     }

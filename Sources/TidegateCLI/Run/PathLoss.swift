@@ -1,19 +1,19 @@
 internal import Tidegate
 
-/// Sees in events that the path was lost, or became another one.
+/// Recognizes events in which a path was lost or replaced by another one.
 struct PathLoss: Sendable {
     private let family: AddressFamily?
     private let targets: Set<Target>
 
-    /// Losses of these targets' paths, and of the families' (of one only where one was asked for).
+    /// Losses of the paths to `targets`, and of the default paths: of `family` only, unless it is nil.
     init(family: AddressFamily?, targets: [Target]) {
         self.family = family
         self.targets = Set(targets)
     }
 
-    /// What was lost, in words; nil where the event is no loss.
-    func words(of event: Event, among links: [Link]) -> String? {
-        guard case .path(let change) = event.payload, self.isOurs(change.scope), change.from.level >= .routed else {
+    /// What was lost; nil if the event is not a loss.
+    func description(of event: Event, among links: [Link]) -> String? {
+        guard case .path(let change) = event.payload, self.isRelevant(change.scope), change.from.level >= .routed else {
             return nil
         }
         if change.to.level == .unknown { return nil }
@@ -21,10 +21,10 @@ struct PathLoss: Sendable {
         guard let before = change.from.path, let after = change.to.path, !before.isSamePath(as: after) else {
             return nil
         }
-        return "it moved from \(before.words) to \(after.words)"
+        return "moved from \(before.summary) to \(after.summary)"
     }
 
-    private func isOurs(_ scope: PathEvent.Scope) -> Bool {
+    private func isRelevant(_ scope: PathEvent.Scope) -> Bool {
         switch scope {
         case .global: self.family == nil
         case .family(let family): self.family == nil || family == self.family
@@ -34,7 +34,7 @@ struct PathLoss: Sendable {
 }
 
 extension NetworkPath {
-    fileprivate var words: String {
+    fileprivate var summary: String {
         let gateway = self.gateway.map { " via \($0)" } ?? ""
         let source = self.source.map { " from \($0)" } ?? ""
         return "\(self.interface)\(gateway)\(source)"

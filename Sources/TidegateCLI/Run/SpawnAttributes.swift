@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How a command starts (posix_spawn(3)): with no signal blocked, and none ignored that nobody asked to be.
+/// The attributes of posix_spawn(3): no signal blocked, and only inherited signals ignored.
 struct SpawnAttributes: ~Copyable {
     private var raw = posix_spawnattr_t()
 
@@ -22,13 +22,13 @@ struct SpawnAttributes: ~Copyable {
         posix_spawnattr_destroy(&raw)
     }
 
-    /// Starts `words`, found on PATH; an error number, or 0 and the new process's id.
-    borrowing func spawn(_ words: [String]) -> (code: Int32, id: pid_t) {
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
+    /// Starts a command, found on PATH; returns an error number, or 0 and the process id.
+    borrowing func spawn(_ arguments: [String]) -> (code: Int32, id: pid_t) {
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
         var id = pid_t()
         var raw = self.raw
-        let code = posix_spawnp(&id, words.first ?? "", nil, &raw, &arguments, environ)
+        let code = posix_spawnp(&id, arguments.first ?? "", nil, &raw, &pointers, environ)
         return (code, id)
     }
 }

@@ -2,43 +2,43 @@ internal import ArgumentParser
 internal import TidegateServer
 internal import TidegateDaemon
 
-/// Which daemon is meant, and how its answers are printed.
+/// The daemon to connect to, and the output format.
 struct ControlOptions: ParsableArguments {
     @Option(
         name: .customLong("control.socket"),
-        help: ArgumentHelp("The daemon's control socket (default: \(Terminal.places.socket)).", valueName: "path"))
+        help: ArgumentHelp("Control socket of the daemon (default: \(Terminal.defaultPaths.socket)).", valueName: "path"))
     var socket: String?
 
     @Flag(help: "Print JSON.")
     var json = false
 
     func validate() throws {
-        if self.socket == "" { throw ValidationError("--control.socket: \"\" does not name a socket") }
+        if self.socket == "" { throw ValidationError("--control.socket: path is empty") }
     }
 
-    var client: ControlClient { ControlClient(socket: self.socket ?? Terminal.places.socket) }
+    var client: ControlClient { ControlClient(socket: self.socket ?? Terminal.defaultPaths.socket) }
 
-    /// Prints an answer in the daemon's own words, or as lines.
-    func answer<Value>(_ reply: ControlReply<Value>, _ lines: (Value, TextStyle) -> [String]) {
+    /// Prints a response: the daemon's JSON, or lines of text.
+    func show<Value>(_ reply: ControlReply<Value>, _ lines: (Value, TextStyle) -> [String]) {
         let terminal = Terminal()
-        guard !self.json else { return terminal.answer(reply.text) }
-        for line in lines(reply.value, terminal.answers) { terminal.answer(line) }
+        guard !self.json else { return terminal.print(reply.text) }
+        for line in lines(reply.value, terminal.outputStyle) { terminal.print(line) }
     }
 
-    /// Does something with the daemon; what it refuses ends the command.
-    func asking(_ work: () async throws(ControlClientError) -> Void) async throws {
+    /// Runs requests to the daemon; a failure ends the command.
+    func connecting(_ work: () async throws(ControlFailure) -> Void) async throws {
         do {
             try await work()
         } catch {
-            throw Ending(error)
+            throw CommandError(error)
         }
     }
 }
 
-extension Ending {
-    /// What the daemon takes for malformed is a usage error; no daemon, one that goes away, an unknown task and a full
-    /// disk are not.
-    init(_ failure: ControlClientError) {
+extension CommandError {
+    /// A request that the daemon rejects as malformed is a usage error; a missing daemon, a closed connection, an unknown
+    /// task and a full disk are not.
+    init(_ failure: ControlFailure) {
         switch failure.reason {
         case .refused(status: 400): self.init(.usage, failure.description)
         case .noDaemon, .disconnected, .refused: self.init(.no, failure.description)

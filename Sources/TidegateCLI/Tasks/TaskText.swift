@@ -1,12 +1,12 @@
 internal import TidegateServer
 internal import TidegateCore
 
-/// Tasks of a daemon as people read them.
+/// The text of `tasks list` and `tasks show`.
 enum TaskText {
-    /// An id as it may stand in a request's path.
-    static func id(_ text: String) throws(ControlClientError) -> String {
+    /// A valid task id; anything else is an unknown task.
+    static func id(_ text: String) throws(ControlFailure) -> String {
         guard let id = TaskID(text) else {
-            throw ControlClientError(.refused(status: 404), "there is no task \"\(text)\"")
+            throw ControlFailure(.refused(status: 404), "no such task: \"\(text)\"")
         }
         return id.description
     }
@@ -16,8 +16,8 @@ enum TaskText {
         var table = Table()
         for task in tasks {
             table.add(
-                .init(task.id), .init(self.state(task), self.tone(task)), .init(self.share(task)),
-                .init("\(task.method) \(task.url)".visible))
+                .init(task.id), .init(self.state(task), self.color(task)), .init(self.share(task)),
+                .init("\(task.method) \(task.url)".escapingControls))
         }
         return table.lines(style)
     }
@@ -26,13 +26,13 @@ enum TaskText {
         var table = Table()
         let rows: [(String, String?)] = [
             ("id", task.id), ("name", task.name), ("key", task.key), ("request", "\(task.method) \(task.url)"),
-            ("state", self.state(task)), ("waits for", task.detail), ("progress", self.share(task)),
+            ("state", self.state(task)), ("waiting for", task.detail), ("progress", self.share(task)),
             ("attempts", String(task.attempts ?? task.attempt)), ("file", task.file), ("created", task.created),
             ("ended", task.ended),
             ("status", task.status.map(String.init)), ("reason", task.reason), ("explanation", task.explanation),
         ]
         for (name, value) in rows {
-            if let value, !value.isEmpty { table.add(.init(name), .init(value.visible)) }
+            if let value, !value.isEmpty { table.add(.init(name), .init(value.escapingControls)) }
         }
         return table.lines(style)
     }
@@ -50,7 +50,7 @@ enum TaskText {
         return task.bytes > 0 ? "\(task.bytes) B" : ""
     }
 
-    private static func tone(_ task: ListedTask) -> TextStyle.Tone? {
+    private static func color(_ task: ListedTask) -> TextColor? {
         switch task.outcome {
         case "success": .good
         case "failure": .bad

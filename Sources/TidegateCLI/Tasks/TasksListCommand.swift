@@ -5,13 +5,13 @@ internal import TidegateCore
 /// `tidegate tasks list`.
 struct TasksListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the tasks that are not over, and those that ended lately.")
+        commandName: "list", abstract: "List unfinished and recently finished tasks.")
 
     @OptionGroup var control: ControlOptions
 
     func run() async throws {
-        try await self.control.asking { () throws(ControlClientError) in
-            self.control.answer(try await self.control.client.tasks(), TaskText.list)
+        try await self.control.connecting { () throws(ControlFailure) in
+            self.control.show(try await self.control.client.tasks(), TaskText.list)
         }
     }
 }
@@ -19,16 +19,16 @@ struct TasksListCommand: AsyncParsableCommand {
 /// `tidegate tasks show`.
 struct TasksShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show one task with all that is known about it.")
+        commandName: "show", abstract: "Show the details of a task.")
 
-    @Argument(help: ArgumentHelp("The task's id.", valueName: "id"))
+    @Argument(help: ArgumentHelp("Task id.", valueName: "id"))
     var id: String
 
     @OptionGroup var control: ControlOptions
 
     func run() async throws {
-        try await self.control.asking { () throws(ControlClientError) in
-            self.control.answer(try await self.control.client.task(try TaskText.id(self.id)), TaskText.details)
+        try await self.control.connecting { () throws(ControlFailure) in
+            self.control.show(try await self.control.client.task(try TaskText.id(self.id)), TaskText.details)
         }
     }
 }

@@ -9,51 +9,52 @@ internal import TidegateCore
 /// `tidegate tasks submit`.
 struct TasksSubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "submit", abstract: "Hand requests to the daemon, which carries them out whatever happens to it.",
+        commandName: "submit", abstract: "Submit requests to the daemon as durable tasks.",
         discussion: """
-            Prints the tasks' ids once they are durable. With --key the command may be repeated: a task that has the \
-            key already is found and not made again. A request that may not be sent twice is never sent twice; where \
-            a crash leaves open whether it was sent, the task ends as outcomeUnknown.
+            Prints the task ids once the tasks are in the journal; they survive a crash of the daemon. With --key the \
+            command is idempotent: a task that already has the key is kept. A request that is not idempotent is sent \
+            at most once; if a crash leaves open whether it was sent, the task fails with outcomeUnknown.
             """)
 
-    @Argument(help: ArgumentHelp("What to request.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URL to request.", valueName: "url"))
     var urls: [String]
 
     @Option(name: .shortAndLong, help: ArgumentHelp("Write the body to this file.", valueName: "file"))
     var output: String?
 
-    @Option(help: ArgumentHelp("Put the files into this directory, each named after its URL.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Write files to this directory, each named after its URL.", valueName: "dir"))
     var outputDir: String?
 
-    @OptionGroup(title: "What is asked")
-    var message: MessageOptions
+    @OptionGroup(title: "Request")
+    var request: RequestOptions
 
-    @Option(help: ArgumentHelp("Your own name for the task, which makes the command repeatable.", valueName: "key"))
+    @Option(help: ArgumentHelp("Idempotency key of the task.", valueName: "key"))
     var key: String?
 
-    @Option(help: ArgumentHelp("Where the key is known: keep, replace or append.", valueName: "policy"))
+    @Option(help: ArgumentHelp("If a task has the key already: keep, replace or append.", valueName: "policy"))
     var onDuplicate: Duplicates?
 
-    @Option(help: ArgumentHelp("Higher goes first.", valueName: "n"))
+    @Option(help: ArgumentHelp("Priority; higher runs first (default: 0).", valueName: "n"))
     var priority: Int?
 
-    @Option(help: ArgumentHelp("Give up this long after the start, waits included.", valueName: "duration"))
+    @Option(help: ArgumentHelp("Maximum time for the task, including all waits.", valueName: "duration"))
     var maxTime: String?
 
-    @Option(help: ArgumentHelp("Try again this often where another try can help.", valueName: "n"))
+    @Option(help: ArgumentHelp("Maximum number of retries.", valueName: "n"))
     var retry: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Wait for this: routed, online, unmetered, interface:NAME or none.", valueName: "requirement"))
+            "Requirement to wait for: routed, online, unmetered, interface:NAME or none (repeatable).",
+            valueName: "requirement"))
     var require: [String] = []
 
-    @Flag(help: "Accept the task without letting it go.")
+    @Flag(help: "Submit the task suspended.")
     var suspended = false
 
     @OptionGroup var control: ControlOptions
 
-    /// What is done where the key is known.
+    /// What happens if a task has the key already.
     enum Duplicates: String, ExpressibleByArgument, CaseIterable {
         case keep, replace, append
     }
@@ -62,12 +63,12 @@ struct TasksSubmitCommand: AsyncParsableCommand {
 
     func run() async throws {
         for submission in try self.submissions() {
-            try await self.control.asking { () throws(ControlClientError) in
+            try await self.control.connecting { () throws(ControlFailure) in
                 let reply = try await self.control.client.submit(submission)
-                self.control.answer(reply) { made, _ in [made.id] }
+                self.control.show(reply) { response, _ in [response.id] }
                 guard !reply.value.new, !self.control.json, let key = submission.key else { return }
-                // The id alone would pass for a new task's, which may ask for something else.
-                Terminal().note("tidegate: kept the task that has the key \"\(key.visible)\" already")
+                // The id alone would look like that of a new task, whose request may differ.
+                Terminal().printError("tidegate: key \"\(key.escapingControls)\" exists, keeping its task")
             }
         }
     }
@@ -83,7 +84,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             if let directory = self.outputDir {
                 submission.output = try self.absolute("\(directory)/\(names[position])")
             }
-            try self.say(&submission)
+            try self.setRequest(of: &submission)
             submission.key = self.key
             submission.onDuplicate = self.onDuplicate?.rawValue
             submission.priority = self.priority
@@ -99,31 +100,33 @@ struct TasksSubmitCommand: AsyncParsableCommand {
 
     private func check() throws {
         if self.urls.count > 1 {
-            guard self.output == nil else { throw ValidationError("several URLs need --output-dir") }
-            guard self.key == nil else { throw ValidationError("--key names one task: give one URL") }
+            guard self.output == nil else { throw ValidationError("several URLs require --output-dir") }
+            guard self.key == nil else { throw ValidationError("--key requires a single URL") }
         }
         if self.output != nil, self.outputDir != nil {
-            throw ValidationError("-o and --output-dir exclude each other")
+            throw ValidationError("-o and --output-dir are mutually exclusive")
         }
         if let output, output.isEmpty || output.hasSuffix("/") {
-            throw ValidationError("-o: \"\(output)\" does not name a file")
+            throw ValidationError("-o: \"\(output)\" is not a file name")
         }
-        if self.outputDir == "" { throw ValidationError("--output-dir: \"\" does not name a directory") }
-        // A variable that is not set would make one task of all.
-        if self.key == "" { throw ValidationError("--key: \"\" does not name a task") }
-        if self.onDuplicate != nil, self.key == nil { throw ValidationError("--on-duplicate needs --key") }
-        if let retry, !(0...9999).contains(retry) { throw ValidationError("--retry: \(retry) is not from 0 to 9999") }
+        if self.outputDir == "" { throw ValidationError("--output-dir: directory name is empty") }
+        // With an unset variable as its key, every submission would be the same task.
+        if self.key == "" { throw ValidationError("--key: key is empty") }
+        if self.onDuplicate != nil, self.key == nil { throw ValidationError("--on-duplicate requires --key") }
+        if let retry, !(0...9999).contains(retry) {
+            throw ValidationError("--retry: \(retry) is out of range (0 to 9999)")
+        }
         for text in self.require {
             _ = try OptionParsing.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
         }
     }
 
-    private func say(_ submission: inout TaskSubmission) throws {
-        let (body, fields) = (self.message.body, try self.message.fields())
-        // Without one the body asks for it there, too.
-        submission.method = self.message.method
+    private func setRequest(of submission: inout TaskSubmission) throws {
+        let (body, fields) = (self.request.body, try self.request.fields())
+        // The daemon derives a missing method from the body in the same way.
+        submission.method = self.request.method
         submission.headers = fields.isEmpty ? nil : fields.map { "\($0.name): \($0.value)" }
-        submission.sha256 = self.message.sha256
+        submission.sha256 = self.request.sha256
         switch body.content {
         case .none: break
         case .text(let text): submission.body = text
@@ -131,10 +134,12 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         }
     }
 
-    // The daemon has a working directory of its own.
+    // The daemon's working directory is another one.
     private func absolute(_ path: String) throws -> String {
         guard !path.hasPrefix("/") else { return path }
-        guard let here = getcwd(nil, 0) else { throw ValidationError("the working directory is gone: \(path)") }
+        guard let here = getcwd(nil, 0) else {
+            throw ValidationError("\(path): cannot get the current directory")
+        }
         defer { free(here) }
         return "\(String(cString: here))/\(path)"
     }

@@ -5,20 +5,20 @@ internal import TidegateServer
 /// `tidegate tasks watch`.
 struct TasksWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "watch", abstract: "Print the tasks, then everything that happens to them.",
-        discussion: "Runs until it is interrupted or the daemon ends.")
+        commandName: "watch", abstract: "Show the tasks, then their events.",
+        discussion: "Runs until interrupted or until the daemon exits.")
 
     @OptionGroup var control: ControlOptions
 
     func run() async throws {
         let (terminal, isJSON) = (Terminal(), self.control.json)
         let text = Mutex(WatchText())
-        try await self.control.asking { () throws(ControlClientError) in
+        try await self.control.connecting { () throws(ControlFailure) in
             try await self.control.client.watch { line in
-                guard !isJSON else { return terminal.answer(line) }
-                for line in text.withLock({ $0.lines(line, terminal.answers) }) { terminal.answer(line) }
+                guard !isJSON else { return terminal.print(line) }
+                for line in text.withLock({ $0.lines(line, terminal.outputStyle) }) { terminal.print(line) }
             }
         }
-        throw Ending(.no, "the daemon ended")
+        throw CommandError(.no, "the daemon closed the connection")
     }
 }

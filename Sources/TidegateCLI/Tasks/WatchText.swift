@@ -2,29 +2,29 @@ internal import FoundationEssentials
 internal import TidegateServer
 internal import TidegateDaemon
 
-/// Words the stream of `tasks watch` for people.
+/// The text of `tasks watch`.
 struct WatchText {
-    /// The last tenth of its way that was told of each task.
+    /// The last tenth of its progress that was shown for each task.
     private var tenths: [String: Int] = [:]
 
-    /// What a line of the stream says; nothing where nobody needs to read it.
+    /// The lines for an event of the stream; none if it is not shown.
     mutating func lines(_ line: String, _ style: TextStyle) -> [String] {
         let decoder = JSONDecoder()
         let data = Data(line.utf8)
         if let snapshot = try? decoder.decode(Snapshot.self, from: data) { return TaskText.list(snapshot.tasks, style) }
-        if let gap = try? decoder.decode(Gap.self, from: data) { return ["\(gap.count) events were lost: look again"] }
-        guard let event = try? decoder.decode(WatchEvent.self, from: data), let words = self.words(event) else {
+        if let gap = try? decoder.decode(Gap.self, from: data) { return ["\(gap.count) events were lost; run tasks list for the current state"] }
+        guard let event = try? decoder.decode(WatchEvent.self, from: data), let text = self.text(event) else {
             return []
         }
-        return ["\(event.time)  \(event.task)  \(words)".visible]
+        return ["\(event.time)  \(event.task)  \(text)".escapingControls]
     }
 
-    private mutating func words(_ event: WatchEvent) -> String? {
+    private mutating func text(_ event: WatchEvent) -> String? {
         switch event.event {
         case "task.created": return "accepted: \(event.method ?? "") \(event.url ?? "")"
         case "task.resumed": return "resumed"
         case "task.suspended": return "suspended by the \(event.reason ?? "user")"
-        // Told by the retry.
+        // The retry line announces the backoff.
         case "task.held" where event.reason == "backoff": return nil
         case "task.held": return "waiting(\(event.reason ?? ""))\(event.detail.map { ": \($0)" } ?? "")"
         case "task.attemptStarted": return "attempt \(event.attempt ?? 1)"
@@ -32,15 +32,15 @@ struct WatchText {
         case "task.retryScheduled":
             let delay = event.delaySeconds.map { DurationText(.seconds($0)).description } ?? "a moment"
             return "retry in \(delay): \(event.reason ?? "")"
-        case "task.retriesExhausted": return "no further retry: \(event.reason ?? "")"
+        case "task.retriesExhausted": return "retries exhausted: \(event.reason ?? "")"
         case "task.restarted":
-            return "starting again: \(ByteText(event.discardedBytes ?? 0)) could not be continued"
+            return "restarting: \(ByteText(event.discardedBytes ?? 0)) could not be resumed"
         case "task.progress": return self.progress(event)
-        case "task.moveFailed": return "cannot be put in place: \(event.file ?? "")"
+        case "task.moveFailed": return "cannot commit the download to \(event.file ?? "")"
         case "task.completed":
             self.tenths[event.task] = nil
             return self.end(event)
-        // Gates, heads and what went well are for programs.
+        // Gate results, response heads and successful attempts are left to --json.
         default: return nil
         }
     }
@@ -54,7 +54,7 @@ struct WatchText {
     }
 
     private func end(_ event: WatchEvent) -> String {
-        let outcome = event.outcome ?? "over"
+        let outcome = event.outcome ?? "completed"
         guard outcome == "failure" else { return outcome + (event.file.map { ": \($0)" } ?? "") }
         return "failure(\(event.reason ?? ""))\(event.explanation.map { ": \($0)" } ?? "")"
     }

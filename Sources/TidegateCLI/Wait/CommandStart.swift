@@ -1,21 +1,22 @@
 internal import Glibc
 internal import TidegateDaemon
 
-/// Gives the process over to another program.
+/// Replaces the process by another program.
 enum CommandStart {
-    /// Runs `words` in this process's place; returns only where that failed, with the code that shells give.
-    static func replaceProcess(_ words: [String]) -> Ending {
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
-        arguments.append(nil)
-        // What a library ignored, or the runtime blocked on this thread, the command has not asked for.
+    /// Executes a command in place of this process (execvp(3)); returns only if that fails, with the exit status that
+    /// shells use.
+    static func replaceProcess(_ arguments: [String]) -> CommandError {
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+        pointers.append(nil)
+        // The command must not inherit a signal that a library ignores or that the runtime blocks on this thread.
         signal(SIGPIPE, SIG_DFL)
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
-        execvp(words.first ?? "", arguments)
+        execvp(arguments.first ?? "", pointers)
         let number = errno
-        for argument in arguments { free(argument) }
-        let sentence = "\(words.first ?? ""): \(TextFile.words(of: number))"
-        return number == ENOENT ? Ending(.notFound, sentence) : Ending(.notRunnable, sentence)
+        for pointer in pointers { free(pointer) }
+        let message = "\(arguments.first ?? ""): \(TextFile.errorMessage(number))"
+        return CommandError(number == ENOENT ? .notFound : .notRunnable, message)
     }
 }

@@ -1,43 +1,43 @@
 internal import Tidegate
 
-/// Decides when a condition is asked about again: at once on another way, else after ever longer pauses.
+/// Decides when a condition is checked again: soon after the paths change, otherwise with growing intervals.
 struct PollInterval: Sendable {
-    /// The first pause after an answer.
+    /// The interval after the first check.
     static let first: Duration = .seconds(1)
-    /// No pause is longer.
+    /// The upper bound of the interval.
     static let longest: Duration = .seconds(10)
-    /// A way that changes all the time is not asked about more often.
+    /// The lower bound while paths keep changing.
     static let shortest: Duration = .milliseconds(250)
 
-    private var pause = PollInterval.first
-    private var last: (moment: MonotonicTime, ways: Ways)?
+    private var interval = PollInterval.first
+    private var last: (moment: MonotonicTime, paths: CurrentPaths)?
 
-    /// True when the time to ask has come.
-    func isDue(on ways: Ways, at now: MonotonicTime) -> Bool {
+    /// True if the condition should be checked now.
+    func isDue(on paths: CurrentPaths, at now: MonotonicTime) -> Bool {
         guard let last = self.last else { return true }
-        return now - last.moment >= (last.ways == ways ? self.pause : PollInterval.shortest)
+        return now - last.moment >= (last.paths == paths ? self.interval : PollInterval.shortest)
     }
 
-    /// Takes note that somebody was asked.
-    mutating func asked(on ways: Ways, at now: MonotonicTime) {
-        if let last = self.last, last.ways == ways {
-            self.pause = min(self.pause * 2, PollInterval.longest)
+    /// Records that a check was started.
+    mutating func didPoll(on paths: CurrentPaths, at now: MonotonicTime) {
+        if let last = self.last, last.paths == paths {
+            self.interval = min(self.interval * 2, PollInterval.longest)
         } else {
-            self.pause = PollInterval.first
+            self.interval = PollInterval.first
         }
-        self.last = (now, ways)
+        self.last = (now, paths)
     }
 }
 
-/// The ways that packets take now: what an answer is worth something on, and nothing on any other.
-struct Ways: Sendable, Hashable {
-    private let ways: [NetworkPath.Identity?]
+/// The paths in use now: evidence is valid only on the paths that it was found on.
+struct CurrentPaths: Sendable, Hashable {
+    private let paths: [NetworkPath.Identity?]
 
-    /// The families' ways, and those to a target's addresses.
+    /// The families' default paths, and those to a target's addresses.
     init(_ status: ReachabilityStatus, to target: Target? = nil) {
         let addresses = status.targets.first { $0.target == target }?.addresses ?? []
         let verdicts = status.families.map(\.verdict) + addresses.map(\.verdict)
-        self.ways = verdicts.map { verdict in
+        self.paths = verdicts.map { verdict in
             guard verdict.level >= .routed, let path = verdict.path else { return nil }
             return path.identity
         }

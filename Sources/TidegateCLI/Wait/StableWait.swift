@@ -1,15 +1,15 @@
 internal import Tidegate
 
-/// Decides when something has held long enough without a break.
+/// Decides when a condition has held long enough without a break.
 struct StableWait: Sendable {
-    /// What to do next.
-    enum Answer: Sendable, Hashable {
-        /// It has held long enough.
+    /// The state after an observation.
+    enum State: Sendable, Hashable {
+        /// It has held for the required time.
         case done
-        /// It holds; ask again then, or sooner.
+        /// It holds; it must be observed again by then.
         case holdingUntil(MonotonicTime)
         /// It does not hold.
-        case missing
+        case unmet
     }
 
     private let required: Duration
@@ -17,11 +17,11 @@ struct StableWait: Sendable {
 
     init(required: Duration) { self.required = required }
 
-    /// Takes what was seen at `now`.
-    mutating func observe(_ holds: Bool, at now: MonotonicTime) -> Answer {
+    /// Records whether the condition holds at `now`.
+    mutating func observe(_ holds: Bool, at now: MonotonicTime) -> State {
         guard holds else {
             self.since = nil
-            return .missing
+            return .unmet
         }
         let start = self.since ?? now
         self.since = start

@@ -1,109 +1,111 @@
 internal import Tidegate
 internal import TidegateDaemon
 
-/// Waits until conditions hold: looks again at every change, and four times a second besides.
+/// Waits until conditions hold: evaluates them on every event, and four times a second.
 struct WaitRun: Sendable {
-    /// How it ended.
     enum Outcome: Sendable, Hashable {
         case holds
-        /// The first thing missing, in a sentence.
+        /// A message that names the first condition that is not met.
         case timedOut(String)
     }
 
-    /// What a condition lacks.
-    private struct Missing: CustomStringConvertible {
-        let rung: Rung
-        /// Nil while an answer is awaited.
-        let reason: UnreachableReason?
-        let sentence: String
+    private let options: WaitOptions.Parsed
+    private let monitor: OneShotMonitor
+    private let check: ConditionPoller.Check
+    private let print: @Sendable (String) -> Void
 
-        // What a server says may be long, and is not to be obeyed by a terminal.
-        var description: String {
-            let text = LineWrapper.printable("\(self.rung.rawValue): \(self.sentence)")
-            return text.count > 240 ? "\(text.prefix(239))…" : text
-        }
-    }
-
-    private let values: WaitOptions.Values
-    private let look: Look
-    private let ask: ConditionPoller.Asker
-    private let note: @Sendable (String) -> Void
-
-    /// A wait; `note` hears what is missing, whenever that changes.
+    /// A wait; `print` receives a line about the unmet condition whenever its rung changes.
     init(
-        _ values: WaitOptions.Values, look: Look, asker: @escaping ConditionPoller.Asker,
-        note: @escaping @Sendable (String) -> Void
+        _ options: WaitOptions.Parsed, monitor: OneShotMonitor, check: @escaping ConditionPoller.Check,
+        print: @escaping @Sendable (String) -> Void
     ) {
-        self.values = values
-        self.look = look
-        self.ask = asker
-        self.note = note
+        self.options = options
+        self.monitor = monitor
+        self.check = check
+        self.print = print
     }
 
     func run() async -> Outcome {
-        let start = self.look.time.monotonic()
-        var wait = StableWait(required: self.values.timeout == .zero ? .zero : self.values.stable)
-        var lastMissing: Missing?
-        let wakes = WakeSource(of: self.look.bus)
-        defer { wakes.end() }
-        let desk = ConditionPoller(self.values.conditions, asker: self.ask, onAnswer: wakes.wake)
-        // Nobody is kept waiting for a name longer than there is time; a test needs an answer nevertheless.
-        let patience = self.values.timeout.map { $0 == .zero ? Look.patience : min(Look.patience, $0) }
-        _ = await self.look.monitor.firstStatus(within: patience ?? Look.patience)
+        let start = self.monitor.time.monotonic()
+        var wait = StableWait(required: self.options.timeout == .zero ? .zero : self.options.stable)
+        var lastUnmet: UnmetCondition?
+        let wakes = WakeSource(of: self.monitor.bus)
+        defer { wakes.finish() }
+        let poller = ConditionPoller(self.options.conditions, check: self.check, onResult: wakes.wake)
+        // Name resolution may not exceed the timeout, except for a single test, which needs a result.
+        let limit = self.options.timeout.map { $0 == .zero ? OneShotMonitor.resolveTimeout : $0 }
+        _ = await self.monitor.reachability.firstStatus(
+            within: min(OneShotMonitor.resolveTimeout, limit ?? OneShotMonitor.resolveTimeout))
         for await _ in wakes.stream {
-            let status = self.look.monitor.status
-            let now = self.look.time.monotonic()
-            let isOver = self.values.timeout.map { now - start >= $0 } ?? false
-            if !isOver || (self.values.timeout == .zero && lastMissing == nil) { desk.askAround(status, at: now) }
-            let missing = self.missing(in: status, desk)
-            if wait.observe(missing == nil, at: now) == .done { return .holds }
-            if isOver, self.values.timeout != .zero || !desk.isAsking { return .timedOut(self.complaint(missing)) }
-            // A first answer may be a good one. While a change settles its words may waver; the rung does not.
-            let isAwaited = missing.map { $0.reason == nil } ?? false && desk.isAsking
-            if let missing, missing.rung != lastMissing?.rung, !isOver, !isAwaited { self.note("waiting: \(missing)") }
-            if !isAwaited || isOver { lastMissing = missing }
+            let status = self.monitor.reachability.status
+            let now = self.monitor.time.monotonic()
+            let isOver = self.options.timeout.map { now - start >= $0 } ?? false
+            if !isOver || (self.options.timeout == .zero && lastUnmet == nil) { poller.pollAll(status, at: now) }
+            let unmet = self.unmetCondition(in: status, poller)
+            if wait.observe(unmet == nil, at: now) == .done { return .holds }
+            if isOver, self.options.timeout != .zero || !poller.isChecking {
+                return .timedOut(self.timeoutMessage(unmet))
+            }
+            // Nothing is printed before the first result, or when only the text changes while a change settles.
+            let isPending = unmet.map { $0.reason == nil } ?? false && poller.isChecking
+            if let unmet, unmet.rung != lastUnmet?.rung, !isOver, !isPending { self.print("waiting: \(unmet)") }
+            if !isPending || isOver { lastUnmet = unmet }
         }
-        return .timedOut(lastMissing?.description ?? "interrupted")
+        return .timedOut(lastUnmet?.description ?? "interrupted")
     }
 
-    // What the first unsatisfied condition lacks; nil where enough of them hold.
-    private func missing(in status: ReachabilityStatus, _ desk: ConditionPoller) -> Missing? {
-        if let why = self.look.monitor.unavailableReason {
-            return Missing(
-                rung: .monitor, reason: .monitorDown, sentence: "\(VerdictDescriptions.phrase(.monitorDown)): \(why)")
+    // The first condition that is not met; nil if enough of them hold.
+    private func unmetCondition(in status: ReachabilityStatus, _ poller: ConditionPoller) -> UnmetCondition? {
+        if let error = self.monitor.reachability.unavailableReason {
+            return UnmetCondition(
+                rung: .monitor, reason: .monitorDown, message: "\(VerdictDescriptions.phrase(.monitorDown)): \(error)")
         }
-        var first: Missing?
-        for condition in self.values.conditions {
-            let evidence = desk.evidence(for: condition, in: status)
-            switch condition.evaluate(status, family: self.values.family, evidence: evidence) {
+        var first: UnmetCondition?
+        for condition in self.options.conditions {
+            let evidence = poller.evidence(for: condition, in: status)
+            switch condition.evaluate(status, family: self.options.family, evidence: evidence) {
             case .satisfied:
-                if self.values.isAnyEnough { return nil }
-            case .unsatisfied(let rung, let reason, let sentence):
-                first = first ?? Missing(rung: rung, reason: reason, sentence: sentence)
-                if !self.values.isAnyEnough { return first }
+                if self.options.isAnyEnough { return nil }
+            case .unsatisfied(let rung, let reason, let message):
+                first = first ?? UnmetCondition(rung: rung, reason: reason, message: message)
+                if !self.options.isAnyEnough { return first }
             }
         }
         return first
     }
 
-    private func complaint(_ missing: Missing?) -> String {
-        guard let missing else { return "the conditions did not hold for \(DurationText(self.values.stable)) in time" }
-        guard let limit = self.values.timeout, limit > .zero else { return missing.description }
-        return "gave up after \(DurationText(limit)): \(missing)"
+    private func timeoutMessage(_ unmet: UnmetCondition?) -> String {
+        guard let unmet else { return "the conditions did not hold for \(DurationText(self.options.stable)) in time" }
+        guard let limit = self.options.timeout, limit > .zero else { return unmet.description }
+        return "gave up after \(DurationText(limit)): \(unmet)"
     }
 }
 
-/// Says when to look again; one wake may stand for many, for the status is looked at as a whole.
+/// A condition that does not hold: the rung and why.
+private struct UnmetCondition: CustomStringConvertible {
+    let rung: Rung
+    /// Nil while a check is pending.
+    let reason: UnreachableReason?
+    let message: String
+
+    // Text of a server may be long, and must not control the terminal.
+    var description: String {
+        let text = LineWrapper.printable("\(self.rung.rawValue): \(self.message)")
+        return text.count > 240 ? "\(text.prefix(239))…" : text
+    }
+}
+
+/// Wakes the wait when the status may have changed; one wake may stand for several events.
 struct WakeSource: Sendable {
     let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
     private let tasks: [Task<Void, Never>]
 
-    /// The first wake comes at once, then one for every event, and four a second besides.
+    /// The first wake is immediate; then one for every event, and four per second.
     init(of bus: EventBus) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         continuation.yield()
-        let listener = Task {
+        let subscriber = Task {
             for await _ in bus.subscribe(.watch, bufferingNewest: 1) { continuation.yield() }
         }
         let ticker = Task {
@@ -111,12 +113,12 @@ struct WakeSource: Sendable {
         }
         self.stream = stream
         self.continuation = continuation
-        self.tasks = [listener, ticker]
+        self.tasks = [subscriber, ticker]
     }
 
     var wake: @Sendable () -> Void { { self.continuation.yield() } }
 
-    func end() {
+    func finish() {
         for task in self.tasks { task.cancel() }
         self.continuation.finish()
     }

@@ -1,7 +1,7 @@
 internal import TidegateServer
 
 extension Configuration {
-    /// What the endpoint is told besides what the command line says.
+    /// Sets what the configuration file says about the endpoint.
     func apply(to endpoint: inout EndpointConfiguration) {
         endpoint.redaction = self.events.redaction
         if let history = self.events.history { endpoint.eventHistory = history }

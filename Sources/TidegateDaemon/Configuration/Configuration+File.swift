@@ -1,7 +1,7 @@
 extension Configuration {
     /// Reads the configuration from a file.
     ///
-    /// - Throws: ``ConfigurationError``, which names the file and, for every problem, the line and the key.
+    /// - Throws: ``ConfigurationError`` with the file and, for every problem, the line and the key.
     package static func load(file: String) throws(ConfigurationError) -> Configuration {
         let text: String
         do {
@@ -21,7 +21,7 @@ extension Configuration {
         problems.refuseOnlineWithoutChecks(configuration, root)
         guard problems.problems.isEmpty else { throw ConfigurationError(problems.problems) }
         do {
-            // What is wrong with several values together; a reload has to find it, too.
+            // Finds values that are invalid together, here rather than in Daemon so that a reload finds them too.
             _ = try configuration.monitorConfiguration(version: "")
         } catch {
             throw ConfigurationError(file: file, error.description)

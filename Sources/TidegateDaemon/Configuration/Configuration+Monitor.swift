@@ -2,9 +2,9 @@ internal import Tidegate
 internal import TidegateCore
 
 extension Configuration {
-    /// What the monitor is told; the built-in defaults where the file says nothing.
+    /// The monitor's configuration, with the defaults for keys that are absent.
     ///
-    /// - Throws: ``TextError`` in the words of the policy that refuses a value.
+    /// - Throws: ``TextError`` with the message of the policy that rejects a value.
     func monitorConfiguration(version: String) throws(TextError) -> MonitorConfiguration {
         let named = self.reachability.targets.compactMap { entry in entry.target.map { ($0, entry.name) } }
         do {

@@ -1,7 +1,7 @@
 package import HTTPTypes
 package import TidegateCore
 
-/// What the configuration file says; nil and empty mean that the built-in default stands.
+/// The configuration file; nil and empty values mean the default.
 package struct Configuration: Sendable, Hashable {
     package var reachability = Reachability()
     package var transfers = Transfers()
@@ -22,25 +22,25 @@ package struct Configuration: Sendable, Hashable {
         package var targets: [NamedTarget] = []
         package var meteredInterfaces: [String]?
         package var internetCheck = InternetCheck()
-        /// The mark of the sockets to judge for.
+        /// The firewall mark of route lookups.
         package var mark: UInt32?
-        /// The user of the sockets to judge for.
+        /// The user id of route lookups.
         package var uid: UInt32?
     }
 
-    /// Whether, where and how often the internet is looked for.
+    /// The `internet_check` section.
     package struct InternetCheck: Sendable, Hashable {
         package var isEnabled = false
         package var urls: [String] = []
         package var interval: Duration?
     }
 
-    /// A target that is watched all the time.
+    /// A target that is monitored permanently.
     package struct NamedTarget: Sendable, Hashable {
         package var name = ""
         package var host = ""
         package var port: UInt16?
-        /// The host and port, parsed; nil only where they are bad.
+        /// The host and port, parsed; nil if they are invalid.
         package var target: Target? {
             guard let host = try? Target(self.host), host.port == nil else { return nil }
             guard let port = self.port else { return host }
@@ -67,7 +67,7 @@ package struct Configuration: Sendable, Hashable {
         package var longest: DurationText?
         package var statuses: [Int]?
 
-        /// This policy where it says something, `other` elsewhere.
+        /// This policy, with the values of `other` for those that are nil.
         package func over(_ other: Retry) -> Retry {
             var merged = other
             merged.attempts = self.attempts ?? other.attempts
@@ -79,7 +79,7 @@ package struct Configuration: Sendable, Hashable {
         }
     }
 
-    /// The retry budget of an origin.
+    /// The `budget` section: the retry budget of an origin.
     package struct Budget: Sendable, Hashable {
         package var tokens: Double?
         package var retryCost: Double?
@@ -87,20 +87,20 @@ package struct Configuration: Sendable, Hashable {
         package var refillPerSecond: Double?
     }
 
-    /// The `journal` section: how long things are kept.
+    /// The `journal` section: retention times.
     package struct Journal: Sendable, Hashable {
         package var keepCompleted: Duration?
         package var pathEvents: Duration?
     }
 
-    /// The gate of tasks that say nothing of their own.
+    /// The `gate` section: the default gate of tasks.
     package struct Gate: Sendable, Hashable {
         package var require: [Requirement]?
         package var patience: DurationText?
     }
 }
 
-/// A request that the daemon makes by itself, again and again.
+/// A request that the daemon makes periodically.
 package struct ScheduledTask: Sendable, Hashable {
     package var name = ""
     package var url = ""
@@ -109,11 +109,11 @@ package struct ScheduledTask: Sendable, Hashable {
     package var headersFile: String?
     package var bodyFile: String?
     package var every: Duration = .zero
-    /// The share of ``every`` that a turn may be late at random.
+    /// The maximum random delay of a run, as a fraction of ``every``.
     package var jitter = 0.1
     package var download: String?
     package var mode: UInt16?
-    /// What the body's SHA-256 has to be, in 64 hexadecimal digits.
+    /// The expected SHA-256 digest of the body, in 64 hexadecimal digits.
     package var sha256: String?
     package var timeout: DurationText?
     package var require: [Requirement]?

@@ -1,10 +1,9 @@
-/// A piece of a configuration file that knows where it stands.
+/// A node of a configuration file, with its position.
 struct ConfigurationNode: Sendable {
-    /// What the piece is.
     enum Content: Sendable {
         /// `null`, `~` or nothing.
         case null
-        /// A text, a number or a truth value, as it was written.
+        /// A string, a number or a boolean, as it was written.
         case scalar(String)
         case list([ConfigurationNode])
         case section([Entry])
@@ -26,23 +25,23 @@ struct ConfigurationNode: Sendable {
     /// The path of a key in this section.
     func path(of key: String) -> String { self.path.isEmpty ? key : "\(self.path).\(key)" }
 
-    /// What stands here, for messages: `"many"`, `a list`, `a section`, `nothing`.
-    var words: String {
+    /// The content in error messages: `"many"`, `a list`, `a mapping`, `nothing`.
+    var summary: String {
         switch self.content {
         case .null: "nothing"
         case .scalar(let text): "\"\(text)\""
         case .list: "a list"
-        case .section: "a section"
+        case .section: "a mapping"
         }
     }
 
-    /// The piece under `key`; nil where this is no section or has no such key.
+    /// The value of `key`; nil if this is not a section or has no such key.
     func value(of key: String) -> ConfigurationNode? {
         guard case .section(let entries) = self.content else { return nil }
         return entries.first { $0.key == key }?.value
     }
 
-    /// The pieces of a list; none where this is none.
+    /// The elements of a list; empty if this is not a list.
     var elements: [ConfigurationNode] {
         if case .list(let nodes) = self.content { nodes } else { [] }
     }

@@ -1,25 +1,25 @@
 package import TidegateCore
 
 extension Configuration {
-    /// The `events` section: what is kept of events, and what is left out of the URLs in them.
+    /// The `events` section: the size of the history, and what is redacted from URLs.
     package struct Events: Sendable, Hashable {
         package var history: Int?
         package var redaction = URLRedaction()
     }
 
-    /// The `metrics` section: whether attempts are counted by host.
+    /// The `metrics` section: whether series have a host label.
     package struct Metrics: Sendable, Hashable {
         package var mode = Mode.off
-        /// The hosts as URLs name them: in lower case, or as the canonical text of an address.
+        /// The hosts as in URLs: in lower case, or the canonical text of an address.
         package var hosts: [String] = []
         package var maxHosts = 50
 
-        /// The words of `host_label`.
+        /// The values of `host_label`.
         package enum Mode: String, Sendable, CaseIterable {
             case off, allowlist, top
         }
 
-        /// What the monitor is told.
+        /// The host label of the monitor's metrics.
         package var hostLabel: HostLabel {
             switch self.mode {
             case .off: .off
@@ -34,7 +34,7 @@ extension ConfigurationSchema {
     static let events: [Field<Configuration.Events>] = [
         .value("history", \.history, .number(in: 1...1_000_000)),
         .section(
-            "redact", \.redaction, [.value("query", \.query, .truth), .value("userinfo", \.userinfo, .truth)]),
+            "redact", \.redaction, [.value("query", \.query, .boolean), .value("userinfo", \.userinfo, .boolean)]),
     ]
 
     static let metrics: [Field<Configuration.Metrics>] = [
@@ -50,18 +50,18 @@ extension ConfigurationSchema {
         switch metrics.mode {
         case .off: break
         case .allowlist where list.elements.isEmpty:
-            problems.add("\"allowlist\" needs \"hosts\" to tell apart", at: list)
+            problems.add("\"allowlist\" requires \"hosts\"", at: list)
         case .allowlist where Set(metrics.hosts).count > metrics.maxHosts:
-            problems.add("\(metrics.hosts.count) hosts are more than \"max_hosts\", \(metrics.maxHosts)", at: list)
+            problems.add("\(metrics.hosts.count) hosts exceed \"max_hosts\" (\(metrics.maxHosts))", at: list)
         case .top where !list.elements.isEmpty:
-            problems.add("\"hosts\" needs \"host_label\" to be allowlist", at: list)
+            problems.add("\"hosts\" requires \"host_label: allowlist\"", at: list)
         case .allowlist, .top: break
         }
     }
 }
 
-extension ValueKind<Configuration.Metrics.Mode> {
-    fileprivate static let hostLabel = ValueKind.text("one of off, allowlist, top") { text throws(TextError) in
+extension ValueParser<Configuration.Metrics.Mode> {
+    fileprivate static let hostLabel = ValueParser.text("one of off, allowlist, top") { text throws(TextError) in
         guard let mode = Configuration.Metrics.Mode(rawValue: text) else {
             throw TextError("\"\(text)\" is not one of off, allowlist, top")
         }
@@ -69,14 +69,14 @@ extension ValueKind<Configuration.Metrics.Mode> {
     }
 }
 
-extension ValueKind<String> {
-    fileprivate static let labelledHost = ValueKind.text("a host") { text throws(TextError) in
+extension ValueParser<String> {
+    fileprivate static let labelledHost = ValueParser.text("a host") { text throws(TextError) in
         do throws(TargetError) {
             let target = try Target(text)
             if target.port == nil { return target.host }
         } catch {
             throw TextError(error.description)
         }
-        throw TextError("\"\(text)\" has a port: hosts are told apart by their names alone")
+        throw TextError("\"\(text)\" has a port; the host label is the host name only")
     }
 }

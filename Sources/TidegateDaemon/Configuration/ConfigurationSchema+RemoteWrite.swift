@@ -1,9 +1,9 @@
 package import HTTPTypes
 
 extension Configuration {
-    /// The `remote_write` section: where samples are sent that nobody can scrape.
+    /// The `remote_write` section: the receiver of samples.
     package struct RemoteWrite: Sendable, Hashable {
-        /// The receiver; nil sends nothing.
+        /// The receiver; nil disables remote write.
         package var url: String?
         package var buffer: ByteText?
         package var interval: Duration?
@@ -14,7 +14,7 @@ extension Configuration {
         package var tokenFile: String?
         package var certificateFile: String?
 
-        /// A label that every series gets.
+        /// A label added to every series.
         package struct Label: Sendable, Hashable {
             package var name: String
             package var value: String
@@ -25,8 +25,8 @@ extension Configuration {
 extension ConfigurationSchema {
     static let remoteWrite: [Field<Configuration.RemoteWrite>] = [
         .value("url", \.url, .url),
-        .value("buffer", \.buffer, ValueKind<ByteText>.size(in: 1 << 20...1 << 40)),
-        .value("interval", \.interval, ValueKind<Duration>.duration(atLeast: .seconds(1))),
+        .value("buffer", \.buffer, ValueParser<ByteText>.size(in: 1 << 20...1 << 40)),
+        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))),
         .labels("labels", \.labels), .headers("headers", \.headers),
         .section(
             "basic_auth", \.self,
@@ -35,7 +35,7 @@ extension ConfigurationSchema {
         .section("tls", \.self, [.value("ca_file", \.certificateFile, .absolutePath)]),
     ]
 
-    // What the protocol says itself.
+    // Headers that the protocol sets.
     private static let reservedHeaders: Set<String> = [
         "content-encoding", "content-type", "content-length", "x-prometheus-remote-write-version", "user-agent", "host",
     ]
@@ -45,34 +45,34 @@ extension ConfigurationSchema {
         _ section: Configuration.RemoteWrite, node: ConfigurationNode, problems: inout ProblemList
     ) {
         if (section.user == nil) != (section.passwordFile == nil) {
-            let place = node.value(of: "basic_auth") ?? node
-            problems.add("\"username\" and \"password_file\" belong together", at: place)
+            let section = node.value(of: "basic_auth") ?? node
+            problems.add("\"username\" and \"password_file\" must both be set", at: section)
         }
         if let token = node.value(of: "bearer_token_file"), section.tokenFile != nil, section.user != nil {
-            problems.add("\"basic_auth\" and \"bearer_token_file\" do not go together", at: token)
+            problems.add("\"basic_auth\" and \"bearer_token_file\" are mutually exclusive", at: token)
         }
         guard case .section(let headers) = node.value(of: "headers")?.content else { return }
         let hasSecret = section.user != nil || section.tokenFile != nil
         for entry in headers {
             let name = entry.key.lowercased()
             if self.reservedHeaders.contains(name) {
-                problems.add("remote write sets this header itself", at: entry.value)
+                problems.add("this header is set by remote write", at: entry.value)
             } else if name == "authorization", hasSecret {
-                problems.add("there is another secret: the header \"Authorization\" can be given once", at: entry.value)
+                problems.add("\"Authorization\" is already set by basic_auth or bearer_token_file", at: entry.value)
             }
         }
     }
 }
 
-extension ValueKind<ByteText> {
+extension ValueParser<ByteText> {
     /// A count of bytes.
-    static func size(in range: ClosedRange<Int64>) -> ValueKind {
+    static func size(in range: ClosedRange<Int64>) -> ValueParser {
         .text("a size") { text throws(TextError) in
             let size = try ByteText(parsing: text)
             guard range.contains(size.bytes) else {
                 let isBelow = size.bytes < range.lowerBound
                 let bound = ByteText(isBelow ? range.lowerBound : range.upperBound)
-                throw TextError("\(text) is \(isBelow ? "below" : "above") \(bound)")
+                throw TextError("\(text) is \(isBelow ? "below the minimum" : "above the maximum") of \(bound)")
             }
             return size
         }
@@ -81,18 +81,18 @@ extension ValueKind<ByteText> {
 
 extension Field {
     /// A key with labels, each under its name.
-    fileprivate static func labels(_ key: String, _ place: Place<Section, [Configuration.RemoteWrite.Label]>) -> Field {
+    fileprivate static func labels(_ key: String, _ path: SectionPath<Section, [Configuration.RemoteWrite.Label]>) -> Field {
         Field(key: key, isRequired: false) { section, node, problems in
             switch node.content {
             case .null: break
-            case .scalar, .list: problems.add("expected names with their values, found \(node.words)", at: node)
+            case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
             case .section(let entries):
                 for entry in entries {
                     let label = problems.trying(at: entry.value) { () throws(TextError) in
                         try Configuration.RemoteWrite.Label(
-                            checking: entry.key, value: try ValueKind<String>.text.parse(entry.value))
+                            checking: entry.key, value: try ValueParser<String>.text.parse(entry.value))
                     }
-                    if let label { section[keyPath: place].append(label) }
+                    if let label { section[keyPath: path].append(label) }
                 }
             }
         }
@@ -100,7 +100,7 @@ extension Field {
 }
 
 extension Configuration.RemoteWrite.Label {
-    // Names that begin with two underscores are Prometheus's own.
+    // Names that begin with two underscores are reserved by Prometheus.
     fileprivate init(checking name: String, value: String) throws(TextError) {
         let isPlain = name.utf8.allSatisfy {
             switch $0 {
@@ -109,7 +109,7 @@ extension Configuration.RemoteWrite.Label {
             }
         }
         guard isPlain, let first = name.utf8.first, !(0x30...0x39).contains(first), !name.hasPrefix("__") else {
-            throw TextError("\"\(name)\" is not a name that a label can have")
+            throw TextError("\"\(name)\" is not a valid label name")
         }
         self.init(name: name, value: value)
     }

@@ -30,8 +30,8 @@ enum ConfigurationSchema {
     ]
 
     static let internetCheck: [Field<Configuration.InternetCheck>] = [
-        .value("enabled", \.isEnabled, .truth), .list("urls", \.urls, .checkURL),
-        .value("interval", \.interval, ValueKind<Duration>.duration(atLeast: .seconds(10))),
+        .value("enabled", \.isEnabled, .boolean), .list("urls", \.urls, .checkURL),
+        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(10))),
     ]
 
     static let target: [Field<Configuration.NamedTarget>] = [
@@ -88,7 +88,7 @@ enum ConfigurationSchema {
         .value("sha256", \.sha256, .digest),
     ]
 
-    // MARK: what no single key can tell
+    // MARK: checks across keys
 
     @Sendable
     private static func checkTasks(
@@ -97,13 +97,13 @@ enum ConfigurationSchema {
         problems.refuseDuplicates(of: "name", in: tasks.map(\.name), at: nodes)
         problems.refuseDuplicates(of: "download", in: tasks.map { $0.download ?? "" }, at: nodes)
         for (task, node) in zip(tasks, nodes) where task.mode != nil && task.download == nil {
-            problems.add("\"mode\" needs a \"download\" to apply to", at: node)
+            problems.add("\"mode\" requires \"download\"", at: node)
         }
         for (task, node) in zip(tasks, nodes) where task.bodyFile != nil && ["GET", "HEAD"].contains(task.method) {
-            problems.add("a \(task.method ?? "") has no body: \"body_file\" needs another \"method\"", at: node)
+            problems.add("\"body_file\" requires a method other than \(task.method ?? "")", at: node)
         }
         for (task, node) in zip(tasks, nodes) where task.bodyFile != nil && task.download != nil {
-            problems.add("\"body_file\" and \"download\" do not go together", at: node)
+            problems.add("\"body_file\" and \"download\" are mutually exclusive", at: node)
         }
     }
 
@@ -113,7 +113,7 @@ enum ConfigurationSchema {
     ) {
         for (key, addresses) in [("ipv4", reachability.ipv4Sentinels), ("ipv6", reachability.ipv6Sentinels)] {
             guard let list = node.value(of: key), addresses?.isEmpty == true, list.elements.isEmpty else { continue }
-            problems.add("expected one address at least; leave the key out for the built-in ones", at: list)
+            problems.add("expected at least one address; omit the key for the defaults", at: list)
         }
     }
 
@@ -122,7 +122,7 @@ enum ConfigurationSchema {
         _ check: Configuration.InternetCheck, node: ConfigurationNode, problems: inout ProblemList
     ) {
         guard check.isEnabled, node.value(of: "urls")?.elements.isEmpty ?? true else { return }
-        problems.add("checks are enabled without \"urls\" to ask", at: node)
+        problems.add("\"enabled\" requires \"urls\"", at: node)
     }
 
     @Sendable
@@ -138,17 +138,17 @@ extension ProblemList {
         var seen: Set<String> = [""]
         for (value, node) in zip(values, nodes) {
             if !value.isEmpty, !seen.insert(value).inserted {
-                self.add("the \(key) \"\(value)\" is given more than once", at: node)
+                self.add("duplicate \(key) \"\(value)\"", at: node)
             }
         }
     }
 }
 
-extension ValueKind<String> {
-    fileprivate static let host = ValueKind.text("a host") { text throws(TextError) in
+extension ValueParser<String> {
+    fileprivate static let host = ValueParser.text("a host") { text throws(TextError) in
         do {
             guard try Target(text).port == nil else {
-                throw TextError("\"\(text)\" has a port: write it as \"port\" of its own")
+                throw TextError("\"\(text)\" has a port; use the key \"port\"")
             }
             return text
         } catch let error as TextError {
@@ -158,7 +158,7 @@ extension ValueKind<String> {
         }
     }
 
-    static let url = ValueKind.text("a URL") { text throws(TextError) in
+    static let url = ValueParser.text("a URL") { text throws(TextError) in
         do throws(TaskError) {
             _ = try TaskRequest(url: text)
             return text
@@ -167,14 +167,14 @@ extension ValueKind<String> {
         }
     }
 
-    fileprivate static let digest = ValueKind.text("a SHA-256") { text throws(TextError) in
+    fileprivate static let digest = ValueParser.text("a SHA-256") { text throws(TextError) in
         guard let digest = ContentDigest(text) else {
-            throw TextError("\"\(text)\" is not a SHA-256 of 64 hexadecimal digits")
+            throw TextError("\"\(text)\" is not a SHA-256 digest (64 hexadecimal digits)")
         }
         return digest.description
     }
 
-    fileprivate static let checkURL = ValueKind.text("a URL") { text throws(TextError) in
+    fileprivate static let checkURL = ValueParser.text("a URL") { text throws(TextError) in
         do throws(ReachabilityConfigurationError) {
             _ = try InternetCheckURL(text)
             return text
@@ -183,9 +183,9 @@ extension ValueKind<String> {
         }
     }
 
-    fileprivate static let method = ValueKind.text("a method") { text throws(TextError) in
+    fileprivate static let method = ValueParser.text("a method") { text throws(TextError) in
         guard HTTPRequest.Method(text) != nil, text == text.uppercased() else {
-            throw TextError("\"\(text)\" is not a method: write one like GET or POST")
+            throw TextError("\"\(text)\" is not a method (such as GET or POST)")
         }
         return text
     }
@@ -193,18 +193,18 @@ extension ValueKind<String> {
 
 extension Field {
     /// A key with header fields, each under its name.
-    static func headers(_ key: String, _ place: Place<Section, [HTTPField]>) -> Field {
+    static func headers(_ key: String, _ path: SectionPath<Section, [HTTPField]>) -> Field {
         Field(key: key, isRequired: false) { section, node, problems in
             switch node.content {
             case .null: break
-            case .scalar, .list: problems.add("expected names with their values, found \(node.words)", at: node)
+            case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
             case .section(let entries):
                 for entry in entries {
                     let header = problems.trying(at: entry.value) { () throws(TextError) in
-                        let value = try ValueKind<String>.text.parse(entry.value)
+                        let value = try ValueParser<String>.text.parse(entry.value)
                         return try HTTPField(line: "\(entry.key): \(value)")
                     }
-                    if let header { section[keyPath: place].append(header) }
+                    if let header { section[keyPath: path].append(header) }
                 }
             }
         }

@@ -1,4 +1,4 @@
-/// Collects what is wrong with a file while its nodes are read.
+/// Collects the problems of a file while its nodes are read.
 struct ProblemList {
     let file: String
     private(set) var problems: [ConfigurationError.Problem] = []
@@ -13,7 +13,7 @@ struct ProblemList {
         self.problems.append(.init(file: self.file, line: line, key: key.isEmpty ? nil : key, message: message))
     }
 
-    /// What `body` gives; nil, and a problem more, where it throws.
+    /// The result of `body`; nil if it throws, which adds a problem.
     mutating func trying<Value>(at node: ConfigurationNode, _ body: () throws(TextError) -> Value) -> Value? {
         do {
             return try body()
@@ -23,27 +23,27 @@ struct ProblemList {
         }
     }
 
-    /// The elements of a list; `null` is none, and anything else is a problem.
+    /// The elements of a list; nil for `null`, and for anything else, which adds a problem.
     mutating func list(_ node: ConfigurationNode) -> [ConfigurationNode]? {
         switch node.content {
         case .null: return nil
         case .list(let nodes): return nodes
         case .scalar, .section:
-            self.add("expected a list, found \(node.words)", at: node)
+            self.add("expected a list, found \(node.summary)", at: node)
             return nil
         }
     }
 
-    /// Reads a section onto `value`; unknown and missing keys are problems.
+    /// Reads a section into `value`; unknown and missing keys are problems.
     mutating func read<Section>(_ fields: [Field<Section>], from node: ConfigurationNode, into value: inout Section) {
         switch node.content {
         case .null: self.requireAll(fields, of: node, given: [])
-        case .scalar, .list: self.add("expected a section with keys, found \(node.words)", at: node)
+        case .scalar, .list: self.add("expected a mapping, found \(node.summary)", at: node)
         case .section(let entries):
             for entry in entries where !fields.contains(where: { $0.key == entry.key }) {
-                let nearest = NearestWord.find(entry.key, among: fields.map(\.key))
-                let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
-                self.add("there is no such key\(hint)", line: entry.line, key: node.path(of: entry.key))
+                let nearest = NearestMatch.find(entry.key, among: fields.map(\.key))
+                let hint = nearest.map { " (did you mean \"\($0)\"?)" } ?? ""
+                self.add("unknown key\(hint)", line: entry.line, key: node.path(of: entry.key))
             }
             self.requireAll(fields, of: node, given: entries.map(\.key))
             for field in fields {
@@ -57,7 +57,7 @@ struct ProblemList {
         _ fields: [Field<Section>], of node: ConfigurationNode, given keys: [String]
     ) {
         for field in fields where field.isRequired && !keys.contains(field.key) {
-            self.add("the key \"\(field.key)\" is missing", at: node)
+            self.add("missing key \"\(field.key)\"", at: node)
         }
     }
 }

@@ -2,7 +2,7 @@ internal import Yams
 
 /// Turns YAML text into nodes that know their lines.
 enum YAMLFile {
-    /// Parses the text of `file`; nil where it holds nothing but comments.
+    /// Parses the text of `file`; nil if it is empty or contains only comments.
     static func parse(_ text: String, file: String) throws(ConfigurationError) -> ConfigurationNode? {
         let root: Node?
         do {
@@ -10,7 +10,7 @@ enum YAMLFile {
         } catch let error as YamlError {
             throw self.explain(error, file: file)
         } catch {
-            throw ConfigurationError(file: file, "the YAML cannot be read: \(error)")
+            throw ConfigurationError(file: file, "invalid YAML: \(error)")
         }
         return root.map { self.convert($0, path: "") }
     }
@@ -43,14 +43,14 @@ enum YAMLFile {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            return ConfigurationError(file: file, line: mark.line, "not YAML: \(problem) (column \(mark.column))")
+            return ConfigurationError(file: file, line: mark.line, "invalid YAML: \(problem) (column \(mark.column))")
         case .duplicatedKeysInMapping(let keys, let context):
-            let words = keys.map { "\"\($0)\"" }.joined(separator: ", ")
-            return ConfigurationError(file: file, line: context.mark.line, "the key \(words) is given more than once")
+            let names = keys.map { "\"\($0)\"" }.joined(separator: ", ")
+            return ConfigurationError(file: file, line: context.mark.line, "duplicate key \(names)")
         case .reader(let problem, _, _, _):
-            return ConfigurationError(file: file, "not YAML: \(problem)")
+            return ConfigurationError(file: file, "invalid YAML: \(problem)")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
-            return ConfigurationError(file: file, "the YAML cannot be read")
+            return ConfigurationError(file: file, "invalid YAML")
         }
     }
 }

@@ -1,15 +1,15 @@
-/// Where a daemon keeps its state and where its control socket is, unless told otherwise.
+/// The default paths of the control socket and the state directory.
 package struct DefaultPaths: Sendable, Hashable {
     /// The control socket.
     package var socket: String
     /// The state directory.
     package var state: String
 
-    /// The defaults: the system's directories for root and under systemd, which names them itself; the user's (XDG
-    /// Base Directory Specification) for everybody else.
+    /// The system's directories for root and under systemd, which passes them in the environment; the user's (XDG Base
+    /// Directory Specification) otherwise.
     package init(user: UInt32, environment: (String) -> String?) {
         func directory(_ name: String) -> String? {
-            // systemd gives a list where a unit has several.
+            // systemd passes a list if a unit has several directories.
             environment(name)?.split(separator: ":").first.map(String.init)
         }
         let home = directory("HOME") ?? "/tmp"

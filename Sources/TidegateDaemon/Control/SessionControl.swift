@@ -1,12 +1,12 @@
 internal import Tidegate
 internal import TidegateCore
 
-/// The control socket's commands, carried out by a session with a journal.
+/// The commands of the control socket, on a session with a journal.
 struct SessionControl: TaskControl {
     let session: Session
 
-    // More would make an answer that nobody reads.
-    private static let endedListed = 1000
+    // Limits the size of the response.
+    private static let finishedTasksLimit = 1000
 
     func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse {
         let request = try submission.request()
@@ -23,7 +23,7 @@ struct SessionControl: TaskControl {
     func tasks() async throws(ControlRefusal) -> [JSONValue] {
         let live = self.session.tasks()
         var kept: [TaskID: JournaledTask] = [:]
-        for question in [JournalQuestion.unfinished, .ended(atMost: SessionControl.endedListed)] {
+        for question in [JournalQuestion.unfinished, .ended(atMost: SessionControl.finishedTasksLimit)] {
             for task in try await self.find(question) { kept[task.id] = task }
         }
         var infos = Dictionary(live.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -33,8 +33,8 @@ struct SessionControl: TaskControl {
 
     func task(_ id: TaskID) async throws(ControlRefusal) -> JSONValue {
         let kept = try await self.find(.task(id)).first
-        guard let info = self.session.task(withID: id)?.info ?? kept.map({ TaskInfo($0) }) else {
-            throw ControlRefusal(.unknown, "there is no task \(id)")
+        guard let info = self.session.task(id) ?? kept.map({ TaskInfo($0) }) else {
+            throw ControlRefusal(.unknown, "no such task: \(id)")
         }
         guard case .object(let members) = SessionControl.json(info, kept) else { return .null }
         return .object([.init("schema", 1)] + members)
@@ -75,7 +75,7 @@ struct SessionControl: TaskControl {
 }
 
 extension TaskInfo {
-    /// A task of an earlier process as lists show it.
+    /// A task of an earlier process.
     init(_ task: JournaledTask) {
         var file: String?
         if case .file(let path, _) = task.description.destination { file = path }
@@ -98,7 +98,7 @@ extension ControlRefusal {
             switch error.reason {
             case .invalidRequest: .malformed
             case .diskFull: .diskFull
-            // A file that is missing now may be there for the next one who asks.
+            // A missing file may exist at the next attempt to submit.
             default: .unavailable
             }
         self.init(reason, error.underlying)

@@ -3,16 +3,16 @@ internal import Tidegate
 internal import TidegateCore
 
 extension TaskSubmission {
-    /// The request that is submitted.
+    /// The request of the submission.
     ///
-    /// - Throws: ``ControlRefusal`` with one sentence about what is wrong with it.
+    /// - Throws: ``ControlRefusal`` with a message for the client.
     func request() throws(ControlRefusal) -> TaskRequest {
-        // Whoever forgot to fill it in would be given one task for all.
-        if self.key == "" { throw ControlRefusal(.malformed, "\"key\": \"\" does not name a task") }
+        // With an unset variable as its key, every submission would be the same task.
+        if self.key == "" { throw ControlRefusal(.malformed, "\"key\" is empty") }
         do {
             try self.checkNames()
             var request = try TaskRequest(
-                url: self.url, method: self.method ?? self.usualMethod, headers: try self.headerFields(),
+                url: self.url, method: self.method ?? self.defaultMethod, headers: try self.headerFields(),
                 body: try self.requestBody())
             request.name = self.name
             request.destination = try self.destination()
@@ -32,26 +32,26 @@ extension TaskSubmission {
 
     func duplicatePolicy() throws(ControlRefusal) -> DuplicatePolicy {
         guard let word = self.onDuplicate else { return .keep }
-        guard self.key != nil else { throw ControlRefusal(.malformed, "\"onDuplicate\" needs a \"key\"") }
+        guard self.key != nil else { throw ControlRefusal(.malformed, "\"onDuplicate\" requires \"key\"") }
         guard let policy = DuplicatePolicy(rawValue: word) else {
             throw ControlRefusal(.malformed, "\"\(word)\" is not one of keep, replace, append")
         }
         return policy
     }
 
-    // Lists carry them with every answer, and the system ends a path where a NUL is.
+    // Keys and names are part of every list; the system would truncate a path at a NUL.
     private func checkNames() throws(TextError) {
         for (member, text) in [("key", self.key), ("name", self.name)] {
             let count = text?.utf8.count ?? 0
-            guard count <= 1024 else { throw TextError("\"\(member)\" has \(count) bytes and may have 1024") }
+            guard count <= 1024 else { throw TextError("\"\(member)\" is \(count) bytes long (maximum 1024)") }
         }
         for (member, text) in [("output", self.output), ("bodyFile", self.bodyFile)] where text?.contains("\0") == true
         {
-            throw TextError("\"\(member)\" has a NUL character in it")
+            throw TextError("\"\(member)\" contains a NUL character")
         }
     }
 
-    private var usualMethod: String { self.body != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET" }
+    private var defaultMethod: String { self.body != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET" }
 
     private func headerFields() throws(TextError) -> [HTTPField] {
         var fields: [HTTPField] = []
@@ -60,13 +60,13 @@ extension TaskSubmission {
     }
 
     private func requestBody() throws(TextError) -> RequestBody {
-        if self.body != nil, self.bodyFile != nil { throw TextError("\"body\" and \"bodyFile\" exclude each other") }
+        if self.body != nil, self.bodyFile != nil { throw TextError("\"body\" and \"bodyFile\" are mutually exclusive") }
         return self.body.map { .data(Array($0.utf8)) } ?? self.bodyFile.map { .file($0) } ?? .none
     }
 
     private func destination() throws(TextError) -> Destination {
         guard let output = self.output else {
-            if self.mode != nil { throw TextError("\"mode\" needs an \"output\" to apply to") }
+            if self.mode != nil { throw TextError("\"mode\" requires \"output\"") }
             return .discard
         }
         guard let text = self.mode else { return .file(output) }
@@ -76,7 +76,7 @@ extension TaskSubmission {
     private func digest() throws(TextError) -> ContentDigest? {
         guard let text = self.sha256 else { return nil }
         guard let digest = ContentDigest(text) else {
-            throw TextError("\"sha256\": \"\(text)\" is not a SHA-256 of 64 hexadecimal digits")
+            throw TextError("\"sha256\": \"\(text)\" is not a SHA-256 digest (64 hexadecimal digits)")
         }
         return digest
     }
@@ -90,13 +90,13 @@ extension TaskSubmission {
     }
 
     private func retryPolicy(_ retries: Int) throws -> RetryPolicy {
-        guard (0..<10_000).contains(retries) else { throw TextError("\"retries\": \(retries) is not from 0 to 9999") }
+        guard (0..<10_000).contains(retries) else { throw TextError("\"retries\": \(retries) is out of range (0 to 9999)") }
         return try RetryPolicy(attempts: retries + 1)
     }
 
     private func seconds(_ number: Double?, _ member: String) throws(TextError) -> Duration? {
         guard let number else { return nil }
-        guard number > 0, number <= 1e9 else { throw TextError("\"\(member)\": \(number) is no time above 0") }
+        guard number > 0, number <= 1e9 else { throw TextError("\"\(member)\": \(number) is out of range (greater than 0, at most 1e9)") }
         return .seconds(number)
     }
 }

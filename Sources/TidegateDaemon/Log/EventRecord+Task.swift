@@ -2,21 +2,23 @@ internal import Logging
 internal import TidegateCore
 
 extension EventRecord {
-    /// What the log says about a task's event.
+    /// The log record of a task event; nil for events that are not logged.
     init?(_ event: TaskEvent) {
-        guard let record = EventRecord.course(event.kind) ?? EventRecord.wire(event.kind) else { return nil }
+        guard let record = EventRecord.lifecycle(event.kind) ?? EventRecord.transfer(event.kind) else {
+            return nil
+        }
         self = record
         self.fields["task"] = "\(event.id)"
         self.fields["kind"] = "\(event.taskKind.rawValue)"
     }
 
-    // What the task goes through as a whole.
-    private static func course(_ change: TaskEvent.Kind) -> EventRecord? {
+    // The task as a whole.
+    private static func lifecycle(_ change: TaskEvent.Kind) -> EventRecord? {
         switch change {
         case .created(let method, let url):
             return EventRecord(.debug, "task created", ["method": "\(method)", "url": "\(url)"])
         case .resumed: return EventRecord(.debug, "task resumed")
-        // At a shutdown all are, one after the other; the next start says how many they were.
+        // At a shutdown every task is suspended; the next start logs their number.
         case .suspended(let reason):
             return EventRecord(reason == .user ? .info : .debug, "task suspended", ["by": "\(reason.rawValue)"])
         case .held(let reason, let detail):
@@ -29,7 +31,7 @@ extension EventRecord {
                 ["reason": "\(reason.rawValue)", "after": "\(DurationText(after))"])
         case .gate(let result, let waited):
             guard result == .timeout else { return nil }
-            return EventRecord(.info, "gate gave up", ["waited": "\(DurationText(waited))"])
+            return EventRecord(.info, "timed out waiting for a path", ["waited": "\(DurationText(waited))"])
         case .completed(let result): return self.completed(result)
         case .attemptStarted, .responseHead, .progress, .attemptFailed, .attemptSucceeded, .retryScheduled,
             .retriesExhausted, .restarted, .refetched, .moved, .moveFailed:
@@ -37,11 +39,11 @@ extension EventRecord {
         }
     }
 
-    // What happens to its attempts and bytes.
-    private static func wire(_ change: TaskEvent.Kind) -> EventRecord? {
+    // Its attempts and bytes.
+    private static func transfer(_ change: TaskEvent.Kind) -> EventRecord? {
         switch change {
         case .attemptStarted(let number): return EventRecord(.debug, "attempt started", ["attempt": "\(number)"])
-        case .responseHead(let status, _): return EventRecord(.debug, "response began", ["status": "\(status)"])
+        case .responseHead(let status, _): return EventRecord(.debug, "response started", ["status": "\(status)"])
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
             return self.failed(summary, failure, attribution, isCharged: isCharged)
         case .attemptSucceeded(let summary):
@@ -49,14 +51,14 @@ extension EventRecord {
         case .retryScheduled(let reason, let delay):
             return EventRecord(.info, "retry scheduled", ["reason": "\(reason.label)", "in": "\(DurationText(delay))"])
         case .retriesExhausted(let reason):
-            return EventRecord(.info, "no further retry", ["reason": "\(reason.rawValue)"])
+            return EventRecord(.info, "retries exhausted", ["reason": "\(reason.rawValue)"])
         case .restarted(let discarded):
             return EventRecord(.info, "download restarted", ["discarded": "\(discarded)"])
-        case .refetched(let bytes): return EventRecord(.debug, "bytes fetched again", ["bytes": "\(bytes)"])
-        case .moved(let file): return EventRecord(.debug, "file in place", ["file": "\(file)"])
+        case .refetched(let bytes): return EventRecord(.debug, "bytes refetched", ["bytes": "\(bytes)"])
+        case .moved(let file): return EventRecord(.debug, "download committed", ["file": "\(file)"])
         case .moveFailed(let file, let number):
             return EventRecord(
-                .warning, "file not in place", ["file": "\(file)", "error": "\(TextFile.words(of: number))"])
+                .warning, "download not committed", ["file": "\(file)", "error": "\(TextFile.errorMessage(number))"])
         case .created, .resumed, .suspended, .held, .released, .gate, .completed, .progress: return nil
         }
     }
@@ -74,9 +76,9 @@ extension EventRecord {
         guard failure != .cancelled else {
             return EventRecord(.debug, "attempt cancelled", ["attempt": "\(summary.number)"])
         }
-        let isLost = !isCharged && attribution?.rung != nil && failure.mayComeOfLostPath
+        let isLost = !isCharged && attribution?.rung != nil && failure.canFollowFromPathLoss
         var record = EventRecord(
-            .info, isLost ? "attempt ended by a lost path" : "attempt failed",
+            .info, isLost ? "attempt interrupted by path loss" : "attempt failed",
             ["attempt": "\(summary.number)", "error_type": "\(failure.label)"])
         record.put("status", summary.status)
         record.put("party", attribution?.party.rawValue)

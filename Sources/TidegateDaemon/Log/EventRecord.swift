@@ -1,14 +1,14 @@
 internal import Logging
 internal import TidegateCore
 
-/// What the log says about an event; nil for events that belong only in counters.
+/// The log record of an event; nil for events that are only counted.
 struct EventRecord {
     var level: Logger.Level
     var message: String
     var fields: Logger.Metadata = [:]
 
-    /// True for events that may be logged, so that progress does not push them out of the log's ring.
-    static func isWorthwhile(_ event: Event) -> Bool {
+    /// True for events that may be logged; others must not take their place in the subscription's buffer.
+    static func isLoggable(_ event: Event) -> Bool {
         switch event.payload {
         case .task(let task):
             if case .progress = task.kind { return false }
@@ -58,8 +58,8 @@ struct EventRecord {
 
     private init?(_ event: LinkEvent) {
         guard let link = event.to ?? event.from else { return nil }
-        let words = event.from == nil ? "link appeared" : event.to == nil ? "link gone" : "link changed"
-        self.init(.info, words, ["interface": "\(link.name)"])
+        let message = event.from == nil ? "link added" : event.to == nil ? "link removed" : "link changed"
+        self.init(.info, message, ["interface": "\(link.name)"])
         guard event.to != nil else { return }
         self.fields["admin"] = link.isAdminUp ? "up" : "down"
         self.fields["carrier"] = "\(link.hasCarrier)"
@@ -70,17 +70,17 @@ struct EventRecord {
     private init?(_ event: NetlinkEvent) {
         switch event {
         case .received, .lookedUp, .receiveBuffer: return nil
-        case .overrun: self.init(.warning, "the kernel dropped messages: dumping again")
+        case .overrun: self.init(.warning, "netlink overrun, resynchronizing")
         case .resynced(let reason, let duration):
             self.init(
-                .debug, "dump complete", ["reason": "\(reason.rawValue)", "duration": "\(DurationText(duration))"])
-        case .dumpInterrupted: self.init(.debug, "the kernel interrupted a dump: dumping again")
+                .debug, "netlink dump completed", ["reason": "\(reason.rawValue)", "duration": "\(DurationText(duration))"])
+        case .dumpInterrupted: self.init(.debug, "netlink dump interrupted, repeating")
         case .malformed(let count): self.init(.warning, "malformed netlink messages", ["count": "\(count)"])
         case .modeChanged(let mode):
             let isNormal = mode == .event || mode == .once
             self.init(isNormal ? .info : .warning, "monitor mode changed", ["mode": "\(mode.rawValue)"])
         case .lost(let text):
-            self.init(.warning, "netlink lost: the level is unknown and gates are open", ["error": "\(text)"])
+            self.init(.warning, "netlink unavailable; level is unknown and gates are open", ["error": "\(text)"])
         }
     }
 
@@ -90,9 +90,9 @@ struct EventRecord {
         switch event {
         case .epochBegan(let number): self.init(.info, "network epoch began", ["epoch": "\(number)"])
         case .circuitOpened(let origin, let pause):
-            self.init(.warning, "origin left alone", ["origin": "\(origin)", "seconds": "\(pause.inSeconds)"])
-        case .circuitClosed(let origin): self.init(.info, "origin answers again", ["origin": "\(origin)"])
-        case .invalidated: self.init(.debug, "session over")
+            self.init(.warning, "circuit opened", ["origin": "\(origin)", "seconds": "\(pause.inSeconds)"])
+        case .circuitClosed(let origin): self.init(.info, "circuit closed", ["origin": "\(origin)"])
+        case .invalidated: self.init(.debug, "session invalidated")
         }
     }
 
@@ -100,11 +100,11 @@ struct EventRecord {
         switch event {
         case .configurationLoaded(let isGood):
             self.init(
-                isGood ? .info : .error, isGood ? "configuration loaded" : "configuration kept: the new one is bad")
+                isGood ? .info : .error, isGood ? "configuration loaded" : "configuration reload failed")
         case .requestAnswered(let handler, let status):
             self.init(.debug, "request answered", ["handler": "\(handler)", "status": "\(status)"])
         case .turnSkipped(let task):
-            self.init(.info, "turn skipped: the last run is not over", ["name": "\(task)"])
+            self.init(.info, "scheduled run skipped: the previous run is still active", ["name": "\(task)"])
         case .journal(let journal): self.init(journal)
         case .remoteWrite(let event): self.init(event)
         case .stopping: self.init(.info, "stopping")
@@ -116,8 +116,8 @@ struct EventRecord {
         case .opened(let unfinished): self.init(.info, "journal opened", ["unfinished": "\(unfinished)"])
         case .committed(let entries, let duration):
             self.init(.debug, "journal written", ["entries": "\(entries)", "seconds": "\(duration.inSeconds)"])
-        case .failed(let trouble, let entries):
-            self.init(.error, "journal not written", ["reason": "\(trouble.label)", "entries": "\(entries)"])
+        case .failed(let issue, let entries):
+            self.init(.error, "journal write failed", ["reason": "\(issue.label)", "entries": "\(entries)"])
         }
     }
 

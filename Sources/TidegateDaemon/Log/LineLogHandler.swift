@@ -11,7 +11,7 @@ package struct LineLogHandler: LogHandler {
     private let time: any TimeSource
     private let write: @Sendable (String) -> Void
 
-    /// A handler that gives whole lines, their ends included, to `write`.
+    /// A handler that passes whole lines, line ends included, to `write`.
     package init(
         level: Logger.Level, format: LogFormat, time: any TimeSource,
         write: @escaping @Sendable (String) -> Void
@@ -38,12 +38,12 @@ package struct LineLogHandler: LogHandler {
         self.write(line.text(in: self.format) + "\n")
     }
 
-    /// Writes to the standard error, each line in one piece.
+    /// Writes to standard error, each line with one write(2).
     @Sendable
     package static func writeToStandardError(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
-            // Nobody is left to be told when the log itself cannot be written.
+            // A failure is ignored: there is nowhere left to report it.
             _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
         }
     }

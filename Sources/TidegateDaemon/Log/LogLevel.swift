@@ -1,6 +1,6 @@
 internal import Logging
 
-/// The levels of the log that can be asked for.
+/// The values of `--log.level`.
 package enum LogLevel: String, Sendable, CaseIterable {
     case debug, info, warn, error
 

@@ -1,19 +1,19 @@
 internal import TidegateCore
 
-/// How log lines are written.
+/// The values of `--log.format`.
 package enum LogFormat: String, Sendable, CaseIterable {
     case logfmt, json
 }
 
-/// One line of the log, before it is written down.
+/// One line of the log.
 struct LogLine: Sendable {
     var time: String
     var level: String
     var message: String
-    /// Names with their values, in order.
+    /// In the order of the line.
     var fields: [(name: String, value: String)]
 
-    /// The line in `format`, without its end.
+    /// The line in `format`, without a line end.
     func text(in format: LogFormat) -> String {
         let fixed = [("time", self.time), ("level", self.level), ("msg", self.message)]
         let pairs = fixed + self.fields.map { ($0.name, $0.value) }
@@ -23,7 +23,7 @@ struct LogLine: Sendable {
         }
     }
 
-    // logfmt readers split at spaces and equals signs, and unquote what begins with a quotation mark.
+    // logfmt parsers split at spaces and equals signs, and unquote values that begin with a quotation mark.
     private static func quoted(_ value: String) -> String {
         let special = "=\"\u{7F}\\".unicodeScalars
         let needsQuotes = value.isEmpty || value.unicodeScalars.contains { $0.value <= 0x20 || special.contains($0) }

@@ -1,14 +1,14 @@
 package import TidegateCore
 
-/// Decides when scheduled tasks have their turns; a task whose last run is not over loses its turn.
+/// The state machine of the scheduler: when tasks run; a run is skipped if the previous one is still active.
 ///
-/// Turns stand on a grid of `every` from the first one, so that neither jitter nor a slow run makes them drift.
+/// Runs are due at multiples of `every` after the first one, so that neither jitter nor a slow run makes them drift.
 package struct ScheduleMachine: Sendable {
-    /// What the schedule knows of a task.
+    /// The schedule of a task.
     package struct Entry: Sendable, Hashable {
         package var name: String
         package var every: Duration
-        /// The share of ``every`` that a turn after the first may be late at random.
+        /// The maximum random delay of runs after the first, as a fraction of ``every``.
         package var jitter: Double
 
         package init(name: String, every: Duration, jitter: Double) {
@@ -18,29 +18,27 @@ package struct ScheduleMachine: Sendable {
         }
     }
 
-    /// What can happen.
     package enum Input: Sendable {
-        /// These are the tasks from now on; a new one has its first turn at once.
+        /// The tasks from now on; a new one runs at once.
         case loaded([Entry])
-        /// Time has passed.
+        /// A run may be due.
         case tick
-        /// A run is over.
+        /// The run of a task has ended.
         case ended(String)
     }
 
-    /// What is to be done.
     package enum Effect: Sendable, Hashable {
         case run(String)
         case skip(String)
-        /// The task is not wanted any more.
+        /// Cancel the run of a removed task.
         case cancel(String)
     }
 
     private struct Plan {
         var entry: Entry
-        /// The turn's place on the grid.
-        var slot: MonotonicTime
-        /// The slot with its jitter.
+        /// The time of the next run, without jitter.
+        var scheduled: MonotonicTime
+        /// The time of the next run, with jitter.
         var due: MonotonicTime
         var isRunning = false
     }
@@ -49,16 +47,16 @@ package struct ScheduleMachine: Sendable {
 
     package init() {}
 
-    /// When the next turn is due; nil without tasks.
+    /// When the next run is due; nil without tasks.
     package var nextDue: MonotonicTime? { self.plans.map(\.due).min() }
 
-    /// Takes what happened at `now`; gives what is to be done, in the order of the file.
+    /// Handles an input at `now`; returns effects in the order of the configuration file.
     package mutating func handle(
         _ input: Input, at now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) -> [Effect] {
         switch input {
         case .loaded(let entries): return self.load(entries, at: now)
-        case .tick: return self.takeTurns(at: now, using: &generator)
+        case .tick: return self.startDue(at: now, using: &generator)
         case .ended(let name):
             for position in self.plans.indices where self.plans[position].entry.name == name {
                 self.plans[position].isRunning = false
@@ -69,17 +67,17 @@ package struct ScheduleMachine: Sendable {
 
     private mutating func load(_ entries: [Entry], at now: MonotonicTime) -> [Effect] {
         let old = Dictionary(self.plans.map { ($0.entry.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let gone = self.plans.filter { plan in plan.isRunning && !entries.contains { $0.name == plan.entry.name } }
+        let removed = self.plans.filter { plan in plan.isRunning && !entries.contains { $0.name == plan.entry.name } }
         self.plans = entries.map { entry in
-            var plan = old[entry.name] ?? Plan(entry: entry, slot: now, due: now)
-            if plan.entry.every != entry.every { (plan.slot, plan.due) = (now, now) }
+            var plan = old[entry.name] ?? Plan(entry: entry, scheduled: now, due: now)
+            if plan.entry.every != entry.every { (plan.scheduled, plan.due) = (now, now) }
             plan.entry = entry
             return plan
         }
-        return gone.map { .cancel($0.entry.name) }
+        return removed.map { .cancel($0.entry.name) }
     }
 
-    private mutating func takeTurns(
+    private mutating func startDue(
         at now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) -> [Effect] {
         var effects: [Effect] = []
@@ -87,17 +85,19 @@ package struct ScheduleMachine: Sendable {
             let entry = self.plans[position].entry
             effects.append(self.plans[position].isRunning ? .skip(entry.name) : .run(entry.name))
             self.plans[position].isRunning = true
-            let slot = ScheduleMachine.slot(after: now, from: self.plans[position].slot, every: entry.every)
-            let late = entry.jitter > 0 ? entry.every * Double.random(in: 0..<entry.jitter, using: &generator) : .zero
-            (self.plans[position].slot, self.plans[position].due) = (slot, slot + late)
+            let next = ScheduleMachine.next(after: now, from: self.plans[position].scheduled, every: entry.every)
+            let delay = entry.jitter > 0 ? entry.every * Double.random(in: 0..<entry.jitter, using: &generator) : .zero
+            (self.plans[position].scheduled, self.plans[position].due) = (next, next + delay)
         }
         return effects
     }
 
-    // Slots that passed unseen (a machine asleep) are not made up for.
-    private static func slot(after now: MonotonicTime, from slot: MonotonicTime, every: Duration) -> MonotonicTime {
+    // Runs that were missed, while the machine was suspended, are not made up for.
+    private static func next(
+        after now: MonotonicTime, from scheduled: MonotonicTime, every: Duration
+    ) -> MonotonicTime {
         let step = max(1, every.wholeNanoseconds)
-        let passed = max(0, (now - slot).wholeNanoseconds) / step
-        return slot + .nanoseconds((passed + 1) * step)
+        let passed = max(0, (now - scheduled).wholeNanoseconds) / step
+        return scheduled + .nanoseconds((passed + 1) * step)
     }
 }

@@ -3,9 +3,9 @@ internal import Tidegate
 internal import TidegateCore
 
 extension ScheduledTask {
-    /// The request of one turn; files named by the task are read now, so that a rotated secret is sent.
+    /// The request of one run; the headers file is read now, so that a rotated secret is sent.
     ///
-    /// - Throws: ``TextError``, one sentence naming what cannot be used.
+    /// - Throws: ``TextError`` with the file or the value that cannot be used.
     func request(under transfers: Configuration.Transfers) throws(TextError) -> TaskRequest {
         let method = self.method ?? (self.bodyFile == nil ? "GET" : "POST")
         let fields = try self.allHeaders()
@@ -41,7 +41,7 @@ extension ScheduledTask {
         return headers
     }
 
-    // The time a run may take does not run while there is no path: such a run is held, and skips its next turn.
+    // The timeout does not include time without a path: such a run is held, and the next run is skipped.
     private func retryPolicy(under transfers: Configuration.Transfers) throws(PolicyError) -> RetryPolicy {
         var retry = self.retry.over(transfers.retry)
         if let timeout = self.timeout?.duration {
@@ -57,7 +57,7 @@ extension ScheduledTask {
 }
 
 extension Configuration.Retry {
-    /// The policy, with the session's defaults where nothing is said.
+    /// The policy, with the session's defaults for values that are nil.
     func policy() throws(PolicyError) -> RetryPolicy {
         let standard = RetryPolicy.standard
         let base = self.base ?? min(standard.base, self.cap ?? standard.base)

@@ -1,12 +1,12 @@
 package import TidegateCore
 
-/// Gives scheduled tasks their turns: the shell around ``ScheduleMachine``.
+/// Runs scheduled tasks: the shell around ``ScheduleMachine``.
 package actor Scheduler {
-    /// Carries out one turn; returns when the run is over, soon when its Swift task is cancelled.
-    package typealias Turn = @Sendable (ScheduledTask) async -> Void
+    /// Performs one run of a task; returns when it has ended, soon after its Swift task is cancelled.
+    package typealias Run = @Sendable (ScheduledTask) async -> Void
 
     private let time: any TimeSource
-    private let turn: Turn
+    private let run: Run
     private let onSkip: @Sendable (String) -> Void
     private var generator = SystemRandomNumberGenerator()
     private var machine = ScheduleMachine()
@@ -15,16 +15,16 @@ package actor Scheduler {
     private var timer: Task<Void, Never>?
     private var isStopped = false
 
-    /// A scheduler without tasks; `onSkip` hears the name of a task that lost its turn.
-    package init(time: any TimeSource, onSkip: @escaping @Sendable (String) -> Void, turn: @escaping Turn) {
+    /// A scheduler without tasks; `onSkip` is called with the name of a task whose run is skipped.
+    package init(time: any TimeSource, onSkip: @escaping @Sendable (String) -> Void, run: @escaping Run) {
         self.time = time
         self.onSkip = onSkip
-        self.turn = turn
+        self.run = run
     }
 
-    /// Takes these tasks from now on.
+    /// Replaces the tasks.
     ///
-    /// Runs of tasks that are gone are cancelled; others go on as they began.
+    /// Active runs of removed tasks are cancelled; other runs continue unchanged.
     package func load(_ tasks: [ScheduledTask]) {
         guard !self.isStopped else { return }
         self.tasks = Dictionary(tasks.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -32,7 +32,7 @@ package actor Scheduler {
         self.handle(.tick)
     }
 
-    /// Cancels every run and waits for all of them to be over.
+    /// Cancels all runs and waits until they have ended.
     package func stop() async {
         self.isStopped = true
         self.timer?.cancel()
@@ -55,9 +55,9 @@ package actor Scheduler {
 
     private func start(_ name: String) {
         guard let task = self.tasks[name] else { return }
-        let turn = self.turn
+        let run = self.run
         self.runs[name] = Task { [weak self] in
-            await turn(task)
+            await run(task)
             await self?.ended(name)
         }
     }
@@ -72,7 +72,7 @@ package actor Scheduler {
         guard let due = self.machine.nextDue else { return }
         let wait = max(.zero, due - self.time.monotonic())
         self.timer = Task { [weak self] in
-            // Cancelled means that another timer has taken over.
+            // If cancelled, another timer has replaced this one.
             guard (try? await Task.sleep(for: wait, clock: .continuous)) != nil else { return }
             await self?.handle(.tick)
         }

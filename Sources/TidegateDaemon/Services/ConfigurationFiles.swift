@@ -1,12 +1,12 @@
 internal import TidegateCore
 
-/// The files that a daemon is started with, and everything that is wrong with them.
+/// The configuration files of a daemon at its start, with their errors.
 struct ConfigurationFiles: Sendable {
     private(set) var configuration = Configuration()
     private(set) var web: WebService?
     private(set) var errors: [ConfigurationError] = []
 
-    /// Reads the files that the settings name.
+    /// Reads the files of the settings.
     init(_ settings: DaemonSettings, at moment: WallTime) {
         do throws(ConfigurationError) {
             if let file = settings.configurationFile { self.configuration = try Configuration.load(file: file) }

@@ -2,10 +2,10 @@ internal import Logging
 internal import ServiceLifecycle
 internal import TidegateServer
 
-/// Answers commands; a socket that cannot be had ends the daemon.
+/// Serves the control socket; the daemon exits if it cannot listen.
 struct ControlService: Service {
-    // A command may wait for a disk, and a watcher may have stopped reading.
-    private static let patience = Duration.seconds(2)
+    // A command may be waiting for a disk, and a client of the event stream may have stopped reading.
+    private static let gracePeriod = Duration.seconds(2)
 
     let server: ControlServer
     let path: String
@@ -15,14 +15,14 @@ struct ControlService: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await self.server.run {
-                    self.logger.info("listening for commands", metadata: ["socket": "\(self.path)"])
+                    self.logger.info("control socket listening", metadata: ["socket": "\(self.path)"])
                 }
             }
             group.addTask {
                 try? await gracefulShutdown()
-                try? await Task.sleep(for: ControlService.patience, clock: .continuous)
+                try? await Task.sleep(for: ControlService.gracePeriod, clock: .continuous)
             }
-            // Whichever is first: the server has ended, or it is not waited for any longer.
+            // The server has ended, or the grace period is over.
             try await group.next()
             group.cancelAll()
             try await group.waitForAll()

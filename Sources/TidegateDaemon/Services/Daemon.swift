@@ -1,12 +1,12 @@
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
+internal import TidegateCore
 internal import TidegateServer
 internal import TidegateStore
-internal import TidegateCore
 internal import UnixSignals
 
-/// The sidecar: a monitor, its endpoint, its scheduled tasks and its log, until a signal ends them.
+/// The daemon: a monitor, its endpoint, its control socket, its scheduled tasks and its log, until a signal stops them.
 package struct Daemon: Sendable {
     private let settings: DaemonSettings
     private let configuration: Configuration
@@ -15,7 +15,7 @@ package struct Daemon: Sendable {
 
     /// A daemon; its configuration files are read now.
     ///
-    /// - Throws: ``DaemonError/configuration(_:)`` naming every problem of the files.
+    /// - Throws: ``DaemonError/configuration(_:)`` with every problem of the files.
     package init(_ settings: DaemonSettings) throws(DaemonError) {
         self.settings = settings
         let files = ConfigurationFiles(settings, at: SystemClock().wall())
@@ -25,27 +25,29 @@ package struct Daemon: Sendable {
         do {
             self.monitorConfiguration = try self.configuration.monitorConfiguration(version: settings.version)
         } catch {
-            let file = settings.configurationFile ?? "the built-in configuration"
+            let file = settings.configurationFile ?? "built-in configuration"
             throw .configuration(ConfigurationError(file: file, error.description))
         }
     }
 
-    /// Runs until SIGTERM or SIGINT; then everything ends within ten seconds.
+    /// Runs until SIGTERM or SIGINT, which stop it within ten seconds.
     ///
-    /// - Throws: ``DaemonError/resource(_:)`` where the machine refuses a thread or a port.
+    /// - Throws: ``DaemonError/resource(_:)`` if a thread, a port, the control socket or the journal is not available.
     package func run() async throws(DaemonError) {
         let time = SystemClock()
         let handler = LineLogHandler(
             level: self.settings.logLevel.level, format: self.settings.logFormat, time: time,
             write: LineLogHandler.writeToStandardError)
         let logger = Logger(label: "tidegate") { _ in handler }
-        logger.info("starting", metadata: self.introduction)
+        logger.info("starting", metadata: self.startMetadata)
         let bus = EventBus(time: time)
-        // Before the monitor, so that the first verdict is in the log.
+        // Before the monitor, so that the first verdict is logged.
         let log = LogService(bus: bus, logger: logger)
-        let journal = try JournalKeeping(settings: self.settings, configuration: self.configuration.journal).open(
-            time: time, bus: bus
-        ) { logger.warning("no tasks can be submitted", metadata: ["error": "\($0)"]) }
+        let journal = try Daemon.openJournal(
+            self.settings, self.configuration.journal, time: time, bus: bus,
+            unavailable: {
+                logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
+            })
         let monitor: Monitor
         do {
             monitor = try Monitor(self.monitorConfiguration, bus: bus, journal: journal, time: time)
@@ -57,30 +59,30 @@ package struct Daemon: Sendable {
         } catch {
             throw .resource(error.underlying)
         }
-        let services = Surroundings(
-            monitor: monitor, journal: journal, log: log, time: time, logger: logger,
-            watch: ShutdownWatchdog(logger: logger))
-        try await self.run(services)
+        try await self.run(
+            Dependencies(
+                monitor: monitor, journal: journal, log: log, time: time, logger: logger,
+                watchdog: ShutdownWatchdog(logger: logger)))
     }
 
-    private func run(_ surroundings: Surroundings) async throws(DaemonError) {
-        let logger = surroundings.logger
-        defer { surroundings.watch.cancel() }
+    private func run(_ dependencies: Dependencies) async throws(DaemonError) {
+        let logger = dependencies.logger
+        defer { dependencies.watchdog.cancel() }
         do {
-            try await self.services(surroundings).run()
+            try await self.services(dependencies).run()
         } catch let error as EndpointError {
             throw .resource(error.description)
         } catch let error as ControlError {
             throw .resource(error.description)
         } catch is CancellationError {
-            // The time for a graceful end ran out, and everything was cancelled.
-            logger.warning("stopped before everything had ended")
+            // The graceful shutdown took too long, and the remaining services were cancelled.
+            logger.warning("graceful shutdown timed out, services were cancelled")
         } catch {
             throw .resource("\(error)")
         }
     }
 
-    private var introduction: Logger.Metadata {
+    private var startMetadata: Logger.Metadata {
         [
             "version": "\(self.settings.version)", "config": "\(self.settings.configurationFile ?? "none")",
             "tasks": "\(self.configuration.tasks.count)", "web": "\(self.settings.webConfigurationFile ?? "none")",
@@ -88,53 +90,53 @@ package struct Daemon: Sendable {
     }
 
     /// What the services share.
-    private struct Surroundings {
+    private struct Dependencies {
         let monitor: Monitor
         let journal: Journal?
         let log: LogService
         let time: any TimeSource
         let logger: Logger
-        let watch: ShutdownWatchdog
+        let watchdog: ShutdownWatchdog
     }
 
-    // Shut down in reverse: no command comes, no turn begins, then nobody asks, then nothing moves, then nothing is left
-    // to log.
-    private func services(_ surroundings: Surroundings) throws -> ServiceGroup {
-        let (monitor, time, logger) = (surroundings.monitor, surroundings.time, surroundings.logger)
-        let runner = ScheduledRun(session: monitor.session, transfers: self.configuration.transfers, logger: logger)
+    // Services stop in reverse order: control socket, scheduler, remote write, endpoint, monitor, journal, log.
+    private func services(_ dependencies: Dependencies) throws -> ServiceGroup {
+        let (monitor, time, logger) = (dependencies.monitor, dependencies.time, dependencies.logger)
+        let runner = ScheduledTaskRunner(
+            session: monitor.session, transfers: self.configuration.transfers, logger: logger)
         let bus = monitor.bus
-        let ledger = ReloadStatus(bus: bus)
+        let status = ReloadStatus(bus: bus)
         let scheduler = Scheduler(
-            time: time, onSkip: { bus.publish(.daemon(.turnSkipped(task: $0))) }, turn: { await runner.run($0) })
-        var endpoint = self.settings.endpoint
-        endpoint.version = self.settings.version
-        endpoint.targetNames = self.monitorConfiguration.targetNames
-        self.configuration.apply(to: &endpoint)
-        let server = Endpoint(
-            configuration: endpoint, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
-            access: self.web?.source(time: time, ledger: ledger, logger: logger))
-        var services: [any Service] = [surroundings.log, MemoryService()]
-        if let journal = surroundings.journal { services.append(JournalService(journal: journal, bus: bus)) }
-        services += [MonitorService(monitor: monitor), EndpointService(endpoint: server, logger: logger)]
+            time: time, onSkip: { bus.publish(.daemon(.turnSkipped(task: $0))) }, run: { await runner.run($0) })
+        var configuration = self.settings.endpoint
+        configuration.version = self.settings.version
+        configuration.targetNames = self.monitorConfiguration.targetNames
+        self.configuration.apply(to: &configuration)
+        let endpoint = Endpoint(
+            configuration: configuration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
+            access: self.web?.source(time: time, status: status, logger: logger))
+        var services: [any Service] = [dependencies.log, MemoryService()]
+        if let journal = dependencies.journal { services.append(JournalService(journal: journal, bus: bus)) }
+        services += [MonitorService(monitor: monitor), EndpointService(endpoint: endpoint, logger: logger)]
         services += try RemoteWriteService.all(
-            self.configuration, self.settings, monitor: monitor, endpoint: server, time: time)
+            self.configuration, self.settings, monitor: monitor, endpoint: endpoint, time: time)
         services += [
             ReloadService(
                 file: self.settings.configurationFile, started: self.configuration, scheduler: scheduler,
-                runner: runner, ledger: ledger, logger: logger),
+                runner: runner, status: status, logger: logger),
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
         ]
-        // What the session has let go of for the next process must not be told as done to whoever asks for it.
-        if surroundings.journal != nil { services.append(self.control(of: monitor, time, logger)) }
-        services.append(StopService(bus: bus, watch: surroundings.watch))
+        // Stopped before the session: a task that is preserved for the next process must not be reported as completed.
+        if dependencies.journal != nil { services.append(self.controlService(monitor, time, logger)) }
+        services.append(StopService(bus: bus, watchdog: dependencies.watchdog))
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // What is still there a moment later is left by the watch; the group's own limit would trap.
+        // The watchdog terminates what is left after this; the group's own limit for cancellation would trap.
         group.maximumGracefulShutdownDuration = .seconds(8)
         return ServiceGroup(configuration: group)
     }
 
-    private func control(of monitor: Monitor, _ time: any TimeSource, _ logger: Logger) -> ControlService {
+    private func controlService(_ monitor: Monitor, _ time: any TimeSource, _ logger: Logger) -> ControlService {
         ControlService(
             server: ControlServer(
                 path: self.settings.controlSocket, control: SessionControl(session: monitor.session), bus: monitor.bus,

@@ -1,14 +1,14 @@
-/// Why the daemon cannot run, in one sentence that names the resource.
+/// Why the daemon cannot run.
 package enum DaemonError: Error, Sendable, CustomStringConvertible {
-    /// The configuration is bad.
+    /// The configuration is invalid.
     case configuration(ConfigurationError)
-    /// What the daemon needs from the machine is not to be had: a port, a thread.
+    /// A port, the control socket, the state directory or a thread is not available; the message names it.
     case resource(String)
 
     package var description: String {
         switch self {
         case .configuration(let error): error.description
-        case .resource(let sentence): sentence
+        case .resource(let message): message
         }
     }
 }

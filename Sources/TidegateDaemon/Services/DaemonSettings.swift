@@ -1,48 +1,48 @@
 internal import TidegateServer
 
-/// What the command line tells the daemon.
+/// The daemon's settings from the command line.
 package struct DaemonSettings: Sendable {
-    /// The configuration file; nil runs with the built-in defaults.
+    /// The configuration file; nil uses the defaults.
     package var configurationFile: String?
-    /// The web configuration file; nil answers everybody, in the clear.
+    /// The web configuration file; nil serves plain HTTP without authentication.
     package var webConfigurationFile: String?
-    /// The least important log lines that are written.
+    /// The minimum level of log messages.
     package var logLevel: LogLevel = .info
-    /// How log lines are written.
+    /// The format of log messages.
     package var logFormat: LogFormat = .logfmt
-    /// The version that the page and the User-Agent header show.
+    /// The version on the status page and in the User-Agent header.
     package var version = ""
     /// The control socket's path.
     package var controlSocket: String
     /// The directory of the journal.
     package var stateDirectory: String
-    /// True where somebody has named it: then it has to be usable.
-    var isStateNamed = false
+    /// True if the state directory was set explicitly: the daemon does not start without it then.
+    var isStateDirectoryExplicit = false
     var endpoint = EndpointConfiguration()
 
-    /// Settings with the usual places.
-    package init(places: DefaultPaths) {
-        self.controlSocket = places.socket
-        self.stateDirectory = places.state
+    /// Settings with the default paths.
+    package init(paths: DefaultPaths) {
+        self.controlSocket = paths.socket
+        self.stateDirectory = paths.state
     }
 
-    /// Keeps the journal in this directory.
-    package mutating func keepState(in directory: String) throws(TextError) {
+    /// Sets the directory of the journal.
+    package mutating func setStateDirectory(_ directory: String) throws(TextError) {
         guard directory.hasPrefix("/") else { throw TextError("\"\(directory)\" is not an absolute path") }
         self.stateDirectory = directory
-        self.isStateNamed = true
+        self.isStateDirectoryExplicit = true
     }
 
-    /// Answers commands at this socket.
-    package mutating func control(at path: String) throws(TextError) {
+    /// Sets the path of the control socket.
+    package mutating func setControlSocket(_ path: String) throws(TextError) {
         guard path.hasPrefix("/"), !path.hasSuffix("/") else {
             throw TextError("\"\(path)\" is not an absolute path of a socket")
         }
         self.controlSocket = path
     }
 
-    /// Listens at these addresses instead of the default, which none keeps; the error quotes a bad one.
-    package mutating func listen(at addresses: [String]) throws(TextError) {
+    /// Sets the addresses to listen on; an empty list keeps the default.
+    package mutating func setListenAddresses(_ addresses: [String]) throws(TextError) {
         guard !addresses.isEmpty else { return }
         do throws(EndpointError) {
             self.endpoint.listen = try addresses.map { address throws(EndpointError) in try ListenAddress(address) }
@@ -51,17 +51,19 @@ package struct DaemonSettings: Sendable {
         }
     }
 
-    /// Exposes metrics at this path instead of `/metrics`.
-    package mutating func expose(at path: String) throws(TextError) {
-        guard EndpointConfiguration.isValid(telemetryPath: path) else {
-            throw TextError("\"\(path)\" is not a free path that begins with /")
+    /// Sets the path of metrics.
+    package mutating func setTelemetryPath(_ path: String) throws(TextError) {
+        let isReserved = path == "/" || path.hasPrefix("/api/") || path.hasPrefix("/-/")
+        guard path.hasPrefix("/"), !path.contains(where: { "?# ".contains($0) }) else {
+            throw TextError("\"\(path)\" is not an absolute URL path")
         }
+        guard !isReserved else { throw TextError("\"\(path)\" is reserved") }
         self.endpoint.telemetryPath = path
     }
 
-    /// Answers at most so many requests at a time.
-    package mutating func allow(requests: Int) throws(TextError) {
-        guard (1...10_000).contains(requests) else { throw TextError("\(requests) is not from 1 to 10000") }
-        self.endpoint.maxRequests = requests
+    /// Sets the maximum number of concurrent HTTP requests.
+    package mutating func setMaxRequests(_ count: Int) throws(TextError) {
+        guard (1...10_000).contains(count) else { throw TextError("\(count) is out of range (1 to 10000)") }
+        self.endpoint.maxRequests = count
     }
 }

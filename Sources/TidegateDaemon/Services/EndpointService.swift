@@ -2,7 +2,7 @@ internal import Logging
 internal import ServiceLifecycle
 internal import TidegateServer
 
-/// Runs the endpoint; an address that cannot be bound ends the daemon.
+/// Serves the HTTP endpoint; the daemon exits if it cannot listen.
 struct EndpointService: Service {
     let endpoint: Endpoint
     let logger: Logger

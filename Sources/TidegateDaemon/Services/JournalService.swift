@@ -3,7 +3,7 @@ internal import Tidegate
 internal import TidegateStore
 internal import TidegateCore
 
-/// Keeps the journal for as long as anything may be written into it, and writes changes of verdicts down.
+/// Closes the journal after everything that writes to it has stopped, and journals verdict changes until then.
 struct JournalService: Service {
     let journal: Journal
     private let events: Subscription
@@ -27,7 +27,7 @@ struct JournalService: Service {
         } onGracefulShutdown: {
             self.events.cancel()
         }
-        // The session is over: nothing follows.
+        // The session has stopped before: nothing else writes.
         self.journal.close()
     }
 }

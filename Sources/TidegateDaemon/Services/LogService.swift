@@ -3,27 +3,27 @@ internal import ServiceLifecycle
 internal import Tidegate
 internal import TidegateCore
 
-/// Writes the bus's events to the log.
+/// Logs the events of the bus.
 struct LogService: Service {
     private let events: Subscription
     private let logger: Logger
 
-    /// A log of everything that `bus` carries from now on.
+    /// Logs events from now on.
     init(bus: EventBus, logger: Logger) {
-        self.events = bus.subscribe(.log, bufferingNewest: 1024, where: EventRecord.isWorthwhile)
+        self.events = bus.subscribe(.log, bufferingNewest: 1024, where: EventRecord.isLoggable)
         self.logger = logger
     }
 
     func run() async throws {
         var dropped: UInt64 = 0
-        // Everything kept is still written after the shutdown began.
+        // Buffered events are still logged after the shutdown has begun.
         await withGracefulShutdownHandler {
             for await event in self.events {
                 if let record = EventRecord(event) {
                     self.logger.log(level: record.level, "\(record.message)", metadata: record.fields)
                 }
                 guard self.events.dropped > dropped else { continue }
-                self.logger.warning("log lines dropped", metadata: ["count": "\(self.events.dropped - dropped)"])
+                self.logger.warning("log events dropped", metadata: ["count": "\(self.events.dropped - dropped)"])
                 dropped = self.events.dropped
             }
         } onGracefulShutdown: {

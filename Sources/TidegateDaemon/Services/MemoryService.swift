@@ -1,9 +1,9 @@
 internal import ServiceLifecycle
 internal import Tidegate
 
-/// Gives back the memory that only starting needed: half of the daemon's is code that runs once.
+/// Returns memory to the system after the start: half of the daemon's is code that runs once.
 struct MemoryService: Service {
-    /// How long after the start everything has started.
+    /// The time after which the start is complete.
     var delay = Duration.seconds(3)
 
     func run() async throws {
@@ -11,7 +11,7 @@ struct MemoryService: Service {
             try await cancelWhenGracefulShutdown { try await Task.sleep(for: self.delay, clock: .continuous) }
             SystemMemory().giveBack()
         } catch {
-            // It ends before it had started.
+            // The shutdown came first.
         }
         try? await gracefulShutdown()
     }

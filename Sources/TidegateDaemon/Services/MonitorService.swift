@@ -1,12 +1,12 @@
 internal import ServiceLifecycle
 internal import Tidegate
 
-/// Keeps a monitor for as long as the daemon runs.
+/// Stops the monitor at shutdown.
 struct MonitorService: Service {
     let monitor: Monitor
 
     func run() async throws {
-        // The endpoint and the scheduler have stopped before: nobody asks the monitor any more.
+        // The endpoint and the scheduler, which use it, have stopped before.
         try? await gracefulShutdown()
         await self.monitor.stop()
     }

@@ -3,13 +3,13 @@ internal import ServiceLifecycle
 internal import Tidegate
 internal import UnixSignals
 
-/// Reads the configuration again at every SIGHUP; a bad file changes nothing.
+/// Reloads the configuration file on SIGHUP; an invalid file changes nothing.
 struct ReloadService: Service {
     let file: String?
     let started: Configuration
     let scheduler: Scheduler
-    let runner: ScheduledRun
-    let ledger: ReloadStatus
+    let runner: ScheduledTaskRunner
+    let status: ReloadStatus
     let logger: Logger
 
     func run() async throws {
@@ -17,8 +17,8 @@ struct ReloadService: Service {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         for await _ in hangups.cancelOnGracefulShutdown() {
             guard let next = self.load() else { continue }
-            self.tellWhatStays(from: current, to: next)
-            self.runner.use(next.transfers)
+            self.logUnchangedSections(from: current, to: next)
+            self.runner.update(next.transfers)
             await self.scheduler.load(next.tasks)
             current = next
         }
@@ -26,24 +26,24 @@ struct ReloadService: Service {
 
     private func load() -> Configuration? {
         guard let file = self.file else {
-            self.logger.info("there is no configuration file to read again")
+            self.logger.info("no configuration file to reload")
             return nil
         }
         do {
             let configuration = try Configuration.load(file: file)
-            self.ledger.note(.configuration, isGood: true)
+            self.status.record(.configuration, isGood: true)
             return configuration
         } catch {
             for problem in error.problems {
-                self.logger.error("configuration is bad", metadata: ["problem": "\(problem)"])
+                self.logger.error("invalid configuration", metadata: ["problem": "\(problem)"])
             }
-            self.ledger.note(.configuration, isGood: false)
+            self.status.record(.configuration, isGood: false)
             return nil
         }
     }
 
-    // What was given to the monitor when it was made cannot be taken back from its open connections and watches.
-    private func tellWhatStays(from old: Configuration, to new: Configuration) {
+    // The monitor is configured when it is created; open connections and watches keep the old values.
+    private func logUnchangedSections(from old: Configuration, to new: Configuration) {
         var sections: [String] = []
         if old.reachability != new.reachability { sections.append("reachability") }
         if old.journal != new.journal { sections.append("journal") }
@@ -54,7 +54,7 @@ struct ReloadService: Service {
         (fixed.retry, fixed.gate) = (old.transfers.retry, old.transfers.gate)
         if fixed != old.transfers { sections.append("transfers") }
         for section in sections {
-            self.logger.warning("a change needs a restart to take effect", metadata: ["section": "\(section)"])
+            self.logger.warning("restart required for a changed section", metadata: ["section": "\(section)"])
         }
     }
 }

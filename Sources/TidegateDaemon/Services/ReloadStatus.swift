@@ -2,26 +2,27 @@ internal import Synchronization
 internal import Tidegate
 internal import TidegateCore
 
-/// Knows which of the daemon's files are bad, and tells the bus what became of each.
+/// The state of the configuration files after reloads; publishes the result of each.
 final class ReloadStatus: Sendable {
-    /// A file that is read again.
+    /// A file that is reloaded.
     enum File: Sendable, Hashable {
         case configuration, web
     }
 
     private let bus: EventBus
-    private let bad = Mutex<Set<File>>([])
+    private let invalid = Mutex<Set<File>>([])
 
-    /// A ledger of files that were good when the daemon started.
+    /// Files are valid at the start.
     init(bus: EventBus) { self.bus = bus }
 
-    /// A file was read again.
+    /// Records the result of a reload.
     ///
-    /// Where the other one is still bad, that is told again after a good one: the last word is about both.
-    func note(_ file: File, isGood: Bool) {
-        let isAllGood = self.bad.withLock { bad in
-            if isGood { bad.remove(file) } else { bad.insert(file) }
-            return bad.isEmpty
+    /// If the other file is still invalid, a success is followed by another failure event: the last event, which the
+    /// metric shows, is about both files.
+    func record(_ file: File, isGood: Bool) {
+        let isAllGood = self.invalid.withLock { invalid in
+            if isGood { invalid.remove(file) } else { invalid.insert(file) }
+            return invalid.isEmpty
         }
         self.bus.publish(.daemon(.configurationLoaded(isGood: isGood)))
         if isGood, !isAllGood { self.bus.publish(.daemon(.configurationLoaded(isGood: false))) }

@@ -6,11 +6,11 @@ internal import TidegateServer
 internal import TidegateCore
 internal import TidegateStore
 
-/// Sends samples to a receiver for as long as the daemon runs; what is left waits on the disk for the next start.
+/// Sends samples to a receiver while the daemon runs; unsent samples stay on disk for the next start.
 struct RemoteWriteService: Service {
     let writer: RemoteWriter
 
-    /// The service, where the configuration names a receiver.
+    /// The service; empty if the configuration has no receiver.
     static func all(
         _ configuration: Configuration, _ settings: DaemonSettings, monitor: Monitor, endpoint: Endpoint,
         time: any TimeSource
@@ -19,7 +19,7 @@ struct RemoteWriteService: Service {
         return [try RemoteWriteService(configuration, monitor: monitor, endpoint: endpoint, time: time)]
     }
 
-    /// Begins to send what `endpoint` would show to a scrape.
+    /// Starts sending the samples that `endpoint` exposes.
     private init(
         _ configuration: RemoteWriteConfiguration, monitor: Monitor, endpoint: Endpoint, time: any TimeSource
     ) throws(TaskError) {
@@ -32,14 +32,14 @@ struct RemoteWriteService: Service {
     }
 
     func run() async throws {
-        // Before the monitor stops, so that the last samples are those of a monitor that lives.
+        // Before the monitor stops, so that the last samples are not those of a stopped monitor.
         try? await gracefulShutdown()
         await self.writer.stop()
     }
 }
 
 extension Configuration {
-    /// What the writer is told; nil where nothing is to be sent.
+    /// The writer's configuration; nil without a receiver.
     func remoteWriteConfiguration(settings: DaemonSettings) throws(PolicyError) -> RemoteWriteConfiguration? {
         let section = self.remoteWrite
         guard let url = section.url else { return nil }
@@ -57,11 +57,11 @@ extension Configuration {
 }
 
 extension Configuration.RemoteWrite {
-    /// The labels, with those that a scrape would add: who sends is to be seen, and which of many.
+    /// The labels, with the `job` and `instance` that a scrape would add.
     fileprivate var allLabels: [Label] {
         let named = Set(self.labels.map(\.name))
-        let usual = [Label(name: "job", value: "tidegate"), Label(name: "instance", value: Self.hostName)]
-        return self.labels + usual.filter { !named.contains($0.name) }
+        let defaults = [Label(name: "job", value: "tidegate"), Label(name: "instance", value: Self.hostName)]
+        return self.labels + defaults.filter { !named.contains($0.name) }
     }
 
     private static var hostName: String {
@@ -70,7 +70,7 @@ extension Configuration.RemoteWrite {
         return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Read now, so that a rotated secret is sent.
+    /// The secrets, read now, so that rotated ones are used.
     fileprivate var secrets: Result<RemoteWriteConfiguration.Secrets, TaskError> {
         var secrets = RemoteWriteConfiguration.Secrets(headers: self.headers)
         do throws(TaskError) {

@@ -1,7 +1,7 @@
 internal import ServiceLifecycle
 internal import Tidegate
 
-/// Runs the configured tasks until the shutdown, which cancels them.
+/// Runs the scheduled tasks until shutdown, which cancels them.
 struct ScheduleService: Service {
     let scheduler: Scheduler
     let tasks: [ScheduledTask]
@@ -11,7 +11,7 @@ struct ScheduleService: Service {
         await self.scheduler.load(self.tasks)
         try? await gracefulShutdown()
         async let stop: Void = self.scheduler.stop()
-        // Its runs end in time also where the disk does not answer.
+        // Runs are cancelled in time even if a disk hangs.
         await self.session.invalidate(cancellingTasks: true)
         await stop
     }

@@ -2,38 +2,39 @@ internal import Glibc
 internal import Logging
 internal import Synchronization
 
-/// Ends the process where its services take longer to end than was promised: a disk may not answer.
+/// Terminates the process if its services do not stop within the grace period, for example because a disk hangs.
 final class ShutdownWatchdog: Sendable {
     private let logger: Logger
-    private let patience: Duration
-    private let leave: @Sendable () -> Void
+    private let gracePeriod: Duration
+    private let terminate: @Sendable () -> Void
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    /// A watch that calls `leave` once `patience` has run out.
+    /// A watchdog that calls `terminate` after `gracePeriod`.
     ///
-    /// Not exit(3): a thread that hangs would be waited for once more.
+    /// The default is not exit(3), which would wait for a hanging thread again.
     init(
-        logger: Logger, patience: Duration = .milliseconds(9500), leave: @escaping @Sendable () -> Void = { _exit(1) }
+        logger: Logger, gracePeriod: Duration = .milliseconds(9500),
+        terminate: @escaping @Sendable () -> Void = { _exit(1) }
     ) {
         self.logger = logger
-        self.patience = patience
-        self.leave = leave
+        self.gracePeriod = gracePeriod
+        self.terminate = terminate
     }
 
-    /// The end has begun.
+    /// The shutdown has begun.
     func start() {
-        let (logger, patience, leave) = (self.logger, self.patience, self.leave)
+        let (logger, gracePeriod, terminate) = (self.logger, self.gracePeriod, self.terminate)
         let watching = Task.detached {
-            guard (try? await ContinuousClock().sleep(for: patience)) != nil else { return }
-            logger.error("left what had not ended in time")
-            leave()
+            guard (try? await ContinuousClock().sleep(for: gracePeriod)) != nil else { return }
+            logger.error("shutdown grace period exceeded, exiting")
+            terminate()
         }
         self.task.withLock { $0 = watching }
     }
 
-    /// Everything has ended.
+    /// All services have stopped.
     func cancel() { self.task.withLock { $0.take() }?.cancel() }
 
-    /// Waits until the watch has left, or was told that everything has ended.
-    func isOver() async { await self.task.withLock { $0 }?.value }
+    /// Waits until the watchdog has fired or was cancelled.
+    func wait() async { await self.task.withLock { $0 }?.value }
 }

@@ -2,14 +2,14 @@ internal import ServiceLifecycle
 internal import Tidegate
 internal import TidegateCore
 
-/// Tells the bus that the daemon is stopping, before anything has stopped.
+/// Publishes that the daemon is stopping, before any other service stops, and starts the watchdog.
 struct StopService: Service {
     let bus: EventBus
-    let watch: ShutdownWatchdog
+    let watchdog: ShutdownWatchdog
 
     func run() async throws {
         try? await gracefulShutdown()
-        self.watch.start()
+        self.watchdog.start()
         self.bus.publish(.daemon(.stopping))
     }
 }

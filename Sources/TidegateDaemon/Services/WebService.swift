@@ -2,7 +2,7 @@ internal import Logging
 internal import TidegateServer
 internal import TidegateCore
 
-/// The web configuration file of a daemon, which is read again whenever it changes.
+/// The web configuration file of a daemon, which is reloaded when it changes.
 struct WebService: Sendable {
     private let path: String
     private let first: WebFile
@@ -15,17 +15,17 @@ struct WebService: Sendable {
         self.access = try self.first.result.get()
     }
 
-    /// Follows the file from now on, and tells the ledger and the log what became of it.
-    func source(time: any TimeSource, ledger: ReloadStatus, logger: Logger) -> WebFileSource {
+    /// Follows the file from now on; reports reloads to `status` and the log.
+    func source(time: any TimeSource, status: ReloadStatus, logger: Logger) -> WebFileSource {
         WebFileSource(path: self.path, first: self.first, access: self.access, time: time) { report in
             switch report {
-            case .taken:
-                logger.info("web configuration has changed")
-                ledger.note(.web, isGood: true)
-            case .refused(let error):
-                ledger.note(.web, isGood: false)
+            case .reloaded:
+                logger.info("web configuration reloaded")
+                status.record(.web, isGood: true)
+            case .rejected(let error):
+                status.record(.web, isGood: false)
                 for problem in error.problems {
-                    logger.error("web configuration is bad, the old one holds", metadata: ["problem": "\(problem)"])
+                    logger.error("invalid web configuration, keeping the old one", metadata: ["problem": "\(problem)"])
                 }
             }
         }

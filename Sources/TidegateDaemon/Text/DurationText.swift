@@ -1,14 +1,14 @@
 internal import TidegateCore
 
-/// A length of time as people write it: `500ms`, `10s`, `1m30s`, `2h`, `7d`, `inf`, or a bare `0`.
+/// A duration in text: `500ms`, `10s`, `1m30s`, `2h`, `7d`, `inf`, or a bare `0`.
 package struct DurationText: Sendable, Hashable {
-    /// The length; nil for `inf`.
+    /// The duration; nil for `inf`.
     package let duration: Duration?
 
-    /// A length of time; nil is `inf`.
+    /// A duration; nil is `inf`.
     package init(_ duration: Duration?) { self.duration = duration }
 
-    /// Parses a length of time; the error quotes the text.
+    /// Parses a duration; the error quotes the text.
     package init(parsing text: String) throws(TextError) {
         guard text != "inf" else {
             self.init(nil)
@@ -19,18 +19,18 @@ package struct DurationText: Sendable, Hashable {
             return
         }
         guard let parts = DurationText.parts(of: text), !parts.isEmpty else {
-            throw TextError("\"\(text)\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf")
+            throw TextError("\"\(text)\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)")
         }
         let seconds = parts.reduce(0.0) { $0 + $1 }
         guard seconds <= DurationText.longest else {
-            throw TextError("\"\(text)\" is longer than a hundred years: write inf for no limit")
+            throw TextError("\"\(text)\" is longer than 100 years; use inf for no limit")
         }
         self.init(.nanoseconds(Int64((seconds * 1e9).rounded())))
     }
 
     private static let longest: Double = 100 * 365.25 * 86_400
 
-    // Each part in seconds; nil where a number has no unit, a unit is unknown, or units do not fall.
+    // Each part in seconds; nil if a number has no unit, a unit is unknown, or units are not in descending order.
     private static func parts(of text: String) -> [Double]? {
         var parts: [Double] = []
         var rest = Substring(text)
@@ -63,10 +63,10 @@ package struct DurationText: Sendable, Hashable {
 }
 
 extension DurationText: CustomStringConvertible {
-    /// The length in the fewest whole units: `90s` is `1m30s`, `1500ms` is `1.5s`, nil is `inf`.
+    /// The duration in the largest units: `90s` is `1m30s`, `1500ms` is `1.5s`, nil is `inf`.
     package var description: String {
         guard let duration = self.duration else { return "inf" }
-        // Divided before anything is added, so that the longest duration fits.
+        // Division first, so that the longest duration does not overflow.
         let (whole, rest) = duration.wholeNanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
         let milliseconds = whole + (rest + 500_000) / 1_000_000
         guard milliseconds >= 1000 else { return milliseconds == 0 ? "0s" : "\(milliseconds)ms" }

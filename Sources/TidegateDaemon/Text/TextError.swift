@@ -1,12 +1,11 @@
 package import HTTPTypes
 internal import TidegateCore
 
-/// What is wrong with a text that somebody wrote, in one clause that quotes it.
+/// Why a text from the user is invalid; quotes it.
 package struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The clause, without a full stop.
+    /// The message, without a full stop.
     package let description: String
 
-    /// An error in these words.
     package init(_ description: String) { self.description = description }
 }
 

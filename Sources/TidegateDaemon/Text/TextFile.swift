@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Reads small text files whole.
+/// Reads small text files.
 package enum TextFile {
-    /// The text of a file of at most `limit` bytes; the error says what is wrong with the file, without naming it.
+    /// The text of a file of at most `limit` bytes; the error does not name the file.
     package static func read(_ path: String, atMost limit: Int) throws(TextError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw TextError("cannot be read: \(self.words(of: errno))") }
@@ -10,7 +10,7 @@ package enum TextFile {
         return try self.read(descriptor, atMost: limit)
     }
 
-    /// The text that is left to read from a descriptor.
+    /// The remaining text of a descriptor.
     package static func read(_ descriptor: Int32, atMost limit: Int) throws(TextError) -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16_384)
@@ -22,10 +22,10 @@ package enum TextFile {
             bytes += buffer[..<count]
             guard bytes.count <= limit else { throw TextError("is larger than \(ByteText(Int64(limit)))") }
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw TextError("is not text in UTF-8") }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw TextError("is not valid UTF-8") }
         return text
     }
 
-    /// What an error number means, in the words of strerror(3).
-    package static func words(of number: Int32) -> String { String(cString: strerror(number)) }
+    /// The message of an error number (strerror(3)).
+    package static func errorMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
 }

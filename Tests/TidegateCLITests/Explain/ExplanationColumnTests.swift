@@ -54,14 +54,14 @@ private struct RandomSource: RandomNumberGenerator {
         var dice = RandomSource(state: seed)
         let explanation = self.explanation(&dice)
         for width in [40, 57, 80, 100, 250] {
-            let lines = ExplanationText.lines(explanation, TextStyle(isColoured: false, width: width))
+            let lines = ExplanationText.lines(explanation, TextStyle(isColored: false, width: width))
             for line in lines {
                 #expect(LineWrapper.columns(of: line) <= min(width, 100), "\(line)")
                 #expect(line == LineWrapper.printable(line), "\(line)")
                 #expect(line.last != " ", "\(line)")
             }
             // Colours change nothing but the colour.
-            let coloured = ExplanationText.lines(explanation, TextStyle(isColoured: true, width: width))
+            let coloured = ExplanationText.lines(explanation, TextStyle(isColored: true, width: width))
             #expect(coloured.map { $0.replacing(/\u{1B}\[[0-9]+m/, with: "") } == lines)
         }
     }

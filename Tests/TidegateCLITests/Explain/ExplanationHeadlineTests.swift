@@ -6,7 +6,7 @@ import Tidegate
 /// How the page of an explanation says what failed.
 @Suite struct ExplanationHeadlineTests {
     private static func text(_ explanation: Explanation) -> String {
-        ExplanationText.lines(explanation, TextStyle(isColoured: false, width: 120)).joined(separator: "\n")
+        ExplanationText.lines(explanation, TextStyle(isColored: false, width: 120)).joined(separator: "\n")
     }
 
     @Test("What failed is said in the words of the evidence where those name the link or the name")

@@ -5,7 +5,7 @@ import Tidegate
 
 @Suite struct ExplanationTextTests {
     private func text(_ explanation: Explanation) -> String {
-        ExplanationText.lines(explanation, TextStyle(isColoured: false, width: 120)).joined(separator: "\n")
+        ExplanationText.lines(explanation, TextStyle(isColored: false, width: 120)).joined(separator: "\n")
     }
 
     @Test("A target that answers over one family")
@@ -268,13 +268,13 @@ import Tidegate
 
     @Test("The ending follows from what was found")
     func endings() {
-        #expect(Ending(judging: ExplanationSamples.reached) == nil)
-        #expect(Ending(judging: ExplanationSamples.cableOut) == Ending(.no))
+        #expect(CommandError(judging: ExplanationSamples.reached) == nil)
+        #expect(CommandError(judging: ExplanationSamples.cableOut) == CommandError(.no))
         var blind = ExplanationSamples.cableOut
         blind.firstFailure = RungReport(rung: .monitor, status: .bad, reason: .monitorDown)
-        #expect(Ending(judging: blind) == Ending(.unknown))
+        #expect(CommandError(judging: blind) == CommandError(.unknown))
         var untold = ExplanationSamples.noSuchName
         (untold.firstFailure, untold.party) = (nil, .unknown)
-        #expect(Ending(judging: untold) == Ending(.unknown))
+        #expect(CommandError(judging: untold) == CommandError(.unknown))
     }
 }

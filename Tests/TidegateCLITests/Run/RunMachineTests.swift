@@ -75,7 +75,7 @@ import Testing
 
     @Test("A command that cannot be started ends with the code of shells")
     func notStarted() {
-        let ending = Ending(.notFound, "x: No such file or directory")
+        let ending = CommandError(.notFound, "x: No such file or directory")
         #expect(self.effects(.opened, .notStarted(ending)).last == [.finish(127, ending.message)])
     }
 

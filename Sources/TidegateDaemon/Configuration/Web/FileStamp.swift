@@ -1,7 +1,7 @@
 internal import Glibc
 internal import TidegateCore
 
-/// What tells that a file is not the one any more that was read (stat(2)).
+/// The attributes of a file that change when its contents do (stat(2)).
 struct FileStamp: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
@@ -9,7 +9,7 @@ struct FileStamp: Sendable, Hashable {
     private let modified: Int64
     private let changed: Int64
 
-    /// The stamp of what is at a path now; nil where nothing is.
+    /// The stamp of the file at a path now; nil if there is none.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -20,7 +20,7 @@ struct FileStamp: Sendable, Hashable {
         self.changed = Self.nanoseconds(status.st_ctim)
     }
 
-    /// False while a further change could leave the stamp as it is: file systems count time in steps.
+    /// False while another change could leave the stamp unchanged: file system timestamps are coarse.
     func isSettled(at now: WallTime) -> Bool { now.microseconds - self.changed / 1000 > 2_000_000 }
 
     private static func nanoseconds(_ time: timespec) -> Int64 {

@@ -1,14 +1,14 @@
 internal import TidegateServer
 
-/// Puts together what TLS is served with, from the file itself and from those that it names.
+/// Loads certificates and keys, inline or from the files that the configuration names.
 struct TLSMaterialLoader {
     let section: ConfigurationNode
-    /// Where relative paths begin; empty, or with a slash at its end.
+    /// The directory of relative paths; empty, or with a trailing slash.
     let directory: String
     var problems: ProblemList
 
-    /// How TLS is served; nil where it is not, or where a file cannot be read, which is a problem more.
-    mutating func serving(_ tls: WebConfiguration.TLS, _ files: inout WebFile.Files) -> TLSServerConfiguration? {
+    /// The TLS settings; nil without TLS, or if a file cannot be read, which adds a problem.
+    mutating func serving(_ tls: WebConfiguration.TLS, _ files: inout WebFile.Files) -> TLSServing? {
         guard let certificate = self.text(tls.certificate, tls.certificateFile, "cert_file", &files),
             let key = self.text(tls.key, tls.keyFile, "key_file", &files)
         else { return nil }
@@ -28,11 +28,11 @@ struct TLSMaterialLoader {
         _ text: String?, _ path: String?, _ key: String, _ files: inout WebFile.Files
     ) -> String? {
         guard text == nil, let path, let node = self.section.value(of: key) else { return text }
-        let place = path.hasPrefix("/") ? path : self.directory + path
+        let file = path.hasPrefix("/") ? path : self.directory + path
         do {
-            return try files.text(of: place)
+            return try files.text(of: file)
         } catch {
-            self.problems.add("\(place) \(error)", at: node)
+            self.problems.add("\(file) \(error)", at: node)
             return nil
         }
     }

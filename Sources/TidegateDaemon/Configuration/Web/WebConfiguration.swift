@@ -1,6 +1,6 @@
 internal import TidegateServer
 
-/// What the file of `--web.config.file` says; nil and empty mean that the built-in default stands.
+/// The file of `--web.config.file`; nil and empty values mean the default.
 struct WebConfiguration: Sendable, Hashable {
     var tls = TLS()
     var http = HTTP()
@@ -20,14 +20,14 @@ struct WebConfiguration: Sendable, Hashable {
         var oldest: TLSServerConfiguration.Version?
         var newest: TLSServerConfiguration.Version?
         var suites: [CipherSuite]?
-        var curves: [TLSServerConfiguration.Curve]?
-        /// Read and not used, as in Go: the server's own order holds among those of equal strength.
+        var curves: [TLSServing.Curve]?
+        /// Ignored, as in Go: suites of equal strength are in the server's order.
         var prefersOwnSuites: Bool?
     }
 
     /// The `http_server_config` section.
     struct HTTP: Sendable, Hashable {
-        /// Read and not used: clients that offer HTTP/2 are answered in HTTP/1.1.
+        /// Ignored: the server speaks HTTP/1.1 only.
         var http2: Bool?
         var headers: [ConfiguredHeader] = []
     }
@@ -37,7 +37,7 @@ struct WebConfiguration: Sendable, Hashable {
         var interval: Duration?
         var burst: Int?
 
-        /// The limit; nil where there is none.
+        /// The limit; nil without one.
         var limit: RateLimit? {
             guard let interval = self.interval, interval > .zero else { return nil }
             return RateLimit(interval: interval, burst: self.burst ?? 0)

@@ -1,16 +1,16 @@
 internal import TidegateServer
 internal import TidegateCore
 
-/// One look at a web configuration file and at the files that it names.
+/// A web configuration file and the files that it names, as read at one moment.
 struct WebFile: Sendable {
-    /// What the files say together, ready to be used.
-    let result: Result<LoadedAccessPolicy, ConfigurationError>
-    /// What the files said, to see whether they say something else later; what is wrong where one cannot be read.
+    /// The access rules of the files.
+    let result: Result<Access, ConfigurationError>
+    /// The contents of the files, to detect changes; the error message of a file that cannot be read.
     let contents: [String]
     private let stamps: [String: FileStamp?]
     private let moment: WallTime
 
-    /// Reads a file and those that it names; relative paths begin at its directory.
+    /// Reads a file and those that it names; relative paths are relative to its directory.
     init(_ path: String, at moment: WallTime) {
         var files = Files()
         do throws(ConfigurationError) {
@@ -23,7 +23,7 @@ struct WebFile: Sendable {
         self.moment = moment
     }
 
-    /// True where the files are still those that were read.
+    /// True if the files have not changed since they were read.
     var isCurrent: Bool {
         self.stamps.allSatisfy { path, stamp in
             stamp?.isSettled(at: self.moment) != false && FileStamp(path) == stamp
@@ -48,9 +48,9 @@ struct WebFile: Sendable {
         policy.rate = configuration.rate.limit
         let section = root.value(of: "tls_server_config")
         if let section {
-            var pieces = TLSMaterialLoader(section: section, directory: self.directory(of: path), problems: problems)
-            policy.tls = pieces.serving(configuration.tls, &files)
-            guard pieces.problems.problems.isEmpty else { throw ConfigurationError(pieces.problems.problems) }
+            var loader = TLSMaterialLoader(section: section, directory: self.directory(of: path), problems: problems)
+            policy.tls = loader.serving(configuration.tls, &files)
+            guard loader.problems.problems.isEmpty else { throw ConfigurationError(loader.problems.problems) }
         }
         return try self.access(policy, section, path)
     }
@@ -73,12 +73,12 @@ struct WebFile: Sendable {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     }
 
-    /// The files that were read, in their order.
+    /// The files that have been read, in order.
     struct Files {
         private(set) var contents: [String] = []
         private(set) var stamps: [String: FileStamp?] = [:]
 
-        /// The text of a file; its stamp is taken before, so that a change meanwhile is seen later.
+        /// The text of a file; its stamp is taken before it is read, so that a change in between is detected later.
         mutating func text(of path: String) throws(TextError) -> String {
             self.stamps.updateValue(FileStamp(path), forKey: path)
             do {

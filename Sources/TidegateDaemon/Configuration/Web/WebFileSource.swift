@@ -2,14 +2,14 @@ internal import Synchronization
 internal import TidegateServer
 internal import TidegateCore
 
-/// Follows a web configuration file while it is served: what is good counts from the next request on.
-final class WebFileSource: AccessPolicyLoader {
-    /// What came of another look.
+/// Reloads a web configuration file when it changes; a valid file applies from the next request on.
+final class WebFileSource: AccessSource {
+    /// The result of a reload.
     enum Report: Sendable {
-        /// The file has changed, and counts.
-        case taken
-        /// The file has changed, and what held before still does.
-        case refused(ConfigurationError)
+        /// The file has changed, and applies.
+        case reloaded
+        /// The changed file is invalid; the previous one still applies.
+        case rejected(ConfigurationError)
     }
 
     private let path: String
@@ -22,7 +22,7 @@ final class WebFileSource: AccessPolicyLoader {
         var last: WebFile
     }
 
-    /// Follows the file at `path`, beginning with what the `first` look has found.
+    /// Follows the file at `path`, whose contents at the start are `first`.
     init(
         path: String, first: WebFile, access: LoadedAccessPolicy, time: any TimeSource,
         report: @escaping @Sendable (Report) -> Void
@@ -33,41 +33,41 @@ final class WebFileSource: AccessPolicyLoader {
         self.state = Mutex(State(access: access, last: first))
     }
 
-    func currentPolicy() -> LoadedAccessPolicy {
-        let (held, last) = self.state.withLock { ($0.access, $0.last) }
-        guard !last.isCurrent else { return held }
+    func current() -> Access {
+        let (current, last) = self.state.withLock { ($0.access, $0.last) }
+        guard !last.isCurrent else { return current }
         let next = WebFile(self.path, at: self.time.wall())
         guard next.contents != last.contents else {
             self.state.withLock { $0.last = next }
-            return held
+            return current
         }
-        let access = self.judged(next, after: held)
+        let access = self.validated(next, replacing: current)
         self.state.withLock { $0 = State(access: access, last: next) }
         return access
     }
 
-    private func judged(_ next: WebFile, after held: LoadedAccessPolicy) -> LoadedAccessPolicy {
+    private func validated(_ next: WebFile, replacing current: Access) -> Access {
         do throws(ConfigurationError) {
             let access = try next.result.get()
-            try self.refuseToOpen(access, after: held)
-            self.report(.taken)
+            try self.checkNotWeaker(access, than: current)
+            self.report(.reloaded)
             return access
         } catch {
-            self.report(.refused(error))
-            return held
+            self.report(.rejected(error))
+            return current
         }
     }
 
-    // A file that is being written is empty for a moment; nobody gets in because of that.
-    private func refuseToOpen(_ access: LoadedAccessPolicy, after held: LoadedAccessPolicy) throws(ConfigurationError) {
+    // A file that is being written is empty for a moment, which must not disable TLS or authentication.
+    private func checkNotWeaker(_ access: Access, than current: Access) throws(ConfigurationError) {
         let lost = [
-            held.isEncrypted && !access.isEncrypted ? "tls_server_config" : nil,
-            held.hasUsers && !access.hasUsers ? "basic_auth_users" : nil,
+            current.isEncrypted && !access.isEncrypted ? "tls_server_config" : nil,
+            current.hasUsers && !access.hasUsers ? "basic_auth_users" : nil,
         ].compactMap(\.self)
         guard !lost.isEmpty else { return }
         throw ConfigurationError(
             lost.map {
-                .init(file: self.path, line: nil, key: $0, message: "taking it away needs a restart")
+                .init(file: self.path, line: nil, key: $0, message: "cannot be removed without a restart")
             })
     }
 }

@@ -1,11 +1,11 @@
 internal import TidegateServer
 
-/// The keys of the web configuration file, which all exporters of Prometheus share.
+/// The keys of the web configuration file, in the format of Prometheus's exporter-toolkit.
 enum WebSchema {
     static let root: [Field<WebConfiguration>] = [
         .section("tls_server_config", \.tls, Self.tls, check: Self.checkTLS),
         .section(
-            "http_server_config", \.http, [.value("http2", \.http2, .truth), .configuredHeaders("headers", \.headers)]),
+            "http_server_config", \.http, [.value("http2", \.http2, .boolean), .configuredHeaders("headers", \.headers)]),
         .users("basic_auth_users", \.users),
         .section(
             "rate_limit", \.rate,
@@ -20,12 +20,12 @@ enum WebSchema {
         .value("key", \.key, .text), .value("key_file", \.keyFile, .path),
         .value("client_ca", \.clientAuthorities, .text), .value("client_ca_file", \.clientAuthoritiesFile, .path),
         .value("client_auth_type", \.client, .clientCertificate), .list("client_allowed_sans", \.clientNames, .text),
-        .value("min_version", \.oldest, .word), .value("max_version", \.newest, .word),
-        .list("cipher_suites", \.suites, .word), .list("curve_preferences", \.curves, .word),
-        .value("prefer_server_cipher_suites", \.prefersOwnSuites, .truth),
+        .value("min_version", \.oldest, .name), .value("max_version", \.newest, .name),
+        .list("cipher_suites", \.suites, .name), .list("curve_preferences", \.curves, .name),
+        .value("prefer_server_cipher_suites", \.prefersOwnSuites, .boolean),
     ]
 
-    // MARK: what no single key can tell
+    // MARK: checks across keys
 
     @Sendable
     private static func checkTLS(
@@ -36,9 +36,9 @@ enum WebSchema {
             let isText = node.value(of: key)?.isGiven == true
             let isFile = node.value(of: "\(key)_file")?.isGiven == true
             if isText, isFile {
-                problems.add("\"\(key)\" and \"\(key)_file\" do not go together", at: node)
+                problems.add("\"\(key)\" and \"\(key)_file\" are mutually exclusive", at: node)
             } else if isWanted, isNeeded, !isText, !isFile {
-                problems.add("the key \"\(key)_file\" is missing", at: node)
+                problems.add("missing key \"\(key)_file\"", at: node)
             }
         }
         self.checkClients(tls, node: node, problems: &problems)
@@ -53,15 +53,15 @@ enum WebSchema {
         let client = tls.client ?? .none
         for key in ["client_ca", "client_ca_file"] {
             guard client == .none, let value = node.value(of: key), value.isGiven else { continue }
-            problems.add("needs a \"client_auth_type\" that asks for certificates", at: value)
+            problems.add("requires a \"client_auth_type\" that requests certificates", at: value)
         }
         guard let names = node.value(of: "client_allowed_sans"), names.isGiven else { return }
         if names.elements.isEmpty, tls.clientNames != nil {
-            problems.add("expected one name at least; leave the key out to let all in", at: names)
+            problems.add("expected at least one name; omit the key to allow all", at: names)
         }
         if !client.isRequired {
-            let words = "\"client_auth_type\" RequireAndVerifyClientCert or RequireAnyClientCert"
-            problems.add("needs the \(words)", at: names)
+            let types = "RequireAndVerifyClientCert or RequireAnyClientCert"
+            problems.add("requires the \"client_auth_type\" \(types)", at: names)
         }
     }
 
@@ -71,7 +71,7 @@ enum WebSchema {
     ) {
         let burst = node.value(of: "burst")
         guard let limit = rate.limit, limit.burst < 1, rate.burst != nil || burst?.isGiven != true else { return }
-        problems.add("a \"burst\" below 1 would answer nobody", at: burst ?? node)
+        problems.add("\"burst\" must be at least 1", at: burst ?? node)
     }
 }
 
@@ -82,31 +82,31 @@ extension ConfigurationNode {
     }
 }
 
-extension ValueKind<String> {
-    fileprivate static let path = ValueKind.text("a path") { text throws(TextError) in
-        guard !text.isEmpty, !text.hasSuffix("/") else { throw TextError("\"\(text)\" is not a path of a file") }
+extension ValueParser<String> {
+    fileprivate static let path = ValueParser.text("a path") { text throws(TextError) in
+        guard !text.isEmpty, !text.hasSuffix("/") else { throw TextError("\"\(text)\" is not a file path") }
         return text
     }
 }
 
-extension ValueKind<TLSServerConfiguration.ClientCertificate> {
-    // The second name is older; files that have it are still about.
-    fileprivate static let clientCertificate = ValueKind.text("a word") { text throws(TextError) in
-        text == "RequireClientCert" ? .required : try Value(word: text)
+extension ValueParser<TLSServing.ClientCertificate> {
+    // The deprecated name is still in use.
+    fileprivate static let clientCertificate = ValueParser.text("a name") { text throws(TextError) in
+        text == "RequireClientCert" ? .required : try Value(named: text)
     }
 }
 
-extension ValueKind where Value: CaseIterable & RawRepresentable<String> {
-    /// One of the words of a closed list.
-    fileprivate static var word: ValueKind {
-        .text("a word") { text throws(TextError) in try Value(word: text) }
+extension ValueParser where Value: CaseIterable & RawRepresentable<String> {
+    /// One of the enumeration's raw values.
+    fileprivate static var name: ValueParser {
+        .text("a name") { text throws(TextError) in try Value(named: text) }
     }
 }
 
 extension CaseIterable where Self: RawRepresentable<String> {
-    fileprivate init(word: String) throws(TextError) {
-        guard let value = Self(rawValue: word) else {
-            throw TextError("\"\(word)\" is not one of \(Self.allCases.map(\.rawValue).joined(separator: ", "))")
+    fileprivate init(named name: String) throws(TextError) {
+        guard let value = Self(rawValue: name) else {
+            throw TextError("\"\(name)\" is not one of \(Self.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         self = value
     }

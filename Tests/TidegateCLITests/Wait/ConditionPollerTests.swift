@@ -17,7 +17,7 @@ import TidegateTestKit
     @Test("The pause between questions grows from 1 s to 10 s while the ways stay as they are")
     func growing() {
         var rhythm = PollInterval()
-        let ways = Ways(Self.up)
+        let ways = CurrentPaths(Self.up)
         var asked: [UInt64] = []
         for time in stride(from: UInt64(0), through: 60_000, by: 250)
         where rhythm.isDue(on: ways, at: self.moment(time)) {
@@ -30,20 +30,20 @@ import TidegateTestKit
     @Test("Another way is asked on at once, but never more than four times a second")
     func otherWays() {
         var rhythm = PollInterval()
-        rhythm.asked(on: Ways(Self.up), at: self.moment(0))
-        #expect(!rhythm.isDue(on: Ways(Self.down), at: self.moment(200)))
-        #expect(rhythm.isDue(on: Ways(Self.down), at: self.moment(250)))
-        rhythm.asked(on: Ways(Self.down), at: self.moment(300))
+        rhythm.asked(on: CurrentPaths(Self.up), at: self.moment(0))
+        #expect(!rhythm.isDue(on: CurrentPaths(Self.down), at: self.moment(200)))
+        #expect(rhythm.isDue(on: CurrentPaths(Self.down), at: self.moment(250)))
+        rhythm.asked(on: CurrentPaths(Self.down), at: self.moment(300))
         // The pause starts from its beginning again.
-        #expect(rhythm.isDue(on: Ways(Self.down), at: self.moment(1300)))
+        #expect(rhythm.isDue(on: CurrentPaths(Self.down), at: self.moment(1300)))
     }
 
     @Test("A level that internet checks raised is no other way")
     func levels() {
         var online = Samples.routed
         online.level = .online
-        #expect(Ways(Self.up) == Ways(Samples.status(online, ipv4: online, ipv6: Self.none, links: [])))
-        #expect(Ways(Self.up) != Ways(Self.down))
+        #expect(CurrentPaths(Self.up) == CurrentPaths(Samples.status(online, ipv4: online, ipv6: Self.none, links: [])))
+        #expect(CurrentPaths(Self.up) != CurrentPaths(Self.down))
     }
 
     @Test("An answer counts on the ways that it was found on, and no others")
@@ -56,8 +56,8 @@ import TidegateTestKit
         } onAnswer: {
         }
         #expect(desk.evidence(for: .gateway, in: Self.up) == .pending)
-        desk.askAround(Self.up, at: self.moment(0))
-        desk.askAround(Self.up, at: self.moment(10))
+        desk.pollAll(Self.up, at: self.moment(0))
+        desk.pollAll(Self.up, at: self.moment(10))
         #expect(await eventually { !desk.isAsking })
         #expect(count.load(ordering: .relaxed) == 1)
         #expect(desk.evidence(for: .gateway, in: Self.up) == found)

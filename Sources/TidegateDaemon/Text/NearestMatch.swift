@@ -1,14 +1,14 @@
-/// Finds what somebody may have meant.
-package enum NearestWord {
-    /// The word at most two edits away from `text`; nil where none is, or where the edits would be half of the word.
-    package static func find(_ text: String, among words: [String]) -> String? {
-        let ranked = words.map { (word: $0, edits: self.edits(from: Array(text), to: Array($0))) }
-        guard let best = ranked.min(by: { $0.edits < $1.edits }), best.edits <= 2, best.edits * 2 < best.word.count
+/// Suggestions for misspelled names.
+package enum NearestMatch {
+    /// The candidate at most two edits away from `text`; nil if there is none, or if the edits are half its length.
+    package static func find(_ text: String, among candidates: [String]) -> String? {
+        let ranked = candidates.map { (name: $0, edits: self.edits(from: Array(text), to: Array($0))) }
+        guard let best = ranked.min(by: { $0.edits < $1.edits }), best.edits <= 2, best.edits * 2 < best.name.count
         else { return nil }
-        return best.word
+        return best.name
     }
 
-    // Levenshtein's distance, a row at a time.
+    // Levenshtein distance, a row at a time.
     private static func edits(from left: [Character], to right: [Character]) -> Int {
         var row = Array(0...right.count)
         for (line, character) in left.enumerated() {

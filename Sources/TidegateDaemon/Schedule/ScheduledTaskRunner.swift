@@ -3,8 +3,8 @@ internal import Synchronization
 internal import Tidegate
 internal import TidegateCore
 
-/// Carries out turns of scheduled tasks with a session.
-final class ScheduledRun: Sendable {
+/// Performs runs of scheduled tasks in a session.
+final class ScheduledTaskRunner: Sendable {
     private let session: Session
     private let logger: Logger
     private let transfers: Mutex<Configuration.Transfers>
@@ -15,16 +15,17 @@ final class ScheduledRun: Sendable {
         self.transfers = Mutex(transfers)
     }
 
-    /// Takes retry and gate from here on the next turns.
-    func use(_ transfers: Configuration.Transfers) { self.transfers.withLock { $0 = transfers } }
+    /// Sets the retry policy and the gate of later runs.
+    func update(_ transfers: Configuration.Transfers) { self.transfers.withLock { $0 = transfers } }
 
-    /// One turn of a task, to its end; a cancelled turn keeps what a later one can continue.
+    /// One run, to its end; a cancelled download keeps its partial file, which a later run resumes.
     func run(_ task: ScheduledTask) async {
         let request: TaskRequest
         do {
             request = try task.request(under: self.transfers.withLock { $0 })
         } catch {
-            self.logger.error("turn failed before it began", metadata: ["name": "\(task.name)", "error": "\(error)"])
+            self.logger.error(
+                "scheduled run could not start", metadata: ["name": "\(task.name)", "error": "\(error)"])
             return
         }
         let handle = self.session.makeTask(request)

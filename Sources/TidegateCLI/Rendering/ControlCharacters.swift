@@ -1,7 +1,6 @@
 extension String {
-    /// The text without what would move a terminal's cursor or change its colours: whoever named a task or answered a
-    /// request may not be who reads of it.
-    var visible: String {
+    /// The text with control characters escaped, so that names and responses cannot control the reader's terminal.
+    var escapingControls: String {
         guard self.unicodeScalars.contains(where: String.isControl) else { return self }
         var text = ""
         for scalar in self.unicodeScalars {

@@ -1,0 +1,58 @@
+internal import Tidegate
+
+/// A reachability monitor for one command: reads the kernel directly, without a daemon.
+struct OneShotMonitor: Sendable {
+    let bus: EventBus
+    let reachability: ReachabilityMonitor
+    let resolver: any NameResolver
+    let time: any TimeSource
+
+    /// How long name resolution may delay the first status.
+    static let resolveTimeout: Duration = .seconds(5)
+
+    /// Starts watching the network and `targets`.
+    init(targets: [Target]) {
+        let time = SystemClock()
+        let bus = EventBus(time: time)
+        let resolver = Monitor.systemResolver(time: time)
+        self.bus = bus
+        self.resolver = resolver
+        self.time = time
+        self.reachability = ReachabilityMonitor(
+            OneShotMonitor.configuration(targets), bus: bus, resolver: resolver, time: time)
+    }
+
+    /// The status now, without watching.
+    static func status(targets: [Target]) async -> ReachabilityStatus {
+        let time = SystemClock()
+        return await ReachabilityMonitor.evaluateOnce(
+            self.configuration(targets), resolver: Monitor.systemResolver(time: time), time: time,
+            within: self.resolveTimeout)
+    }
+
+    /// Why the kernel cannot be read; nil while it can.
+    static func netlinkError() -> String? { OneShotMonitor(targets: []).reachability.unavailableReason }
+
+    /// The first status, and the moment up to which it includes every event.
+    func firstStatus() async -> (ReachabilityStatus, MonotonicTime) {
+        _ = await self.reachability.firstStatus(within: OneShotMonitor.resolveTimeout)
+        let moment = self.time.monotonic()
+        return (self.reachability.status, moment)
+    }
+
+    /// The ladder's diagnostics on this monitor.
+    ///
+    /// The internet rung requests the URLs of `internetCheck`; certificates are verified against `caFile`, or against
+    /// the system's authorities if it is nil.
+    func diagnostics(_ internetCheck: InternetCheckPolicy = .off, trusting caFile: String? = nil) -> PathDiagnostics {
+        PathDiagnostics(
+            monitor: self.reachability, resolver: self.resolver, web: Monitor.httpChecker(trusting: caFile),
+            internetCheck: internetCheck, time: self.time)
+    }
+
+    private static func configuration(_ targets: [Target]) -> ReachabilityConfiguration {
+        var configuration = ReachabilityConfiguration()
+        configuration.targets = targets
+        return configuration
+    }
+}

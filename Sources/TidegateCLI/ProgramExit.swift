@@ -1,0 +1,40 @@
+internal import ArgumentParser
+
+/// What the program prints, and its exit status, for an error that ends a command.
+struct ProgramExit: Hashable {
+    var status: Int32
+    /// For standard output: help and the version.
+    var output: String?
+    /// For standard error.
+    var errorMessage: String?
+
+    /// ArgumentParser's own errors become one line, and its status 64 becomes 2.
+    init(_ error: any Error, parsedBy root: any ParsableCommand.Type) {
+        if let error = error as? CommandError {
+            self.init(status: error.status.number, errorMessage: error.message.map { "tidegate: \($0)" })
+            return
+        }
+        let code = root.exitCode(for: error)
+        guard code != .success else {
+            self.init(status: 0, output: root.fullMessage(for: error))
+            return
+        }
+        let message = root.message(for: error)
+        self.init(
+            status: code == .validationFailure || code == .failure ? ExitStatus.usage.number : code.rawValue,
+            errorMessage: message.isEmpty ? nil : "tidegate: \(ProgramExit.lowercased(message))")
+    }
+
+    private init(status: Int32, output: String? = nil, errorMessage: String? = nil) {
+        self.status = status
+        self.output = output
+        self.errorMessage = errorMessage
+    }
+
+    // The message continues the line after "tidegate:"; acronyms keep their capitals.
+    private static func lowercased(_ message: String) -> String {
+        let rest = message.dropFirst()
+        guard let first = message.first, rest.first?.isLowercase == true || rest.first == " " else { return message }
+        return first.lowercased() + rest
+    }
+}

@@ -1,0 +1,34 @@
+internal import Tidegate
+internal import TidegateCore
+internal import TidegateStore
+
+extension Daemon {
+    /// Opens the journal.
+    ///
+    /// Nil if the default state directory cannot be used and holds no journal: the daemon runs without durable tasks
+    /// then, for example in a container without a disk. `unavailable` receives the reason.
+    ///
+    /// - Throws: ``DaemonError/resource(_:)`` if the journal is damaged or in use by another daemon, or if an explicitly
+    ///   set state directory cannot be used.
+    static func openJournal(
+        _ settings: DaemonSettings, _ configuration: Configuration.Journal, time: any TimeSource, bus: EventBus,
+        unavailable: (String) -> Void
+    ) throws(DaemonError) -> Journal? {
+        var retention = Journal.Retention()
+        if let kept = configuration.keepCompleted { retention.completed = kept }
+        if let kept = configuration.pathEvents { retention.pathEvents = kept }
+        do {
+            return try Journal(
+                directory: settings.stateDirectory, retention: retention,
+                dependencies: Journal.Dependencies(
+                    time: time, onEvent: { bus.publish(.daemon(.journal($0))) }))
+        } catch .unusable(let path, let message)
+            where !settings.isStateDirectoryExplicit && !Journal.exists(in: settings.stateDirectory)
+        {
+            unavailable(JournalOpenError.unusable(path, message).description)
+            return nil
+        } catch {
+            throw .resource(error.description)
+        }
+    }
+}
