@@ -11,7 +11,7 @@ import TidegateTestKit
 
     @Test("A cable pulled for five seconds costs five seconds, no byte twice and no failed attempt")
     func cutCable() async throws {
-        let bench = try Workbench()
+        let bench = try EndToEndFixture()
         let hosts = try await TwoHosts()
         do {
             try await self.run(bench, hosts)
@@ -22,7 +22,7 @@ import TidegateTestKit
         try await hosts.tearDown()
     }
 
-    private func run(_ bench: Workbench, _ hosts: TwoHosts) async throws {
+    private func run(_ bench: EndToEndFixture, _ hosts: TwoHosts) async throws {
         try await Program.expect(["dd", "if=/dev/urandom", "of=\(bench.path("image.bin"))", "bs=1M", "count=64"])
         let digest = try await self.digest(bench.path("image.bin"))
         try await bench.startNginx(on: hosts, rate: "5m")
@@ -64,7 +64,7 @@ import TidegateTestKit
         #expect(await serve.finish(within: .seconds(12)).status == 0)
     }
 
-    private func startServe(_ bench: Workbench, _ hosts: TwoHosts) throws -> Program {
+    private func startServe(_ bench: EndToEndFixture, _ hosts: TwoHosts) throws -> Program {
         try bench.write(
             """
             reachability:

@@ -3,7 +3,7 @@ import Testing
 import TidegateTestKit
 
 /// A folder of its own and the programs of one end-to-end test, ended by their ids when it is over.
-final class Workbench {
+final class EndToEndFixture {
     let folder: URL
     private var programs: [Program] = []
 
@@ -20,8 +20,8 @@ final class Workbench {
 
     func read(_ name: String) throws -> String { try String(contentsOfFile: self.path(name), encoding: .utf8) }
 
-    func start(_ words: [String]) throws -> Program {
-        let program = try Program(words)
+    func start(_ arguments: [String]) throws -> Program {
+        let program = try Program(arguments)
         self.programs.append(program)
         return program
     }

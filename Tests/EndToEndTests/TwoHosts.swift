@@ -35,17 +35,17 @@ final class TwoHosts: Sendable {
     func pullCable() async throws { try await self.ip(self.outside, "link set cable down") }
     func plugCable() async throws { try await self.ip(self.outside, "link set cable up") }
 
-    /// The words that run a program on this side.
-    func onThisSide(_ words: [String]) -> [String] { ["ip", "netns", "exec", self.inside] + words }
+    /// The arguments that run a program on this side.
+    func onThisSide(_ arguments: [String]) -> [String] { ["ip", "netns", "exec", self.inside] + arguments }
 
-    /// The words that run a program on the peer.
-    func onPeer(_ words: [String]) -> [String] { ["ip", "netns", "exec", self.outside] + words }
+    /// The arguments that run a program on the peer.
+    func onPeer(_ arguments: [String]) -> [String] { ["ip", "netns", "exec", self.outside] + arguments }
 
     func tearDown() async throws {
         for namespace in [self.inside, self.outside] { try await Program.expect(["ip", "netns", "del", namespace]) }
     }
 
-    private func ip(_ namespace: String, _ words: String) async throws {
-        try await Program.expect(["ip", "-n", namespace] + words.split(separator: " ").map(String.init))
+    private func ip(_ namespace: String, _ arguments: String) async throws {
+        try await Program.expect(["ip", "-n", namespace] + arguments.split(separator: " ").map(String.init))
     }
 }

@@ -9,15 +9,15 @@ import Tidegate
         (["explain"], "missing expected argument '<host[:port]|url>'"),
         (
             ["explain", "ftp://a.example/"],
-            "\"ftp\" in \"ftp://a.example/\" is not a scheme to explain: write http or https"
+            "unsupported scheme \"ftp\" in \"ftp://a.example/\" (expected http or https)"
         ),
-        (["explain", "http:///x"], "\"http:///x\" names no host"),
+        (["explain", "http:///x"], "no host in URL \"http:///x\""),
         (["explain", "a.example:99999"], "\"99999\" in \"a.example:99999\" is not a port from 1 to 65535"),
         (["explain", "https://a.example:0/"], "\"0\" in \"a.example:0\" is not a port from 1 to 65535"),
         (["explain", "fe80::1%nosuch"], "the zone \"nosuch\" in \"fe80::1%nosuch\" names no interface"),
         (["explain", "fe80::1%4294967295"], "the zone \"4294967295\" in \"fe80::1%4294967295\" names no interface"),
         (["explain", "http://[fe80::1%nosuch]/"], "the zone \"nosuch\" in \"[fe80::1%nosuch]\" names no interface"),
-        (["explain", "http://::1/"], "\"::1\" in \"http://::1/\" has to stand in brackets: [::1]"),
+        (["explain", "http://::1/"], "IPv6 address \"::1\" in \"http://::1/\" must be in brackets: [::1]"),
         (
             ["explain", "https://b\u{FC}cher.example/"],
             "\"b\u{FC}cher.example\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
@@ -26,17 +26,17 @@ import Tidegate
             ["explain", "b\u{FC}cher.example:443"],
             "\"b\u{FC}cher.example\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
         ),
-        (["explain", "-4", "-6", "a.example"], "-4 and -6 exclude each other"),
-        (["explain", "a.example", "--timeout", "0"], "--timeout: \"0\" has to be longer than 0 and not inf"),
+        (["explain", "-4", "-6", "a.example"], "-4 and -6 are mutually exclusive"),
+        (["explain", "a.example", "--timeout", "0"], "--timeout: \"0\" is not a finite duration greater than 0"),
         (
             ["explain", "a.example", "--timeout", "soon"],
-            "--timeout: \"soon\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+            "--timeout: \"soon\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
         ),
         (
             ["explain", "a.example", "--internet-check", "a.example"],
             "--internet-check: \"a.example\" is not an http:// or https:// URL"
         ),
-        (["wait"], "there is nothing to wait for: give --for"),
+        (["wait"], "no condition specified; use --for"),
         (
             ["wait", "--for", "online"],
             "--for: \"online\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
@@ -59,7 +59,7 @@ import Tidegate
         ),
         (
             ["wait", "--for", "route", "--timeout", "5x"],
-            "--timeout: \"5x\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+            "--timeout: \"5x\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
         ),
         (
             ["wait", "--for", "route", "--timeout", "-1s"],
@@ -69,39 +69,39 @@ import Tidegate
             ["status", "--target", "fe80::1%nosuch"],
             "--target: the zone \"nosuch\" in \"fe80::1%nosuch\" names no interface"
         ),
-        (["run"], "there is no command to run: give it after --"),
-        (["run", "ls"], "there is no command to run: give it after --"),
+        (["run"], "no command specified; give it after --"),
+        (["run", "ls"], "no command specified; give it after --"),
         (
             ["run", "--for", "nonsense", "--", "ls"],
             "--for: \"nonsense\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
         ),
-        (["run", "--retry", "10000", "--", "ls"], "--retry: 10000 is not from 0 to 9999"),
+        (["run", "--retry", "10000", "--", "ls"], "--retry: 10000 is out of range (0 to 9999)"),
         (
             ["run", "--retry", "many", "--", "ls"],
             "the value 'many' is invalid for '--retry <n>'"
         ),
         (
             ["run", "--timeout", "1 h", "--", "ls"],
-            "--timeout: \"1 h\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+            "--timeout: \"1 h\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
         ),
-        (["tasks", "submit", "http://a/", "-o", ""], "-o: \"\" does not name a file"),
-        (["tasks", "submit", "http://a/", "-o", "x/"], "-o: \"x/\" does not name a file"),
-        (["tasks", "submit", "http://a/b", "--output-dir", ""], "--output-dir: \"\" does not name a directory"),
-        (["fetch", "http://a/b", "--output-dir", ""], "--output-dir: \"\" does not name a directory"),
-        (["tasks", "submit", "http://a/", "--key", ""], "--key: \"\" does not name a task"),
-        (["tasks", "submit", "http://a/", "--on-duplicate", "keep"], "--on-duplicate needs --key"),
+        (["tasks", "submit", "http://a/", "-o", ""], "-o: \"\" is not a file name"),
+        (["tasks", "submit", "http://a/", "-o", "x/"], "-o: \"x/\" is not a file name"),
+        (["tasks", "submit", "http://a/b", "--output-dir", ""], "--output-dir: directory name is empty"),
+        (["fetch", "http://a/b", "--output-dir", ""], "--output-dir: directory name is empty"),
+        (["tasks", "submit", "http://a/", "--key", ""], "--key: key is empty"),
+        (["tasks", "submit", "http://a/", "--on-duplicate", "keep"], "--on-duplicate requires --key"),
         (
             ["tasks", "submit", "http://a/", "--key", "k", "--on-duplicate", "maybe"],
             "the value 'maybe' is invalid for '--on-duplicate <policy>'. Please provide one of 'keep', 'replace' or 'append'."
         ),
-        (["tasks", "submit", "http://a/", "--retry", "10000"], "--retry: 10000 is not from 0 to 9999"),
+        (["tasks", "submit", "http://a/", "--retry", "10000"], "--retry: 10000 is out of range (0 to 9999)"),
         (
             ["tasks", "submit", "http://a/", "--require", "up"],
             "--require: \"up\" is not one of none, routed, online, unmetered, interface:NAME"
         ),
         (
             ["tasks", "submit", "http://a/", "--data", "a", "--json-body", "{}"],
-            "--data and --json-body exclude each other"
+            "--data and --json-body are mutually exclusive"
         ),
         (
             ["fetch", "http://a/", "--require", "up"],
@@ -109,31 +109,31 @@ import Tidegate
         ),
     ]
 
-    @Test("What is wrong is quoted in one sentence, and ends with 2", arguments: Self.cases)
-    func messages(_ words: [String], _ sentence: String) {
+    @Test("A usage error is one line that quotes the value, and the status is 2", arguments: Self.cases)
+    func messages(_ arguments: [String], _ message: String) {
         do {
-            _ = try TidegateCommand.parseAsRoot(words)
-            Issue.record("\(words) was taken")
+            _ = try TidegateCommand.parseAsRoot(arguments)
+            Issue.record("\(arguments) was accepted")
         } catch {
             let result = ProgramExit(error, parsedBy: TidegateCommand.self)
-            #expect(result.errorMessage == "tidegate: \(sentence)")
+            #expect(result.errorMessage == "tidegate: \(message)")
             #expect(result.status == 2 && result.output == nil)
         }
     }
 
     @Test(
-        "A zone may be a name or a number, and what is unusual but right is taken",
+        "A zone may be a name or a number, and unusual but valid arguments are accepted",
         arguments: [
             ["explain", "fe80::1%lo"], ["explain", "fe80::1%1"], ["explain", "http://[fe80::1%lo]:8080/x?y#z"],
             ["explain", "HTTPS://User:secret@A.Example"], ["explain", "xn--bcher-kva.example"],
             ["wait", "--for", "host:[fe80::1%lo]:22"], ["wait", "--for", "carrier:nosuch0"],
             ["run", "--timeout", "inf", "--retry", "0", "--", "ls", "--for"],
         ])
-    func accepted(_ words: [String]) {
-        #expect(throws: Never.self) { _ = try TidegateCommand.parseAsRoot(words) }
+    func accepted(_ arguments: [String]) {
+        #expect(throws: Never.self) { _ = try TidegateCommand.parseAsRoot(arguments) }
     }
 
-    @Test("A URL loses what is nobody's business, and keeps the rest")
+    @Test("The URL to explain has no user information and no fragment")
     func subjects() throws {
         #expect(try ExplainSubject("HTTPS://user:secret@A.Example/x?y#z").url == "https://a.example/x?y")
         #expect(try ExplainSubject("http://[::1]:8080").url == "http://[::1]:8080")
@@ -143,13 +143,13 @@ import Tidegate
         #expect(try ExplainSubject("https://a.example:443/").explainTarget().target.description == "a.example:443")
     }
 
-    @Test("The internet is asked at the usual addresses only where it is asked for by name")
+    @Test("The default check URLs are used only for the condition internet")
     func internetCheck() throws {
-        #expect(try WaitOptions.parse(["--for", "route"]).values().internetCheck == .off)
+        #expect(try WaitOptions.parse(["--for", "route"]).parsed().internetCheck == .off)
         #expect(
-            try WaitOptions.parse(["--for", "internet"]).values().internetCheck.urls.map(\.text)
-                == InternetCheckOptions.usual)
-        let own = try WaitOptions.parse(["--for", "internet", "--internet-check", "http://a.example/204"]).values()
-        #expect(own.internetCheck.urls.map(\.text) == ["http://a.example/204"])
+            try WaitOptions.parse(["--for", "internet"]).parsed().internetCheck.urls.map(\.text)
+                == InternetCheckOptions.defaultURLs)
+        let custom = try WaitOptions.parse(["--for", "internet", "--internet-check", "http://a.example/204"]).parsed()
+        #expect(custom.internetCheck.urls.map(\.text) == ["http://a.example/204"])
     }
 }

@@ -8,14 +8,14 @@ import TidegateDaemon
 @testable import TidegateCLI
 
 @Suite struct FetchPlanTests {
-    private func plan(_ words: String...) throws -> FetchPlan {
-        let options = try FetchOptions.parse(words)
+    private func plan(_ arguments: String...) throws -> FetchPlan {
+        let options = try FetchOptions.parse(arguments)
         return try FetchPlan(options, urls: options.urls)
     }
 
-    private func complaint(_ words: [String]) -> String {
+    private func errorMessage(_ arguments: [String]) -> String {
         do {
-            let options = try FetchOptions.parse(words)
+            let options = try FetchOptions.parse(arguments)
             _ = try FetchPlan(options, urls: options.urls)
             return ""
         } catch {
@@ -35,7 +35,7 @@ import TidegateDaemon
 
     @Test("A URL without a file name is refused", arguments: ["http://a", "http://a/", "http://a/d/", "http://a?x=/y"])
     func nameless(_ url: String) {
-        #expect(throws: TextError("\"\(url)\" does not end in a file name: use -o to name the file")) {
+        #expect(throws: TextError("no file name in URL \"\(url)\"; use -o")) {
             try FileNaming.name(for: url)
         }
     }
@@ -44,24 +44,24 @@ import TidegateDaemon
         "A name that would leave the directory is refused",
         arguments: ["http://a/%2e%2e", "http://a/..", "http://a/x%2Fy", "http://a/%00", "http://a/a%0Ab"])
     func dangerousNames(_ url: String) {
-        #expect(throws: TextError("the last part of \"\(url)\" cannot name a file: use -o to name it")) {
+        #expect(throws: TextError("the last path segment of \"\(url)\" is not a valid file name; use -o")) {
             try FileNaming.name(for: url)
         }
     }
 
-    @Test("Two URLs do not meet in one file")
+    @Test("Two URLs with the same file name are an error")
     func collision() {
-        #expect(throws: TextError("\"http://a/x\" and \"http://b/x\" would both be written to x")) {
+        #expect(throws: TextError("\"http://a/x\" and \"http://b/x\" have the same file name, x")) {
             try FileNaming.names(for: ["http://a/x", "http://b/x"])
         }
     }
 
-    @Test("A list of URLs leaves out comments and empty lines")
+    @Test("A list of URLs skips comments and empty lines")
     func list() {
         #expect(URLList.parse("# c\nhttp://a/1\r\n\n  http://a/2  \n#http://a/3") == ["http://a/1", "http://a/2"])
     }
 
-    @Test("Bodies go where they were asked to go")
+    @Test("Bodies are written to the selected output")
     func destinations() throws {
         #expect(try self.plan("http://a/x").items[0].request.destination == .descriptor(1))
         #expect(try self.plan("http://a/x").writesBody)
@@ -76,7 +76,7 @@ import TidegateDaemon
             ])
     }
 
-    @Test("Devices and pipes are written into and never replaced")
+    @Test("Devices and pipes are written to, never replaced")
     func devices() throws {
         let null = try self.plan("http://a/x", "-o", "/dev/null")
         #expect(null.items[0].request.destination == .discard && null.items[0].stream == nil && !null.writesBody)
@@ -88,9 +88,10 @@ import TidegateDaemon
         #expect(mkfifo(pipe, 0o600) == 0)
         defer { unlink(pipe) }
         #expect(try self.plan("http://a/x", "-o", pipe).items[0].stream == pipe)
-        #expect(self.complaint(["http://a/x", "-o", pipe, "--continue"]) == "--continue needs a file: add -o or -O")
-        #expect(DestinationCheck.problem(writing: pipe) == "\(pipe) is not a regular file")
-        #expect(DestinationCheck.problem(writing: "/dev/full") == "/dev/full is not a regular file")
+        #expect(
+            self.errorMessage(["http://a/x", "-o", pipe, "--continue"]) == "--continue requires a file; use -o or -O")
+        #expect(DestinationCheck.obstacle(toWriting: pipe) == "\(pipe) is not a regular file")
+        #expect(DestinationCheck.obstacle(toWriting: "/dev/full") == "/dev/full is not a regular file")
     }
 
     @Test("Options reach the request")
@@ -120,36 +121,36 @@ import TidegateDaemon
     }
 
     @Test(
-        "Bad usage is one sentence that quotes what is wrong",
+        "A usage error is one line that quotes the value",
         arguments: [
-            ([], "there is nothing to fetch: give a URL or --input-file"),
+            ([], "no URL specified; give one or use --input-file"),
             (["ftp://a/x"], "\"ftp://a/x\" is not an http:// or https:// URL"),
-            (["http://a/x", "http://a/y"], "several URLs need -O, --output-dir or --discard"),
-            (["http://a/x", "-o", "f", "--discard"], "-o and --discard exclude each other"),
-            (["http://a/", "-O"], "\"http://a/\" does not end in a file name: use -o to name the file"),
-            (["http://a/x", "-o", "d/"], "-o: \"d/\" does not name a file"),
-            (["http://a/x", "--continue"], "--continue needs a file: add -o or -O"),
+            (["http://a/x", "http://a/y"], "several URLs require -O, --output-dir or --discard"),
+            (["http://a/x", "-o", "f", "--discard"], "-o and --discard are mutually exclusive"),
+            (["http://a/", "-O"], "no file name in URL \"http://a/\"; use -o"),
+            (["http://a/x", "-o", "d/"], "-o: \"d/\" is not a file name"),
+            (["http://a/x", "--continue"], "--continue requires a file; use -o or -O"),
             (
                 ["http://a/x", "--wait", "soon"],
-                "--wait: \"soon\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+                "--wait: \"soon\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
             ),
-            (["http://a/x", "--max-time", "0"], "--max-time: 0 leaves no time; write inf for no limit"),
+            (["http://a/x", "--max-time", "0"], "--max-time: must be greater than 0; use inf for no limit"),
             (
                 ["http://a/x", "--limit-rate", "fast"],
-                "--limit-rate: \"fast\" is not a size: write one like 500, 64k, 2M or 1G"
+                "--limit-rate: \"fast\" is not a size (such as 500, 64k, 2M or 1G)"
             ),
             (
                 ["http://a/x", "--require", "wifi"],
                 "--require: \"wifi\" is not one of none, routed, online, unmetered, interface:NAME"
             ),
-            (["http://a/x", "--require", "routed", "--no-gate"], "--no-gate and --require exclude each other"),
-            (["http://a/x", "-H", "nonsense"], "-H: \"nonsense\" is not a header: write it as 'Name: value'"),
-            (["http://a/x", "--data", "a", "--json-body", "b"], "--data and --json-body exclude each other"),
-            (["http://a/x", "--parallel", "0"], "--parallel: 0 is not from 1 to 1000"),
+            (["http://a/x", "--require", "routed", "--no-gate"], "--no-gate and --require are mutually exclusive"),
+            (["http://a/x", "-H", "nonsense"], "-H: \"nonsense\" is not a header field (expected 'Name: value')"),
+            (["http://a/x", "--data", "a", "--json-body", "b"], "--data and --json-body are mutually exclusive"),
+            (["http://a/x", "--parallel", "0"], "--parallel: 0 is out of range (1 to 1000)"),
             (["http://a/x", "--proxy", "socks5://p"], "--proxy: \"socks5://p\" is not an http:// or https:// URL"),
-            (["http://a/x", "-u", "me"], "-u: write it as user:password"),
+            (["http://a/x", "-u", "me"], "-u: expected user:password"),
         ] as [([String], String)])
-    func badUsage(_ words: [String], _ message: String) {
-        #expect(self.complaint(words) == message)
+    func badUsage(_ arguments: [String], _ message: String) {
+        #expect(self.errorMessage(arguments) == message)
     }
 }

@@ -24,7 +24,7 @@ import TidegateCore
         #expect(self.line(.released(.path, after: .milliseconds(3100))) == nil)
         #expect(
             self.line(.attemptStarted(number: 2), waited: .milliseconds(3100))
-                == "big.iso: going on after 3.1s")
+                == "big.iso: continuing after 3.1s")
         #expect(
             self.line(.attemptFailed(summary, .connectFailed, refused, isCharged: true))
                 == "big.iso: attempt 2 failed: their host refused the connection")
@@ -99,12 +99,12 @@ import TidegateCore
             .failure, .gateTimeout,
             party: Attribution(party: .mine, rung: .carrier, isCertain: true, evidence: ["eth0 has no carrier"]))
         gaveUp.requireUnmet = .routed
-        #expect(FetchRun.ending(of: [done, done]) == nil)
-        #expect(FetchRun.ending(of: [failed]) == CommandError(.no))
-        #expect(FetchRun.ending(of: [done, failed]) == CommandError(.no, "1 of 2 transfers failed"))
-        #expect(FetchRun.ending(of: [gaveUp, failed]) == CommandError(.no, "2 of 2 transfers failed"))
+        #expect(FetchRun.error(for: [done, done]) == nil)
+        #expect(FetchRun.error(for: [failed]) == CommandError(.no))
+        #expect(FetchRun.error(for: [done, failed]) == CommandError(.no, "1 of 2 transfers failed"))
+        #expect(FetchRun.error(for: [gaveUp, failed]) == CommandError(.no, "2 of 2 transfers failed"))
         #expect(
-            FetchRun.ending(of: [done, gaveUp])
+            FetchRun.error(for: [done, gaveUp])
                 == CommandError(.gaveUp, "gave up waiting for a path: carrier: eth0 has no carrier"))
     }
 }

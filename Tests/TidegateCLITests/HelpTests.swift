@@ -4,21 +4,21 @@ import Testing
 @testable import TidegateCLI
 
 @Suite struct HelpTests {
-    private func help(_ words: String...) -> String? { self.help(words) }
+    private func help(_ arguments: String...) -> String? { self.help(arguments) }
 
-    private func help(_ words: [String]) -> String? {
+    private func help(_ arguments: [String]) -> String? {
         do {
-            var command = try TidegateCommand.parseAsRoot(words + ["--help"])
+            var command = try TidegateCommand.parseAsRoot(arguments + ["--help"])
             try command.run()
             return nil
         } catch {
-            let lines = ProgramExit(error, parsedBy: TidegateCommand.self).answer?.split(
+            let lines = ProgramExit(error, parsedBy: TidegateCommand.self).output?.split(
                 separator: "\n", omittingEmptySubsequences: false)
             return lines?.map { String($0.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n")
         }
     }
 
-    @Test("The root lists what there is")
+    @Test("The root command lists its subcommands")
     func root() {
         let help = self.help() ?? ""
         for command in ["status", "watch", "explain", "wait", "run", "fetch", "serve"] {
@@ -26,16 +26,19 @@ import Testing
         }
     }
 
-    @Test("The help of explain tells the truth")
+    @Test("explain --help")
     func explain() {
         #expect(
             self.help("explain") == """
-                OVERVIEW: Say why a host or URL can be reached or not, and whose fault it is.
+                OVERVIEW: Show why a host or URL is reachable or not, and which party is at
+                fault.
 
-                Climbs from the interface to the answer, for IPv4 and IPv6, and shows what it
-                saw on every rung. Reads the kernel itself: needs no daemon and no privilege.
-                Ends with 0 when the target was reached, 1 when a rung is bad, 3 when nothing
-                could be told.
+                Checks every rung of the ladder for IPv4 and IPv6, from the interface to the
+                HTTP response, and prints the evidence for each. Reads the kernel directly;
+                needs no daemon and no privileges.
+
+                Exit status: 0 if the target was reached, 1 if a rung failed, 3 if nothing
+                could be checked.
 
                 USAGE: tidegate explain <host[:port]|url> [-4] [-6] [--internet-check <url> ...] [--cacert <file>] [--timeout <duration>] [--json] [--quiet]
 
@@ -43,72 +46,80 @@ import Testing
                   <host[:port]|url>       A host, a host with a port, or a URL.
 
                 OPTIONS:
-                  -4                      Look at IPv4 only.
-                  -6                      Look at IPv6 only.
-                  --internet-check <url>  Ask this URL whether the internet is there, as often
-                                          as wanted.
-                  --cacert <file>         Trust the authorities in this file instead of the
-                                          system's.
-                  --timeout <duration>    Take at most this time. (default: 20s)
+                  -4                      Use IPv4 only.
+                  -6                      Use IPv6 only.
+                  --internet-check <url>  URL to check for internet access (repeatable).
+                  --cacert <file>         CA certificates (PEM) to verify servers against,
+                                          instead of the system's.
+                  --timeout <duration>    Maximum time for all checks. (default: 20s)
                   --json                  Print one JSON object.
-                  -q, --quiet             Say nothing: the exit code is the answer.
+                  -q, --quiet             Print nothing; only set the exit status.
                   --version               Show the version.
                   -h, --help              Show help information.
 
                 """)
     }
 
-    @Test("The help of wait tells the truth")
+    @Test("wait --help")
     func wait() {
         #expect(
             self.help("wait") == """
-                OVERVIEW: Wait until the network is as it should be.
+                OVERVIEW: Wait until network conditions hold.
 
                 Conditions: carrier[:IF], address[:IF][:v4|v6], route[:v4|v6], gateway, dns,
-                internet, host:NAME[:PORT[/tcp|tls|http]]. A host without a port has to be
-                routed, with one it has to answer. The internet is asked at --internet-check,
-                or at the well-known addresses of two operators. With -- COMMAND, the command
-                takes this one's place once they hold. Ends with 1 when they did not hold in
-                time; the last line on the standard error says what is missing.
+                internet, host:NAME[:PORT[/tcp|tls|http]]. A host without a port must be
+                routed; with a port it must accept connections. The condition internet requests
+                the URLs of --internet-check, or the connectivity checks of two well-known
+                operators.
+
+                With -- COMMAND, executes the command once the conditions hold.
+
+                Exit status: 0 if the conditions hold, 1 if they did not hold within --timeout;
+                the last line on standard error names the condition that is not met.
 
                 USAGE: tidegate wait [--for <condition> ...] [--any] [--stable <duration>] [--timeout <duration>] [-4] [-6] [--internet-check <url> ...] [--quiet] -- [<command> ...]
 
                 ARGUMENTS:
-                  <command>               The command to run once the conditions hold, after --.
+                  <command>               The command to execute once the conditions hold,
+                                          after --.
 
                 OPTIONS:
-                  --for <condition>       Wait for this, as often as wanted.
-                  --any                   One of the conditions is enough.
-                  --stable <duration>     The conditions have to hold this long without a
+                  --for <condition>       Condition to wait for (repeatable; all must hold).
+                  --any                   Wait until any of the conditions holds, instead of
+                                          all.
+                  --stable <duration>     Require the conditions to hold this long without a
                                           break. (default: 0)
-                  --timeout <duration>    Give up after this time; 0 tests now, inf never gives
-                                          up. (default: 2m)
-                  -4                      Look at IPv4 only.
-                  -6                      Look at IPv6 only.
-                  --internet-check <url>  Ask this URL whether the internet is there, as often
-                                          as wanted.
-                  -q, --quiet             Say nothing while waiting.
+                  --timeout <duration>    Maximum time to wait; 0 tests once, inf waits
+                                          forever. (default: 2m)
+                  -4                      Use IPv4 only.
+                  -6                      Use IPv6 only.
+                  --internet-check <url>  URL to check for internet access (repeatable).
+                  -q, --quiet             Print errors only.
                   --version               Show the version.
                   -h, --help              Show help information.
 
                 """)
     }
 
-    @Test("The help of run tells the truth")
+    @Test("run --help")
     func run() {
         #expect(
             self.help("run") == """
-                OVERVIEW: Run a command when there is a path, and again when it failed for want
-                of one.
+                OVERVIEW: Run a command once there is a path; run it again if the path was
+                lost.
 
-                Waits for the conditions (without --for: for a default route), then runs the
-                command. Where it fails and the path was lost or moved meanwhile, or within two
-                seconds of its end, it is run again once there is a path; any other failure
-                ends this command with the code of that one. Ends with 75 when there was no
-                path in the time of --timeout. Conditions: carrier[:IF], address[:IF][:v4|v6],
-                route[:v4|v6], gateway, dns, internet, host:NAME[:PORT[/tcp|tls|http]]. A host
-                without a port has to be routed, with one it has to answer. The internet is
-                asked at --internet-check, or at the well-known addresses of two operators.
+                Waits for the conditions (default: a default route), then runs the command. If
+                it fails and the path was lost or moved while it ran or within two seconds
+                after it ended, it is run again once there is a path. Any other failure is
+                final.
+
+                Conditions: carrier[:IF], address[:IF][:v4|v6], route[:v4|v6], gateway, dns,
+                internet, host:NAME[:PORT[/tcp|tls|http]]. A host without a port must be
+                routed; with a port it must accept connections. The condition internet requests
+                the URLs of --internet-check, or the connectivity checks of two well-known
+                operators.
+
+                Exit status: that of the command, or 75 if there was no path within --timeout.
 
                 USAGE: tidegate run [--for <condition> ...] [--retry <n>] [--timeout <duration>] [-4] [-6] [--internet-check <url> ...] [--quiet] -- [<command> ...]
 
@@ -116,36 +127,35 @@ import Testing
                   <command>               The command to run, after --.
 
                 OPTIONS:
-                  --for <condition>       Wait for this, as often as wanted (default: route).
-                  --retry <n>             Run it again this often after a failure for want of a
+                  --for <condition>       Condition to wait for (repeatable; default: route).
+                  --retry <n>             Maximum number of retries after failures with a lost
                                           path. (default: 3)
-                  --timeout <duration>    Wait this long for a path; 0 tests now, inf never
-                                          gives up. (default: 10m)
-                  -4                      Look at IPv4 only.
-                  -6                      Look at IPv6 only.
-                  --internet-check <url>  Ask this URL whether the internet is there, as often
-                                          as wanted.
-                  -q, --quiet             Say nothing of waiting and retrying.
+                  --timeout <duration>    Maximum time to wait for a path; 0 tests once, inf
+                                          waits forever. (default: 10m)
+                  -4                      Use IPv4 only.
+                  -6                      Use IPv6 only.
+                  --internet-check <url>  URL to check for internet access (repeatable).
+                  -q, --quiet             Print errors only.
                   --version               Show the version.
                   -h, --help              Show help information.
 
                 """)
     }
 
-    @Test("What a request says is said in the same words by fetch and by tasks submit")
+    @Test("fetch and tasks submit have the same request options")
     func message() throws {
         let section = """
-              -X, --request <method>  The method; GET, or what a body asks for.
-              -H, --header <header>   Send this header: 'Name: value'.
-              --data <text>           Post this text as a form.
-              --json-body <text>      Post this text as JSON.
-              --upload-file <file>    Put this file.
-              --sha256 <hex>          Fail unless the answer's SHA-256 is this; a file is
-                                      then not put in its place.
+              -X, --request <method>  Request method (default: GET, or what the body option
+                                      implies).
+              -H, --header <header>   Header field to send, as 'Name: value' (repeatable).
+              --data <text>           POST this text as application/x-www-form-urlencoded.
+              --json-body <text>      POST this text as application/json.
+              --upload-file <file>    PUT this file.
+              --sha256 <hex>          Fail unless the response body has this SHA-256 digest.
             """
-        for words in [["fetch"], ["tasks", "submit"]] {
-            let help = try #require(self.help(words))
-            #expect(help.contains("\nWHAT IS ASKED:\n\(section)\n"), "\(help)")
+        for arguments in [["fetch"], ["tasks", "submit"]] {
+            let help = try #require(self.help(arguments))
+            #expect(help.contains("\nREQUEST:\n\(section)\n"), "\(help)")
         }
     }
 }

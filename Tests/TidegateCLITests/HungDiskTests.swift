@@ -19,7 +19,7 @@ struct HungDiskTests {
         ])
         defer { daemon.signal(SIGKILL) }
         let isUp = await eventually(within: .seconds(60)) {
-            daemon.errorsSoFar.contains("msg=\"listening for commands\"")
+            daemon.errorsSoFar.contains("msg=\"control socket listening\"")
         }
         try #require(isUp, "\(daemon.errorsSoFar)")
         try disk.fail(.hungSync)
@@ -33,7 +33,7 @@ struct HungDiskTests {
         daemon.signal(SIGTERM)
         let end = await daemon.finish(within: .seconds(120))
         #expect(end.status == 1, "\(end)")
-        #expect(end.errors.contains("msg=\"left what had not ended in time\""), "\(end.errors)")
+        #expect(end.errors.contains("msg=\"shutdown grace period exceeded, exiting\""), "\(end.errors)")
         #expect(server.requests.isEmpty)
         // Nobody was promised anything.
         let refused = await submit.finish(within: .seconds(60))

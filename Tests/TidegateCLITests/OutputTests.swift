@@ -4,16 +4,16 @@ import TidegateTestKit
 
 /// Answers that cannot be written, and readers that go away.
 @Suite(.timeLimit(.minutes(5)))
-struct ExpositionWriterTests {
-    private func shell(_ script: String, _ words: String...) async throws -> Program.Output {
-        try await Program.run(["bash", "-c", script, BuiltProduct.path(of: "tidegate")] + words)
+struct OutputTests {
+    private func shell(_ script: String, _ arguments: String...) async throws -> Program.Output {
+        try await Program.run(["bash", "-c", script, BuiltProduct.path(of: "tidegate")] + arguments)
     }
 
     @Test("An answer that cannot be written is a failure and not silence", arguments: ["status --json", "--help"])
-    func fullDisk(words: String) async throws {
-        let output = try await self.shell("\"$0\" \(words) >/dev/full")
+    func fullDisk(arguments: String) async throws {
+        let output = try await self.shell("\"$0\" \(arguments) >/dev/full")
         #expect(output.status == 1)
-        #expect(output.errors == "tidegate: the standard output cannot be written: No space left on device\n")
+        #expect(output.errors == "tidegate: cannot write to standard output: No space left on device\n")
     }
 
     @Test("A transfer goes on where its object cannot be written, and the end says so")
@@ -25,7 +25,7 @@ struct ExpositionWriterTests {
         let output = try await self.shell(
             "\"$0\" fetch \"$1\" -o \"$2\" --write-out json --progress none >/dev/full", server.url("/x"), file)
         #expect(output.status == 1)
-        #expect(output.errors == "tidegate: the standard output cannot be written: No space left on device\n")
+        #expect(output.errors == "tidegate: cannot write to standard output: No space left on device\n")
         #expect(FileManager.default.contents(atPath: file)?.count == 300_000)
     }
 

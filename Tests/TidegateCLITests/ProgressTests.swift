@@ -93,9 +93,9 @@ import TidegateCore
 
     @Test("Painting again goes up as many lines as stood there")
     func painter() {
-        var painter = TerminalRenderer()
-        #expect(painter.paint(["a", "b"]) == "a\u{1B}[K\nb\u{1B}[K\n\u{1B}[J")
-        #expect(painter.paint(["c"], above: ["done"]) == "\u{1B}[2A\rdone\u{1B}[K\nc\u{1B}[K\n\u{1B}[J")
-        #expect(painter.paint([]) == "\u{1B}[1A\r\u{1B}[J")
+        var renderer = TerminalRenderer()
+        #expect(renderer.render(["a", "b"]) == "a\u{1B}[K\nb\u{1B}[K\n\u{1B}[J")
+        #expect(renderer.render(["c"], above: ["done"]) == "\u{1B}[2A\rdone\u{1B}[K\nc\u{1B}[K\n\u{1B}[J")
+        #expect(renderer.render([]) == "\u{1B}[1A\r\u{1B}[J")
     }
 }

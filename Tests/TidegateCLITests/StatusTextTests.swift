@@ -61,7 +61,7 @@ import TidegateCore
                 ipv4     unknown  the kernel's network state cannot be read
                 ipv6     unknown  the kernel's network state cannot be read
 
-                While the level is unknown, nothing is held: gates are open.
+                Gates are open while the level is unknown.
                 """)
     }
 
@@ -79,13 +79,13 @@ import TidegateCore
                 """)
     }
 
-    @Test("Colours stand around words and do not move columns")
-    func colours() {
+    @Test("Colors do not change the columns")
+    func colors() {
         let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: Samples.routed, links: [])
         let plain = self.text(status)
-        let coloured = self.text(status, TextStyle(isColored: true, width: 80))
-        #expect(coloured.contains("\u{1B}[32mrouted\u{1B}[0m"))
-        #expect(coloured.replacing(#/\u{1B}\[\d+m/#, with: "") == plain)
+        let colored = self.text(status, TextStyle(isColored: true, width: 80))
+        #expect(colored.contains("\u{1B}[32mrouted\u{1B}[0m"))
+        #expect(colored.replacing(#/\u{1B}\[\d+m/#, with: "") == plain)
     }
 
     @Test("One family hides the other and decides alone")
@@ -94,7 +94,7 @@ import TidegateCore
         let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: none, links: [])
         #expect(status.only(.ipv6).families.count == 1 && status.only(.ipv6).global == none)
         #expect(status.only(nil).families.count == 2)
-        #expect(CommandError(judging: status) == nil && CommandError(judging: status.only(.ipv6)) == CommandError(.no))
+        #expect(CommandError(for: status) == nil && CommandError(for: status.only(.ipv6)) == CommandError(.no))
     }
 
     @Test("The exit code follows the targets where some are named, and the network otherwise")
@@ -104,14 +104,14 @@ import TidegateCore
         let wan = TargetVerdict(target: try Samples.target("192.0.2.9"), verdict: none)
         let blind = TargetVerdict(target: try Samples.target("a.example"), verdict: .unknown)
         func ending(_ targets: TargetVerdict...) -> CommandError? {
-            CommandError(judging: Samples.status(none, ipv4: none, ipv6: none, links: [], targets: targets))
+            CommandError(for: Samples.status(none, ipv4: none, ipv6: none, links: [], targets: targets))
         }
         #expect(ending() == CommandError(.no))
         #expect(ending(lan) == nil)
         #expect(ending(lan, wan) == CommandError(.no))
         #expect(ending(lan, blind) == CommandError(.unknown))
         #expect(ending(blind, wan) == CommandError(.no))
-        #expect(CommandError(judging: .blind(mode: .once)) == CommandError(.unknown))
+        #expect(CommandError(for: .blind(mode: .once)) == CommandError(.unknown))
     }
 
     @Test("Changes are worded on one line each")
@@ -132,8 +132,8 @@ import TidegateCore
         #expect(
             line(.link(LinkEvent(from: Samples.up, to: Samples.carrierless)))
                 == "14:13:20.000Z  link eth0: no carrier")
-        #expect(line(.link(LinkEvent(from: nil, to: Samples.up))) == "14:13:20.000Z  link eth0 appeared: up")
-        #expect(line(.link(LinkEvent(from: Samples.up, to: nil))) == "14:13:20.000Z  link eth0 is gone")
+        #expect(line(.link(LinkEvent(from: nil, to: Samples.up))) == "14:13:20.000Z  link eth0 added: up")
+        #expect(line(.link(LinkEvent(from: Samples.up, to: nil))) == "14:13:20.000Z  link eth0 removed")
         #expect(line(.netlink(.received(.newlink, count: 1))) == nil)
     }
 }

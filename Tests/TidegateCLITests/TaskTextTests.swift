@@ -43,7 +43,7 @@ import Testing
         #expect("déjà vu 🗝 ключ".escapingControls == "déjà vu 🗝 ключ")
     }
 
-    @Test("Watchers read what happens in words, and of a way each tenth once")
+    @Test("tasks watch prints a line per event, and of progress each tenth once")
     func watch() {
         var text = WatchText()
         func line(_ event: String, _ members: String = "") -> [String] {
@@ -65,7 +65,7 @@ import Testing
         #expect(line("completed", ",\"outcome\":\"success\",\"file\":\"/x\"") == ["T  ID  success: /x"])
         #expect(
             text.lines("{\"schema\":1,\"event\":\"dropped\",\"count\":7}", self.plain)
-                == ["7 events were lost: look again"])
+                == ["7 events were lost; run tasks list for the current state"])
         #expect(text.lines("{\"schema\":1,\"event\":\"snapshot\",\"tasks\":[]}", self.plain) == ["no tasks"])
     }
 }

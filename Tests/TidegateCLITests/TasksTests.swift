@@ -19,14 +19,14 @@ struct TasksTests {
             ])
             self.program = program
             let isUp = await eventually(within: .seconds(20)) {
-                program.errorsSoFar.contains("msg=\"listening for commands\"")
+                program.errorsSoFar.contains("msg=\"control socket listening\"")
             }
             try #require(isUp, "\(program.errorsSoFar)")
         }
 
-        func tasks(_ words: String...) async throws -> Program.Output {
+        func tasks(_ arguments: String...) async throws -> Program.Output {
             try await Program.run(
-                [BuiltProduct.path(of: "tidegate"), "tasks"] + words + ["--control.socket", self.socket])
+                [BuiltProduct.path(of: "tidegate"), "tasks"] + arguments + ["--control.socket", self.socket])
         }
 
         func watch() throws -> Program {
@@ -64,7 +64,7 @@ struct TasksTests {
             await daemon.tasks("submit", url, "--suspended", "--key", "k", "-o", daemon.file("x")))
         let again = try await daemon.tasks("submit", url, "--key", "k")
         #expect(try Self.id(again) == rests)
-        #expect(again.errors == "tidegate: kept the task that has the key \"k\" already\n")
+        #expect(again.errors == "tidegate: key \"k\" exists, keeping its task\n")
         let next = try Self.id(await daemon.tasks("submit", url, "--key", "k", "--on-duplicate", "append"))
         #expect(next != rests)
         let list = try await daemon.tasks("list")
@@ -108,7 +108,7 @@ struct TasksTests {
         #expect(isTold, "\(watching.outputSoFar)")
         #expect(await daemon.stop()?.status == 0)
         let output = await watching.finish(within: .seconds(10))
-        #expect(output.status == 1 && output.errors == "tidegate: the daemon ended\n", "\(output)")
+        #expect(output.status == 1 && output.errors == "tidegate: the daemon closed the connection\n", "\(output)")
     }
 
     @Test("What cannot be done ends with the right code and one sentence, and nothing is kept")
@@ -119,12 +119,12 @@ struct TasksTests {
         #expect(nobody.errors == "tidegate: no daemon is listening on the control socket \(daemon.socket)\n")
         try await daemon.start()
         let unknown = "00000000-0000-7000-8000-000000000000"
-        for words in [["show", unknown], ["cancel", unknown], ["suspend", unknown], ["resume", "x"]] {
-            let output = try await daemon.tasks(words[0], words[1])
-            #expect(output.status == 1 && output.errors == "tidegate: there is no task \(output.named(words[1]))\n")
+        for arguments in [["show", unknown], ["cancel", unknown], ["suspend", unknown], ["resume", "x"]] {
+            let output = try await daemon.tasks(arguments[0], arguments[1])
+            #expect(output.status == 1 && output.errors == "tidegate: no such task: \(output.named(arguments[1]))\n")
         }
         let newline = try await daemon.tasks("submit", "http://127.0.0.1:9/", "-H", "X-A: a\nX-B: b")
-        #expect(newline.status == 2 && newline.errors.contains("has a control character in it"), "\(newline)")
+        #expect(newline.status == 2 && newline.errors.contains("contains a control character"), "\(newline)")
         for url in ["http//x", "ftp://127.0.0.1/", "http://"] {
             let output = try await daemon.tasks("submit", url)
             #expect(output.status == 2 && output.errors.hasPrefix("tidegate: "), "\(output)")

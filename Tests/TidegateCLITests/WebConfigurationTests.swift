@@ -40,8 +40,8 @@ import TidegateTestKit
         }
     }
 
-    private func serve(_ words: String...) async throws -> Program.Output {
-        try await Program.run([BuiltProduct.path(of: "tidegate"), "serve"] + words)
+    private func serve(_ arguments: String...) async throws -> Program.Output {
+        try await Program.run([BuiltProduct.path(of: "tidegate"), "serve"] + arguments)
     }
 
     @Test("The file is checked without being served, alone or with the other one")
@@ -65,11 +65,11 @@ import TidegateTestKit
             "\(folder.file):3: tls_server_config.key_file: \(folder.path)/none.pem cannot be read: "
             + "No such file or directory\n"
         for check in [["--config.check"], []] {
-            let words = [BuiltProduct.path(of: "tidegate"), "serve", "--web.config.file", folder.file] + check
-            let one = try await Program.run(words)
+            let arguments = [BuiltProduct.path(of: "tidegate"), "serve", "--web.config.file", folder.file] + check
+            let one = try await Program.run(arguments)
             #expect(one.status == 2 && one.output.isEmpty && one.errors == "tidegate: \(sentence)", "\(one)")
-            let two = try await Program.run(words + ["--config.file", "\(folder.path)/t.yml"])
-            let first = "tidegate: \(folder.path)/t.yml:1: transfers.speed: there is no such key\n"
+            let two = try await Program.run(arguments + ["--config.file", "\(folder.path)/t.yml"])
+            let first = "tidegate: \(folder.path)/t.yml:1: transfers.speed: unknown key\n"
             #expect(two.status == 2 && two.errors == first + sentence, "\(two)")
         }
         let missing = try await self.serve("--web.config.file", "/nowhere/web.yml")
@@ -89,9 +89,9 @@ import TidegateTestKit
         try #require(await eventually(within: .seconds(60)) { daemon.errorsSoFar.contains("msg=listening address=") })
         let address = try #require(daemon.errorsSoFar.firstMatch(of: /msg=listening address=127\.0\.0\.1:(\d+)/))
         func ask(_ user: String, _ authority: TestAuthority? = nil) async throws -> String {
-            let words = ["-u", user, "--cacert", (authority ?? folder.authority).certificate]
+            let arguments = ["-u", user, "--cacert", (authority ?? folder.authority).certificate]
             return try await Program.run(
-                ["curl", "-s", "--max-time", "30", "-o", "/dev/null", "-w", "%{http_code}"] + words + [
+                ["curl", "-s", "--max-time", "30", "-o", "/dev/null", "-w", "%{http_code}"] + arguments + [
                     "https://localhost:\(address.1)/metrics"
                 ]
             ).output
@@ -103,7 +103,7 @@ import TidegateTestKit
         #expect(try await ask("ann:other") == "200")
         try folder.write(hash: "other")
         #expect(try await ask("ann:other") == "200")
-        let complaint = "\(folder.file):2: basic_auth_users.ann: is not a bcrypt hash"
+        let complaint = "\(folder.file):2: basic_auth_users.ann: not a bcrypt hash"
         #expect(await eventually(within: .seconds(30)) { daemon.errorsSoFar.contains(complaint) })
         try folder.write(hash: Self.secret)
         let next = try await TestAuthority()

@@ -96,31 +96,34 @@ import Tidegate
 
     // Every kind of mistake, each with the whole message.
     static let mistakes: [(String, String)] = [
-        ("reachabilty: {}", "t.yml:1: reachabilty: there is no such key; did you mean \"reachability\"?"),
-        ("transfers:\n  speed: 3", "t.yml:2: transfers.speed: there is no such key"),
+        ("reachabilty: {}", "t.yml:1: reachabilty: unknown key (did you mean \"reachability\"?)"),
+        ("transfers:\n  speed: 3", "t.yml:2: transfers.speed: unknown key"),
         (
             "transfers:\n  retry:\n    atempts: 3",
-            "t.yml:3: transfers.retry.atempts: there is no such key; did you mean \"attempts\"?"
+            "t.yml:3: transfers.retry.atempts: unknown key (did you mean \"attempts\"?)"
         ),
         (
             "transfers: {max_connections: many}",
             "t.yml:1: transfers.max_connections: expected a whole number, found \"many\""
         ),
-        ("transfers: {max_connections: 0}", "t.yml:1: transfers.max_connections: 0 is below 1"),
+        ("transfers: {max_connections: 0}", "t.yml:1: transfers.max_connections: 0 is below the minimum of 1"),
         (
             "transfers: {max_connections: [1]}",
             "t.yml:1: transfers.max_connections: expected a whole number, found a list"
         ),
-        ("transfers: [1]", "t.yml:1: transfers: expected a section with keys, found a list"),
-        ("transfers: fast", "t.yml:1: transfers: expected a section with keys, found \"fast\""),
-        ("- 1", "t.yml:1: expected a section with keys, found a list"),
-        ("tasks: {}", "t.yml:1: tasks: expected a list, found a section"),
+        ("transfers: [1]", "t.yml:1: transfers: expected a mapping, found a list"),
+        ("transfers: fast", "t.yml:1: transfers: expected a mapping, found \"fast\""),
+        ("- 1", "t.yml:1: expected a mapping, found a list"),
+        ("tasks: {}", "t.yml:1: tasks: expected a list, found a mapping"),
         (
             "transfers: {retry: {base: 5}}",
-            "t.yml:1: transfers.retry.base: \"5\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+            "t.yml:1: transfers.retry.base: \"5\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
         ),
-        ("transfers: {retry: {base: inf}}", "t.yml:1: transfers.retry.base: inf is not possible here"),
-        ("transfers: {retry: {statuses: [503, 200]}}", "t.yml:1: transfers.retry.statuses[1]: 200 is below 400"),
+        ("transfers: {retry: {base: inf}}", "t.yml:1: transfers.retry.base: must be finite"),
+        (
+            "transfers: {retry: {statuses: [503, 200]}}",
+            "t.yml:1: transfers.retry.statuses[1]: 200 is below the minimum of 400"
+        ),
         (
             "transfers: {gate: {require: [up]}}",
             "t.yml:1: transfers.gate.require[0]: \"up\" is not one of none, routed, online, unmetered, interface:NAME"
@@ -130,8 +133,8 @@ import Tidegate
             "t.yml:1: transfers.proxy: \"ftp://x\" is not an http:// or https:// URL"
         ),
         ("transfers: {tls: {pins: {}}}", "t.yml:1: transfers.tls.pins: not available in this version"),
-        ("transfers:\n  proxy: null\n  proxy: null", "t.yml:2: the key \"proxy\" is given more than once"),
-        ("transfers: {", "t.yml:2: not YAML: did not find expected node content (column 1)"),
+        ("transfers:\n  proxy: null\n  proxy: null", "t.yml:2: duplicate key \"proxy\""),
+        ("transfers: {", "t.yml:2: invalid YAML: did not find expected node content (column 1)"),
         ("probes:\n  - {name: x}", "t.yml:2: probes: not available in this version"),
         (
             "reachability: {interfaces: {exclude: [\"(\"]}}",
@@ -143,7 +146,7 @@ import Tidegate
         ),
         (
             "reachability: {targets: [{name: a, host: \"a:443\"}]}",
-            "t.yml:1: reachability.targets[0].host: \"a:443\" has a port: write it as \"port\" of its own"
+            "t.yml:1: reachability.targets[0].host: \"a:443\" has a port; use the key \"port\""
         ),
         (
             "reachability: {targets: [{name: a, host: a, port: 0}]}",
@@ -151,15 +154,15 @@ import Tidegate
         ),
         (
             "reachability: {sentinels: {ipv4: [127.0.0.1]}}",
-            "t.yml:1: reachability.sentinels.ipv4[0]: \"127.0.0.1\" is no address that other networks could route"
+            "t.yml:1: reachability.sentinels.ipv4[0]: \"127.0.0.1\" is not a routable address"
         ),
         (
             "reachability: {sentinels: {ipv6: [\"2001:db8::1\", \"fe80::1\"]}}",
-            "t.yml:1: reachability.sentinels.ipv6[1]: \"fe80::1\" is no address that other networks could route"
+            "t.yml:1: reachability.sentinels.ipv6[1]: \"fe80::1\" is not a routable address"
         ),
         (
             "reachability:\n  sentinels: {ipv6: []}",
-            "t.yml:2: reachability.sentinels.ipv6: expected one address at least; leave the key out for the built-in ones"
+            "t.yml:2: reachability.sentinels.ipv6: expected at least one address; omit the key for the defaults"
         ),
         (
             "reachability: {targets: [{name: a, host: b\u{FC}cher.example}]}",
@@ -168,26 +171,26 @@ import Tidegate
         ),
         (
             "reachability: {mark: blue}",
-            "t.yml:1: reachability.mark: \"blue\" is not a mark: write one like 51820 or 0xca6c"
+            "t.yml:1: reachability.mark: \"blue\" is not a firewall mark (such as 51820 or 0xca6c)"
         ),
-        ("reachability: {uid: -1}", "t.yml:1: reachability.uid: \"-1\" is not the number of a user"),
+        ("reachability: {uid: -1}", "t.yml:1: reachability.uid: \"-1\" is not a user id"),
     ]
 
     static let checkMistakes: [(String, String)] = [
         ("{enabled: maybe}", "internet_check.enabled: expected true or false, found \"maybe\""),
-        ("{enabled: true}", "internet_check: checks are enabled without \"urls\" to ask"),
-        ("{enabled: true, urls: []}", "internet_check: checks are enabled without \"urls\" to ask"),
+        ("{enabled: true}", "internet_check: \"enabled\" requires \"urls\""),
+        ("{enabled: true, urls: []}", "internet_check: \"enabled\" requires \"urls\""),
         ("{urls: http://a.example/}", "internet_check.urls: expected a list, found \"http://a.example/\""),
         ("{urls: [a.example]}", "internet_check.urls[0]: \"a.example\" is not an http:// or https:// URL"),
         (
             "{urls: [http://a.example/, ftp://a.example/]}",
             "internet_check.urls[1]: \"ftp://a.example/\" is not an http:// or https:// URL"
         ),
-        ("{interval: 5s}", "internet_check.interval: 5s is below 10s"),
-        ("{interval: inf}", "internet_check.interval: inf is not possible here"),
-        ("{every: 5m}", "internet_check.every: there is no such key"),
-        ("{url: http://a.example/}", "internet_check.url: there is no such key; did you mean \"urls\"?"),
-        ("[1]", "internet_check: expected a section with keys, found a list"),
+        ("{interval: 5s}", "internet_check.interval: 5s is below the minimum of 10s"),
+        ("{interval: inf}", "internet_check.interval: must be finite"),
+        ("{every: 5m}", "internet_check.every: unknown key"),
+        ("{url: http://a.example/}", "internet_check.url: unknown key (did you mean \"urls\"?)"),
+        ("[1]", "internet_check: expected a mapping, found a list"),
     ]
 
     @Test("Every mistake in internet checks is named with its key", arguments: Self.checkMistakes)
@@ -206,7 +209,7 @@ import Tidegate
               - {name: a, url: "http://a/", every: 1m, require: [online]}
             """
         let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
-        let why = "\"online\" needs reachability.internet_check to be enabled"
+        let why = "\"online\" requires reachability.internet_check to be enabled"
         #expect(
             error.problems.map(\.description) == [
                 "t.yml:1: transfers.gate.require[1]: \(why)", "t.yml:3: tasks[0].require[0]: \(why)",
@@ -220,41 +223,41 @@ import Tidegate
     }
 
     static let taskMistakes: [(String, String)] = [
-        ("{name: a, url: \"http://a/\"}", "tasks[0]: the key \"every\" is missing"),
-        ("{url: \"http://a/\", every: 1m}", "tasks[0]: the key \"name\" is missing"),
+        ("{name: a, url: \"http://a/\"}", "tasks[0]: missing key \"every\""),
+        ("{url: \"http://a/\", every: 1m}", "tasks[0]: missing key \"name\""),
         ("{name: a, url: null, every: 1m}", "tasks[0].url: expected a URL, found nothing"),
         (
             "{name: a b, url: \"http://a/\", every: 1m}",
-            "tasks[0].name: \"a b\" is not a name of 1 to 64 letters, digits, dots, hyphens and underscores"
+            "tasks[0].name: \"a b\" is not a name (1 to 64 letters, digits, dots, hyphens and underscores)"
         ),
-        ("{name: a, url: \"http://a/\", every: 10ms}", "tasks[0].every: 10ms is below 1s"),
+        ("{name: a, url: \"http://a/\", every: 10ms}", "tasks[0].every: 10ms is below the minimum of 1s"),
         (
             "{name: a, url: \"http://a/\", every: 1m, jitter: 10}",
             "tasks[0].jitter: \"10\" is not a percentage from 0% to 100%"
         ),
         (
             "{name: a, url: \"http://a/\", every: 1m, download: x.tar}",
-            "tasks[0].download: \"x.tar\" is not an absolute path of a file"
+            "tasks[0].download: \"x.tar\" is not an absolute file path"
         ),
         (
             "{name: a, url: \"http://a/\", every: 1m, download: /x, mode: \"0999\"}",
-            "tasks[0].mode: \"0999\" is not a file mode: write one like \"0640\""
+            "tasks[0].mode: \"0999\" is not a file mode (such as \"0640\")"
         ),
         (
             "{name: a, url: \"http://a/\", every: 1m, mode: \"0640\"}",
-            "tasks[0]: \"mode\" needs a \"download\" to apply to"
+            "tasks[0]: \"mode\" requires \"download\""
         ),
         (
             "{name: a, url: \"http://a/\", every: 1m, method: get}",
-            "tasks[0].method: \"get\" is not a method: write one like GET or POST"
+            "tasks[0].method: \"get\" is not a method (such as GET or POST)"
         ),
         (
             "{name: a, url: \"http://a/\", every: 1m, headers: {\"X Y\": 1}}",
-            "tasks[0].headers.X Y: \"X Y: 1\" is not a header: write it as 'Name: value'"
+            "tasks[0].headers.X Y: \"X Y: 1\" is not a header field (expected 'Name: value')"
         ),
         (
             "{name: a, url: \"http://a/\", every: 1m, sha256: abc}",
-            "tasks[0].sha256: \"abc\" is not a SHA-256 of 64 hexadecimal digits"
+            "tasks[0].sha256: \"abc\" is not a SHA-256 digest (64 hexadecimal digits)"
         ),
     ]
 
@@ -279,8 +282,8 @@ import Tidegate
         let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
         #expect(
             error.problems.map(\.description) == [
-                "t.yml:3: tasks[1]: the name \"a\" is given more than once",
-                "t.yml:5: transfers.max_connections: -1 is below 1",
+                "t.yml:3: tasks[1]: duplicate name \"a\"",
+                "t.yml:5: transfers.max_connections: -1 is below the minimum of 1",
                 "t.yml:6: modules: not available in this version",
             ])
     }

@@ -8,9 +8,9 @@ import Tidegate
         "Mistakes about the journal are named, and what is right is taken",
         arguments: [
             ("journal: {keep_completed: soon}", "journal.keep_completed: \"soon\" is not a duration"),
-            ("journal: {keep_completed: inf}", "journal.keep_completed: inf is not possible here"),
-            ("journal: {path_events: 1ms}", "journal.path_events: 1ms is below 1s"),
-            ("journal: {keep: 1h}", "journal.keep: there is no such key"),
+            ("journal: {keep_completed: inf}", "journal.keep_completed: must be finite"),
+            ("journal: {path_events: 1ms}", "journal.path_events: 1ms is below the minimum of 1s"),
+            ("journal: {keep: 1h}", "journal.keep: unknown key"),
             ("journal: 1h", "journal: expected "), ("journal: [1h]", "journal: expected "),
         ])
     func journalMistakes(_ text: String, _ message: String) throws {

@@ -71,12 +71,12 @@ import TidegateTestKit
                     to: Link(
                         name: "eth0", index: 2, kind: .ethernet, isAdminUp: true, hasCarrier: false, operState: .down,
                         reason: .noCarrier))),
-            "info link appeared|admin=up|carrier=false|interface=eth0|operstate=down|reason=noCarrier"
+            "info link added|admin=up|carrier=false|interface=eth0|operstate=down|reason=noCarrier"
         ),
         (.netlink(.received(.newlink, count: 3)), nil),
-        (.netlink(.overrun), "warning the kernel dropped messages: dumping again"),
-        (.daemon(.turnSkipped(task: "sync")), "info turn skipped: the last run is not over|name=sync"),
-        (.daemon(.configurationLoaded(isGood: false)), "error configuration kept: the new one is bad"),
+        (.netlink(.overrun), "warning netlink overrun, resynchronizing"),
+        (.daemon(.turnSkipped(task: "sync")), "info scheduled run skipped: the previous run is still active|name=sync"),
+        (.daemon(.configurationLoaded(isGood: false)), "error configuration reload failed"),
         (
             task(.held(.path, detail: "eth0 has no carrier")),
             "info task held|detail=eth0 has no carrier|kind=download|reason=path|task=\(Self.name)"
@@ -106,7 +106,7 @@ import TidegateTestKit
                 .attemptFailed(
                     AttemptSummary(number: 1, method: "GET", duration: .seconds(1)), .stalled,
                     Attribution(party: .mine, rung: .carrier, isCertain: true), isCharged: false)),
-            "info attempt ended by a lost path|attempt=1|error_type=stalled|kind=download|party=mine|task=\(Self.name)"
+            "info attempt interrupted by path loss|attempt=1|error_type=stalled|kind=download|party=mine|task=\(Self.name)"
         ),
         (task(.suspended(.user)), "info task suspended|by=user|kind=download|task=\(Self.name)"),
         (task(.suspended(.shutdown)), "debug task suspended|by=shutdown|kind=download|task=\(Self.name)"),
@@ -129,7 +129,7 @@ import TidegateTestKit
         let event = Event(
             sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(),
             payload: Self.task(.progress(TransferProgress(), delta: .init())))
-        #expect(!EventRecord.isWorthwhile(event))
+        #expect(!EventRecord.isLoggable(event))
     }
 
     @Test("A completion carries what an operator asks next, and no secret of the URL")

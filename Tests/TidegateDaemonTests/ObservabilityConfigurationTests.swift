@@ -50,14 +50,14 @@ import TidegateCore
 
     // Every kind of mistake, each with the whole message.
     static let mistakes: [(String, String)] = [
-        ("events: {history: 0}", "t.yml:1: events.history: 0 is below 1"),
-        ("events: {history: 1000001}", "t.yml:1: events.history: 1000001 is above 1000000"),
+        ("events: {history: 0}", "t.yml:1: events.history: 0 is below the minimum of 1"),
+        ("events: {history: 1000001}", "t.yml:1: events.history: 1000001 is above the maximum of 1000000"),
         ("events: {history: all}", "t.yml:1: events.history: expected a whole number, found \"all\""),
-        ("events: {redact: true}", "t.yml:1: events.redact: expected a section with keys, found \"true\""),
+        ("events: {redact: true}", "t.yml:1: events.redact: expected a mapping, found \"true\""),
         ("events: {redact: {query: some}}", "t.yml:1: events.redact.query: expected true or false, found \"some\""),
         (
             "events: {redact: {userinf: true}}",
-            "t.yml:1: events.redact.userinf: there is no such key; did you mean \"userinfo\"?"
+            "t.yml:1: events.redact.userinf: unknown key (did you mean \"userinfo\"?)"
         ),
         (
             "metrics: {host_label: some}",
@@ -67,26 +67,29 @@ import TidegateCore
             "metrics: {host_label: [all]}",
             "t.yml:1: metrics.host_label: expected one of off, allowlist, top, found a list"
         ),
-        ("metrics: {host_label: allowlist}", "t.yml:1: metrics: \"allowlist\" needs \"hosts\" to tell apart"),
+        ("metrics: {host_label: allowlist}", "t.yml:1: metrics: \"allowlist\" requires \"hosts\""),
         (
             "metrics:\n  host_label: allowlist\n  hosts: []",
-            "t.yml:3: metrics.hosts: \"allowlist\" needs \"hosts\" to tell apart"
+            "t.yml:3: metrics.hosts: \"allowlist\" requires \"hosts\""
         ),
         (
             "metrics:\n  host_label: allowlist\n  max_hosts: 1\n  hosts: [a, b]",
-            "t.yml:4: metrics.hosts: 2 hosts are more than \"max_hosts\", 1"
+            "t.yml:4: metrics.hosts: 2 hosts exceed \"max_hosts\" (1)"
         ),
         (
             "metrics:\n  host_label: top\n  hosts: [a]",
-            "t.yml:3: metrics.hosts: \"hosts\" needs \"host_label\" to be allowlist"
+            "t.yml:3: metrics.hosts: \"hosts\" requires \"host_label: allowlist\""
         ),
         (
             "metrics: {host_label: allowlist, hosts: [\"a:443\"]}",
-            "t.yml:1: metrics.hosts[0]: \"a:443\" has a port: hosts are told apart by their names alone"
+            "t.yml:1: metrics.hosts[0]: \"a:443\" has a port; the host label is the host name only"
         ),
-        ("metrics: {host_label: top, max_hosts: 0}", "t.yml:1: metrics.max_hosts: 0 is below 1"),
-        ("metrics: {host_label: top, max_hosts: 1001}", "t.yml:1: metrics.max_hosts: 1001 is above 1000"),
-        ("metrics: {hostlabel: all}", "t.yml:1: metrics.hostlabel: there is no such key; did you mean \"host_label\"?"),
+        ("metrics: {host_label: top, max_hosts: 0}", "t.yml:1: metrics.max_hosts: 0 is below the minimum of 1"),
+        (
+            "metrics: {host_label: top, max_hosts: 1001}",
+            "t.yml:1: metrics.max_hosts: 1001 is above the maximum of 1000"
+        ),
+        ("metrics: {hostlabel: all}", "t.yml:1: metrics.hostlabel: unknown key (did you mean \"host_label\"?)"),
     ]
 
     @Test("Every mistake is named with its line and key", arguments: Self.mistakes)

@@ -22,12 +22,12 @@ import TidegateTestKit
 
     @Test("The last word is about both files: a good one does not hide that the other is still bad")
     func both() {
-        let ledger = ReloadStatus(bus: self.bus)
-        ledger.note(.web, isGood: false)
+        let status = ReloadStatus(bus: self.bus)
+        status.record(.web, isGood: false)
         #expect(self.told == [false])
-        ledger.note(.configuration, isGood: true)
+        status.record(.configuration, isGood: true)
         #expect(self.told == [false, true, false])
-        ledger.note(.web, isGood: true)
+        status.record(.web, isGood: true)
         #expect(self.told == [false, true, false, true])
     }
 
@@ -40,7 +40,7 @@ import TidegateTestKit
         let clocks = SystemClock()
         let web = try WebService(path: folder.file, at: clocks.wall())
         let source = web.source(
-            time: clocks, ledger: ReloadStatus(bus: self.bus),
+            time: clocks, status: ReloadStatus(bus: self.bus),
             logger: Logger(label: "t") { _ in SwiftLogNoOpLogHandler() })
         try folder.write("rate_limit: {interval: soon}\n")
         _ = source.currentPolicy()

@@ -87,7 +87,7 @@ import TidegateTestKit
         #expect(machine.nextDue == start + .seconds(60))
         let faster = [self.entry("stays", every: .seconds(5)), self.entry("new", every: .seconds(120))]
         _ = machine.handle(.loaded(faster), at: self.time.monotonic(), using: &self.generator)
-        // Its first run is not over, so the new rhythm begins with a skipped turn.
+        // Its first run is not over, so the new interval begins with a skipped turn.
         #expect(self.tick(&machine) == [.skip("stays")])
     }
 

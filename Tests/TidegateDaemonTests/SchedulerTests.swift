@@ -50,11 +50,11 @@ import TidegateTestKit
     }
 }
 
-/// Collects words.
+/// Collects lines.
 private final class Log: Sendable {
-    private let words = Mutex<[String]>([])
+    private let lines = Mutex<[String]>([])
 
-    func add(_ word: String) { self.words.withLock { $0.append(word) } }
+    func add(_ line: String) { self.lines.withLock { $0.append(line) } }
 
-    var all: [String] { self.words.withLock { $0 } }
+    var all: [String] { self.lines.withLock { $0 } }
 }

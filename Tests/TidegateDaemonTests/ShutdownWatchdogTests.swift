@@ -27,21 +27,21 @@ struct ShutdownWatchdogTests {
     @Test("What has not ended in time is left, once, and the log says so")
     func late() async {
         let lines = Lines()
-        let watch = ShutdownWatchdog(logger: lines.logger, patience: .milliseconds(1)) { lines.leave() }
-        watch.start()
-        await watch.isOver()
+        let watchdog = ShutdownWatchdog(logger: lines.logger, gracePeriod: .milliseconds(1)) { lines.leave() }
+        watchdog.start()
+        await watchdog.wait()
         #expect(lines.isLeft)
         let texts = lines.texts.withLock { $0 }
-        #expect(texts.count == 1 && texts[0].contains("left what had not ended in time"), "\(texts)")
+        #expect(texts.count == 1 && texts[0].contains("shutdown grace period exceeded, exiting"), "\(texts)")
     }
 
     @Test("Where everything has ended nothing is left and nothing is said")
     func inTime() async {
         let lines = Lines()
-        let watch = ShutdownWatchdog(logger: lines.logger, patience: .seconds(3600)) { lines.leave() }
-        watch.start()
-        let over = Task { await watch.isOver() }
-        watch.cancel()
+        let watchdog = ShutdownWatchdog(logger: lines.logger, gracePeriod: .seconds(3600)) { lines.leave() }
+        watchdog.start()
+        let over = Task { await watchdog.wait() }
+        watchdog.cancel()
         await over.value
         #expect(!lines.isLeft)
         #expect(lines.texts.withLock { $0.isEmpty })
@@ -50,9 +50,9 @@ struct ShutdownWatchdogTests {
     @Test("A watch that never began can be told of the end")
     func never() async {
         let lines = Lines()
-        let watch = ShutdownWatchdog(logger: lines.logger) { lines.leave() }
-        watch.cancel()
-        await watch.isOver()
+        let watchdog = ShutdownWatchdog(logger: lines.logger) { lines.leave() }
+        watchdog.cancel()
+        await watchdog.wait()
         #expect(!lines.isLeft)
     }
 }

@@ -24,17 +24,17 @@ import TidegateCore
         for mode in ["4755", "2755", "1777"] {
             #expect(
                 self.refusal { ($0.output, $0.mode) = ("/tmp/x", mode) }
-                    == "\"\(mode)\" has more than reading, writing and executing: write a mode like \"0640\"")
+                    == "\"\(mode)\" has bits other than permissions (maximum \"0777\")")
         }
         let text = "tasks: [{name: a, url: \"http://a/x\", every: 1m, download: /tmp/x, mode: \"4755\"}]"
         let error = #expect(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
-        #expect(error?.description.contains("has more than reading") == true)
+        #expect(error?.description.contains("has bits other than permissions") == true)
     }
 
     @Test("A path with a NUL would be cut off there, and is refused")
     func nul() throws {
-        #expect(self.refusal { $0.output = "/tmp/a\0b" } == "\"output\" has a NUL character in it")
-        #expect(self.refusal { $0.bodyFile = "/etc/passwd\0.txt" } == "\"bodyFile\" has a NUL character in it")
+        #expect(self.refusal { $0.output = "/tmp/a\0b" } == "\"output\" contains a NUL character")
+        #expect(self.refusal { $0.bodyFile = "/etc/passwd\0.txt" } == "\"bodyFile\" contains a NUL character")
         let text = "tasks: [{name: a, url: \"http://a/x\", every: 1m, download: \"/tmp/x\\0y\"}]"
         #expect(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
     }
@@ -42,10 +42,10 @@ import TidegateCore
     @Test("Keys and names have a bound, and a policy for duplicates needs a key")
     func names() {
         let long = String(repeating: "k", count: 1025)
-        #expect(self.refusal { $0.key = long } == "\"key\" has 1025 bytes and may have 1024")
-        #expect(self.refusal { $0.name = long } == "\"name\" has 1025 bytes and may have 1024")
+        #expect(self.refusal { $0.key = long } == "\"key\" is 1025 bytes long (maximum 1024)")
+        #expect(self.refusal { $0.name = long } == "\"name\" is 1025 bytes long (maximum 1024)")
         #expect(self.refusal { $0.key = String(long.dropFirst()) } == nil)
-        #expect(self.refusal { $0.onDuplicate = "replace" } == "\"onDuplicate\" needs a \"key\"")
+        #expect(self.refusal { $0.onDuplicate = "replace" } == "\"onDuplicate\" requires \"key\"")
         #expect(self.refusal { ($0.key, $0.onDuplicate) = ("k", "replace") } == nil)
     }
 }

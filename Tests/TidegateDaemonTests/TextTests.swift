@@ -20,19 +20,19 @@ import TidegateCore
             "", "10", "s", "10x", "-1s", "1s2m", "1s 2s", "1e3s", ".5s", "5.s", "infinite", "１s", "1..5s", "s1",
         ])
     func badDurations(_ text: String) {
-        let words = "\"\(text)\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
-        #expect(throws: TextError(words)) { try DurationText(parsing: text) }
+        let message = "\"\(text)\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
+        #expect(throws: TextError(message)) { try DurationText(parsing: text) }
     }
 
     @Test("A duration of centuries is refused")
     func longDurations() {
-        #expect(throws: TextError("\"99999999h\" is longer than a hundred years: write inf for no limit")) {
+        #expect(throws: TextError("\"99999999h\" is longer than 100 years; use inf for no limit")) {
             try DurationText(parsing: "99999999h")
         }
     }
 
     @Test(
-        "A duration is shown in few words",
+        "A duration is shown in few arguments",
         arguments: [
             (.zero, "0s"), (.microseconds(300), "0s"), (.milliseconds(12), "12ms"), (.milliseconds(999), "999ms"),
             (.milliseconds(1500), "1.5s"), (.seconds(59), "59s"), (.seconds(60), "1m"), (.seconds(90), "1m30s"),
@@ -52,7 +52,7 @@ import TidegateCore
 
     @Test("What is not a size is quoted", arguments: ["", "M", "2X", "-1", "1 M", "0x10", "2MB/s"])
     func badSizes(_ text: String) {
-        #expect(throws: TextError("\"\(text)\" is not a size: write one like 500, 64k, 2M or 1G")) {
+        #expect(throws: TextError("\"\(text)\" is not a size (such as 500, 64k, 2M or 1G)")) {
             try ByteText(parsing: text)
         }
     }
@@ -88,9 +88,9 @@ import TidegateCore
 
     @Test("A near miss is recognised, a far one is not")
     func nearestWord() {
-        let words = ["attempts", "base", "cap"]
-        #expect(NearestMatch.find("atempts", among: words) == "attempts")
-        #expect(NearestMatch.find("zzz", among: words) == nil)
-        #expect(NearestMatch.find("xap", among: words) == "cap")
+        let candidates = ["attempts", "base", "cap"]
+        #expect(NearestMatch.find("atempts", among: candidates) == "attempts")
+        #expect(NearestMatch.find("zzz", among: candidates) == nil)
+        #expect(NearestMatch.find("xap", among: candidates) == "cap")
     }
 }

@@ -4,7 +4,7 @@ internal import Tidegate
 /// `tidegate run`: a command behind a gate, which is run again after a failure that a lost path explains.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run a command once there is a path; run it again if it failed because of one.",
+        commandName: "run", abstract: "Run a command once there is a path; run it again if the path was lost.",
         discussion: """
             Waits for the conditions (default: a default route), then runs the command. If it fails and the path was \
             lost or moved while it ran or within two seconds after it ended, it is run again once there is a path. \

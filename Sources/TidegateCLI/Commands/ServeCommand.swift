@@ -111,7 +111,8 @@ struct ServeCommand: AsyncParsableCommand {
             try OptionParsing.naming("--control.socket") { () throws(TextError) in try settings.setControlSocket(path) }
         }
         if let directory = self.stateDirectory {
-            try OptionParsing.naming("--state.dir") { () throws(TextError) in try settings.setStateDirectory(directory) }
+            try OptionParsing.naming("--state.dir") { () throws(TextError) in try settings.setStateDirectory(directory)
+            }
         }
         return settings
     }

@@ -31,7 +31,9 @@ enum DestinationCheck {
     /// Opens a device or pipe for writing; blocks until a pipe has a reader.
     static func open(stream path: String) throws(CommandError) -> Int32 {
         let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CommandError(.no, "cannot write to \(path): \(TextFile.errorMessage(errno))") }
+        guard descriptor >= 0 else {
+            throw CommandError(.no, "cannot write to \(path): \(TextFile.errorMessage(errno))")
+        }
         return descriptor
     }
 
@@ -53,7 +55,9 @@ enum DestinationCheck {
     /// Why a file cannot be read; nil if it can.
     static func obstacle(toReading path: String) -> String? {
         var status = stat()
-        guard stat(path, &status) == 0, access(path, R_OK) == 0 else { return "\(path): \(TextFile.errorMessage(errno))" }
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+            return "\(path): \(TextFile.errorMessage(errno))"
+        }
         guard status.st_mode & S_IFMT != S_IFREG else { return nil }
         return status.st_mode & S_IFMT == S_IFDIR ? "\(path) is a directory" : "\(path) is not a regular file"
     }

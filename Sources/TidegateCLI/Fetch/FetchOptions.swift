@@ -8,7 +8,8 @@ struct FetchOptions: ParsableArguments {
     var urls: [String] = []
 
     @Option(
-        help: ArgumentHelp("Also transfer the URLs in this file, one per line; - is standard input.", valueName: "file"))
+        help: ArgumentHelp("Also transfer the URLs in this file, one per line; - is standard input.", valueName: "file")
+    )
     var inputFile: String?
 
     @OptionGroup(title: "Output")
@@ -55,6 +56,8 @@ struct FetchOptions: ParsableArguments {
         if self.quiet, self.progress == .bar || self.progress == .plain {
             throw ValidationError("--quiet and --progress \(self.progress.rawValue) are mutually exclusive")
         }
-        if self.continues, self.destination.discard { throw ValidationError("--continue and --discard are mutually exclusive") }
+        if self.continues, self.destination.discard {
+            throw ValidationError("--continue and --discard are mutually exclusive")
+        }
     }
 }

@@ -3,7 +3,9 @@ internal import TidegateDaemon
 
 /// `--cacert`.
 struct AuthorityOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("CA certificates (PEM) to verify servers against, instead of the system's.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "CA certificates (PEM) to verify servers against, instead of the system's.", valueName: "file"))
     var cacert: String?
 
     // The system's own file has less than 256 KiB.

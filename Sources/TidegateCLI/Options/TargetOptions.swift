@@ -4,7 +4,8 @@ internal import TidegateCore
 /// `--target`, repeatable.
 struct TargetOptions: ParsableArguments {
     @Option(
-        name: .customLong("target"), help: ArgumentHelp("Also check this target (repeatable).", valueName: "host[:port]"))
+        name: .customLong("target"),
+        help: ArgumentHelp("Also check this target (repeatable).", valueName: "host[:port]"))
     var texts: [String] = []
 
     /// The targets in the order given.

@@ -6,7 +6,8 @@ internal import TidegateDaemon
 struct ControlOptions: ParsableArguments {
     @Option(
         name: .customLong("control.socket"),
-        help: ArgumentHelp("Control socket of the daemon (default: \(Terminal.defaultPaths.socket)).", valueName: "path"))
+        help: ArgumentHelp(
+            "Control socket of the daemon (default: \(Terminal.defaultPaths.socket)).", valueName: "path"))
     var socket: String?
 
     @Flag(help: "Print JSON.")

@@ -12,7 +12,9 @@ struct WatchText {
         let decoder = JSONDecoder()
         let data = Data(line.utf8)
         if let snapshot = try? decoder.decode(Snapshot.self, from: data) { return TaskText.list(snapshot.tasks, style) }
-        if let gap = try? decoder.decode(Gap.self, from: data) { return ["\(gap.count) events were lost; run tasks list for the current state"] }
+        if let gap = try? decoder.decode(Gap.self, from: data) {
+            return ["\(gap.count) events were lost; run tasks list for the current state"]
+        }
         guard let event = try? decoder.decode(WatchEvent.self, from: data), let text = self.text(event) else {
             return []
         }

@@ -38,7 +38,7 @@ extension ProblemList {
         let tasks = root.value(of: "tasks")?.elements.compactMap { $0.value(of: "require") } ?? []
         for element in ([gate].compactMap(\.self) + tasks).flatMap(\.elements) {
             guard case .scalar("online") = element.content else { continue }
-            self.add("\"online\" needs reachability.internet_check to be enabled", at: element)
+            self.add("\"online\" requires reachability.internet_check to be enabled", at: element)
         }
     }
 }

@@ -81,7 +81,9 @@ extension ValueParser<ByteText> {
 
 extension Field {
     /// A key with labels, each under its name.
-    fileprivate static func labels(_ key: String, _ path: SectionPath<Section, [Configuration.RemoteWrite.Label]>) -> Field {
+    fileprivate static func labels(_ key: String, _ path: SectionPath<Section, [Configuration.RemoteWrite.Label]>)
+        -> Field
+    {
         Field(key: key, isRequired: false) { section, node, problems in
             switch node.content {
             case .null: break

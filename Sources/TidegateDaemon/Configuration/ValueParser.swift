@@ -63,7 +63,8 @@ extension ValueParser<Int> {
             guard let number = Int(text) else { throw TextError("expected a whole number, found \"\(text)\"") }
             guard range.contains(number) else {
                 let isBelow = number < range.lowerBound
-                let bound = isBelow ? "below the minimum of \(range.lowerBound)" : "above the maximum of \(range.upperBound)"
+                let bound =
+                    isBelow ? "below the minimum of \(range.lowerBound)" : "above the maximum of \(range.upperBound)"
                 throw TextError("\(number) is \(bound)")
             }
             return number
@@ -85,7 +86,8 @@ extension ValueParser<Double> {
             guard let number = Double(text) else { throw TextError("expected a number, found \"\(text)\"") }
             guard range.contains(number) else {
                 let isBelow = number < range.lowerBound
-                let bound = isBelow ? "below the minimum of \(range.lowerBound)" : "above the maximum of \(range.upperBound)"
+                let bound =
+                    isBelow ? "below the minimum of \(range.lowerBound)" : "above the maximum of \(range.upperBound)"
                 throw TextError("\(text) is \(bound)")
             }
             return number
@@ -105,7 +107,9 @@ extension ValueParser<Duration> {
             guard let duration = try DurationText(parsing: text).duration else {
                 throw TextError("must be finite")
             }
-            guard duration >= shortest else { throw TextError("\(text) is below the minimum of \(DurationText(shortest))") }
+            guard duration >= shortest else {
+                throw TextError("\(text) is below the minimum of \(DurationText(shortest))")
+            }
             return duration
         }
     }

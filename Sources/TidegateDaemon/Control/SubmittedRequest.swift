@@ -60,7 +60,9 @@ extension TaskSubmission {
     }
 
     private func requestBody() throws(TextError) -> RequestBody {
-        if self.body != nil, self.bodyFile != nil { throw TextError("\"body\" and \"bodyFile\" are mutually exclusive") }
+        if self.body != nil, self.bodyFile != nil {
+            throw TextError("\"body\" and \"bodyFile\" are mutually exclusive")
+        }
         return self.body.map { .data(Array($0.utf8)) } ?? self.bodyFile.map { .file($0) } ?? .none
     }
 
@@ -90,13 +92,17 @@ extension TaskSubmission {
     }
 
     private func retryPolicy(_ retries: Int) throws -> RetryPolicy {
-        guard (0..<10_000).contains(retries) else { throw TextError("\"retries\": \(retries) is out of range (0 to 9999)") }
+        guard (0..<10_000).contains(retries) else {
+            throw TextError("\"retries\": \(retries) is out of range (0 to 9999)")
+        }
         return try RetryPolicy(attempts: retries + 1)
     }
 
     private func seconds(_ number: Double?, _ member: String) throws(TextError) -> Duration? {
         guard let number else { return nil }
-        guard number > 0, number <= 1e9 else { throw TextError("\"\(member)\": \(number) is out of range (greater than 0, at most 1e9)") }
+        guard number > 0, number <= 1e9 else {
+            throw TextError("\"\(member)\": \(number) is out of range (greater than 0, at most 1e9)")
+        }
         return .seconds(number)
     }
 }

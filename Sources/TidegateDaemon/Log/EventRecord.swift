@@ -73,7 +73,8 @@ struct EventRecord {
         case .overrun: self.init(.warning, "netlink overrun, resynchronizing")
         case .resynced(let reason, let duration):
             self.init(
-                .debug, "netlink dump completed", ["reason": "\(reason.rawValue)", "duration": "\(DurationText(duration))"])
+                .debug, "netlink dump completed",
+                ["reason": "\(reason.rawValue)", "duration": "\(DurationText(duration))"])
         case .dumpInterrupted: self.init(.debug, "netlink dump interrupted, repeating")
         case .malformed(let count): self.init(.warning, "malformed netlink messages", ["count": "\(count)"])
         case .modeChanged(let mode):

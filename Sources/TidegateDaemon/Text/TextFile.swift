@@ -5,7 +5,7 @@ package enum TextFile {
     /// The text of a file of at most `limit` bytes; the error does not name the file.
     package static func read(_ path: String, atMost limit: Int) throws(TextError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw TextError("cannot be read: \(self.words(of: errno))") }
+        guard descriptor >= 0 else { throw TextError("cannot be read: \(self.errorMessage(errno))") }
         defer { close(descriptor) }
         return try self.read(descriptor, atMost: limit)
     }
@@ -17,7 +17,7 @@ package enum TextFile {
         while true {
             let count = Glibc.read(descriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw TextError("cannot be read: \(self.words(of: errno))") }
+            guard count >= 0 else { throw TextError("cannot be read: \(self.errorMessage(errno))") }
             guard count > 0 else { break }
             bytes += buffer[..<count]
             guard bytes.count <= limit else { throw TextError("is larger than \(ByteText(Int64(limit)))") }

@@ -61,8 +61,8 @@ private struct RandomSource: RandomNumberGenerator {
                 #expect(line.last != " ", "\(line)")
             }
             // Colours change nothing but the colour.
-            let coloured = ExplanationText.lines(explanation, TextStyle(isColored: true, width: width))
-            #expect(coloured.map { $0.replacing(/\u{1B}\[[0-9]+m/, with: "") } == lines)
+            let colored = ExplanationText.lines(explanation, TextStyle(isColored: true, width: width))
+            #expect(colored.map { $0.replacing(/\u{1B}\[[0-9]+m/, with: "") } == lines)
         }
     }
 
@@ -76,7 +76,7 @@ private struct RandomSource: RandomNumberGenerator {
     }
 
     @Test("Words stay whole where they fit, and nothing is a line all the same")
-    func words() {
+    func wrapping() {
         #expect(LineWrapper.lines("the quick brown fox", to: 10) == ["the quick", "brown fox"])
         #expect(LineWrapper.lines("", to: 10) == [""])
         #expect(LineWrapper.lines("  spaces   between ", to: 20) == ["spaces between"])

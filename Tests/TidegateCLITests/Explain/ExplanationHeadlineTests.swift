@@ -9,7 +9,7 @@ import Tidegate
         ExplanationText.lines(explanation, TextStyle(isColored: false, width: 120)).joined(separator: "\n")
     }
 
-    @Test("What failed is said in the words of the evidence where those name the link or the name")
+    @Test("What failed is said with the evidence if that names the link or the name")
     func headline() {
         var explanation = ExplanationSamples.cableOut
         let report = RungReport(
@@ -30,7 +30,7 @@ import Tidegate
     func untoldText() {
         var explanation = ExplanationSamples.noSuchName
         (explanation.firstFailure, explanation.party) = (nil, .unknown)
-        let end = "fails at   nothing that could be seen\nwhose      unknown: nothing tells"
+        let end = "fails at   unknown: not every rung could be checked\nwhose      unknown: nothing tells"
         #expect(Self.text(explanation).contains(end))
     }
 }

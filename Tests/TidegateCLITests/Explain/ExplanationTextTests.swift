@@ -113,7 +113,7 @@ import Tidegate
                                     2Fexample.com%2Fa%2Fbhttp%3A%2F%2Fexample.com%2Fa%2Fbhttp%3A%2F%2Fexample.com%2F
                                     a%2Fb
                   ?    tcp
-                  -    tls        does not apply
+                  -    tls        not applicable
                   ?    http
 
                 IPv6
@@ -153,7 +153,7 @@ import Tidegate
                                   loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
                   ok   gateway    10.0.0.1 is 02:00:5e:10:00:01, reachable
                   ok   dns        192.0.2.53 answered in 12 ms: 198.51.100.2, 300 s to live
-                  -    internet   does not apply
+                  -    internet   not applicable
                   ok   tcp        connected in 24 ms
                   bad  tls        TLS failed
                                   certificate has expired: api.example.com until Nov 20 12:00:00 2025 GMT, signed
@@ -268,13 +268,13 @@ import Tidegate
 
     @Test("The ending follows from what was found")
     func endings() {
-        #expect(CommandError(judging: ExplanationSamples.reached) == nil)
-        #expect(CommandError(judging: ExplanationSamples.cableOut) == CommandError(.no))
+        #expect(CommandError(for: ExplanationSamples.reached) == nil)
+        #expect(CommandError(for: ExplanationSamples.cableOut) == CommandError(.no))
         var blind = ExplanationSamples.cableOut
         blind.firstFailure = RungReport(rung: .monitor, status: .bad, reason: .monitorDown)
-        #expect(CommandError(judging: blind) == CommandError(.unknown))
+        #expect(CommandError(for: blind) == CommandError(.unknown))
         var untold = ExplanationSamples.noSuchName
         (untold.firstFailure, untold.party) = (nil, .unknown)
-        #expect(CommandError(judging: untold) == CommandError(.unknown))
+        #expect(CommandError(for: untold) == CommandError(.unknown))
     }
 }

@@ -27,11 +27,11 @@ struct RunScenarioTests {
             try self.host.ip("route replace default via 10.0.0.1")
         }
 
-        func start(_ words: [String]) throws -> Program {
-            try Program(["ip", "netns", "exec", self.host.name, BuiltProduct.path(of: "tidegate")] + words)
+        func start(_ arguments: [String]) throws -> Program {
+            try Program(["ip", "netns", "exec", self.host.name, BuiltProduct.path(of: "tidegate")] + arguments)
         }
 
-        func run(_ words: [String]) async throws -> Program.Output { try await self.start(words).finish() }
+        func run(_ arguments: [String]) async throws -> Program.Output { try await self.start(arguments).finish() }
     }
 
     // The first time it works until the cable is out, and fails; the second time it is done.
@@ -55,7 +55,7 @@ struct RunScenarioTests {
         #expect(await eventually { program.errorsSoFar.contains("waiting: carrier: v0 has no carrier") })
         #expect(
             program.errorsSoFar.hasPrefix(
-                "the command ended with 23 while the path was lost (v0 has no carrier): retry 1 of 3\n"),
+                "command exited with status 23 while the path was lost (v0 has no carrier); retry 1 of 3\n"),
             "\(program.errorsSoFar)")
         try pair.plug()
         let output = await program.finish()

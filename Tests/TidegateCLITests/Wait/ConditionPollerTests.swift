@@ -5,7 +5,7 @@ import TidegateTestKit
 
 @testable import TidegateCLI
 
-@Suite struct AskTests {
+@Suite struct ConditionPollerTests {
     private func moment(_ milliseconds: UInt64) -> MonotonicTime {
         MonotonicTime(nanoseconds: milliseconds * 1_000_000)
     }
@@ -16,12 +16,12 @@ import TidegateTestKit
 
     @Test("The pause between questions grows from 1 s to 10 s while the ways stay as they are")
     func growing() {
-        var rhythm = PollInterval()
+        var interval = PollInterval()
         let ways = CurrentPaths(Self.up)
         var asked: [UInt64] = []
         for time in stride(from: UInt64(0), through: 60_000, by: 250)
-        where rhythm.isDue(on: ways, at: self.moment(time)) {
-            rhythm.asked(on: ways, at: self.moment(time))
+        where interval.isDue(on: ways, at: self.moment(time)) {
+            interval.didPoll(on: ways, at: self.moment(time))
             asked.append(time)
         }
         #expect(asked == [0, 1000, 3000, 7000, 15_000, 25_000, 35_000, 45_000, 55_000])
@@ -29,13 +29,13 @@ import TidegateTestKit
 
     @Test("Another way is asked on at once, but never more than four times a second")
     func otherWays() {
-        var rhythm = PollInterval()
-        rhythm.asked(on: CurrentPaths(Self.up), at: self.moment(0))
-        #expect(!rhythm.isDue(on: CurrentPaths(Self.down), at: self.moment(200)))
-        #expect(rhythm.isDue(on: CurrentPaths(Self.down), at: self.moment(250)))
-        rhythm.asked(on: CurrentPaths(Self.down), at: self.moment(300))
+        var interval = PollInterval()
+        interval.didPoll(on: CurrentPaths(Self.up), at: self.moment(0))
+        #expect(!interval.isDue(on: CurrentPaths(Self.down), at: self.moment(200)))
+        #expect(interval.isDue(on: CurrentPaths(Self.down), at: self.moment(250)))
+        interval.didPoll(on: CurrentPaths(Self.down), at: self.moment(300))
         // The pause starts from its beginning again.
-        #expect(rhythm.isDue(on: CurrentPaths(Self.down), at: self.moment(1300)))
+        #expect(interval.isDue(on: CurrentPaths(Self.down), at: self.moment(1300)))
     }
 
     @Test("A level that internet checks raised is no other way")
@@ -50,18 +50,18 @@ import TidegateTestKit
     func evidence() async throws {
         let count = Atomic<Int>(0)
         let found = ConditionEvidence.rungs([RungReport(rung: .gateway, status: .ok)])
-        let desk = ConditionPoller([.gateway, .carrier(interface: nil)]) { _, _ in
+        let poller = ConditionPoller([.gateway, .carrier(interface: nil)]) { _, _ in
             count.add(1, ordering: .relaxed)
             return found
-        } onAnswer: {
+        } onResult: {
         }
-        #expect(desk.evidence(for: .gateway, in: Self.up) == .pending)
-        desk.pollAll(Self.up, at: self.moment(0))
-        desk.pollAll(Self.up, at: self.moment(10))
-        #expect(await eventually { !desk.isAsking })
+        #expect(poller.evidence(for: .gateway, in: Self.up) == .pending)
+        poller.pollAll(Self.up, at: self.moment(0))
+        poller.pollAll(Self.up, at: self.moment(10))
+        #expect(await eventually { !poller.isChecking })
         #expect(count.load(ordering: .relaxed) == 1)
-        #expect(desk.evidence(for: .gateway, in: Self.up) == found)
-        #expect(desk.evidence(for: .gateway, in: Self.down) == .pending)
-        #expect(desk.evidence(for: .carrier(interface: nil), in: Self.up) == .pending)
+        #expect(poller.evidence(for: .gateway, in: Self.up) == found)
+        #expect(poller.evidence(for: .gateway, in: Self.down) == .pending)
+        #expect(poller.evidence(for: .carrier(interface: nil), in: Self.up) == .pending)
     }
 }

@@ -74,7 +74,7 @@ struct PromtoolTests {
         "basic_auth_users: {ann: \(hash.replacing("$10$", with: "$19$"))}",
         // Nobody can send such a name.
         "basic_auth_users: {\"a:b\": \(hash)}",
-        // YAML 1.1 knows more words for true than people who read them.
+        // YAML 1.1 knows more arguments for true than people who read them.
         "http_server_config: {http2: yes}",
     ]
 

@@ -18,8 +18,8 @@ import TidegateTestKit
         func add(_ report: WebFileSource.Report) {
             self.lines.withLock { lines in
                 switch report {
-                case .taken: lines.append("taken")
-                case .refused(let error): lines.append(error.description)
+                case .reloaded: lines.append("taken")
+                case .rejected(let error): lines.append(error.description)
                 }
             }
         }
@@ -64,7 +64,7 @@ import TidegateTestKit
         try folder.write("basic_auth_users: {ann: secret}\n")
         for _ in 0..<5 { #expect(source.currentPolicy().users["ann"]?.cost == 10) }
         let complaint =
-            "\(folder.file):1: basic_auth_users.ann: is not a bcrypt hash: make one with htpasswd -nBC 10 NAME"
+            "\(folder.file):1: basic_auth_users.ann: not a bcrypt hash; generate one with htpasswd -nBC 10 NAME"
         #expect(reports.take() == [complaint])
         try FileManager.default.removeItem(atPath: folder.file)
         for _ in 0..<5 { #expect(source.currentPolicy().users["ann"]?.cost == 10) }
@@ -80,14 +80,14 @@ import TidegateTestKit
         let reports = Reports()
         let source = try self.follow(folder, reports)
         try folder.write("")
-        #expect(source.currentPolicy().isEncrypted && source.currentPolicy().hasUsers)
-        let words = "taking it away needs a restart"
+        #expect(source.current().isEncrypted && source.current().hasUsers)
+        let message = "cannot be removed without a restart"
         #expect(
             reports.take() == [
-                "\(folder.file): tls_server_config: \(words)\n\(folder.file): basic_auth_users: \(words)"
+                "\(folder.file): tls_server_config: \(message)\n\(folder.file): basic_auth_users: \(message)"
             ])
         try folder.write(Self.tls)
-        #expect(source.currentPolicy().hasUsers && reports.take() == ["\(folder.file): basic_auth_users: \(words)"])
+        #expect(source.current().hasUsers && reports.take() == ["\(folder.file): basic_auth_users: \(message)"])
         try folder.write(Self.tls + Self.bob)
         #expect(source.currentPolicy().users["bob"] != nil && reports.take() == ["taken"])
     }

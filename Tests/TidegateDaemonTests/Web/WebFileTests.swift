@@ -11,25 +11,25 @@ import TidegateTestKit
 
     // Every kind of mistake, each with the whole message.
     static let mistakes: [(String, String)] = [
-        ("tls_server_confg: {}", "1: tls_server_confg: there is no such key; did you mean \"tls_server_config\"?"),
-        ("tls_server_config: [1]", "1: tls_server_config: expected a section with keys, found a list"),
-        ("- 1", "1: expected a section with keys, found a list"),
-        ("tls_server_config: {", "2: not YAML: did not find expected node content (column 1)"),
-        ("rate_limit: {}\nrate_limit: {}", "1: the key \"rate_limit\" is given more than once"),
+        ("tls_server_confg: {}", "1: tls_server_confg: unknown key (did you mean \"tls_server_config\"?)"),
+        ("tls_server_config: [1]", "1: tls_server_config: expected a mapping, found a list"),
+        ("- 1", "1: expected a mapping, found a list"),
+        ("tls_server_config: {", "2: invalid YAML: did not find expected node content (column 1)"),
+        ("rate_limit: {}\nrate_limit: {}", "1: duplicate key \"rate_limit\""),
         (
             "tls_server_config:\n  certfile: x",
-            "2: tls_server_config.certfile: there is no such key; did you mean \"cert_file\"?"
+            "2: tls_server_config.certfile: unknown key (did you mean \"cert_file\"?)"
         ),
-        ("tls_server_config: {cert_file: cert.pem}", "1: tls_server_config: the key \"key_file\" is missing"),
-        ("tls_server_config: {key_file: key.pem}", "1: tls_server_config: the key \"cert_file\" is missing"),
+        ("tls_server_config: {cert_file: cert.pem}", "1: tls_server_config: missing key \"key_file\""),
+        ("tls_server_config: {key_file: key.pem}", "1: tls_server_config: missing key \"cert_file\""),
         (
             "tls_server_config: {min_version: TLS12}",
-            "1: tls_server_config: the key \"cert_file\" is missing\n"
-                + "DIR/web.yml:1: tls_server_config: the key \"key_file\" is missing"
+            "1: tls_server_config: missing key \"cert_file\"\n"
+                + "DIR/web.yml:1: tls_server_config: missing key \"key_file\""
         ),
         (
             "tls_server_config: {cert: x, \(pair)}",
-            "1: tls_server_config: \"cert\" and \"cert_file\" do not go together"
+            "1: tls_server_config: \"cert\" and \"cert_file\" are mutually exclusive"
         ),
         (
             "tls_server_config: {cert_file: none.pem, key_file: key.pem}",
@@ -41,7 +41,7 @@ import TidegateTestKit
         ),
         (
             "tls_server_config: {cert_file: ./, key_file: key.pem}",
-            "1: tls_server_config.cert_file: \"./\" is not a path of a file"
+            "1: tls_server_config.cert_file: \"./\" is not a file path"
         ),
         (
             "tls_server_config: {cert_file: text.pem, key_file: key.pem}",
@@ -91,7 +91,7 @@ import TidegateTestKit
         ),
         (
             "tls_server_config: {\(pair), client_ca_file: ca.pem}",
-            "1: tls_server_config.client_ca_file: needs a \"client_auth_type\" that asks for certificates"
+            "1: tls_server_config.client_ca_file: requires a \"client_auth_type\" that requests certificates"
         ),
         (
             "tls_server_config: {\(pair), client_ca_file: text.pem, client_auth_type: RequireAndVerifyClientCert}",
@@ -99,12 +99,12 @@ import TidegateTestKit
         ),
         (
             "tls_server_config: {\(pair), client_allowed_sans: [a], client_auth_type: VerifyClientCertIfGiven}",
-            "1: tls_server_config.client_allowed_sans: needs the \"client_auth_type\" RequireAndVerifyClientCert or "
+            "1: tls_server_config.client_allowed_sans: requires the \"client_auth_type\" RequireAndVerifyClientCert or "
                 + "RequireAnyClientCert"
         ),
         (
             "tls_server_config: {\(pair), client_allowed_sans: [], client_auth_type: RequireAnyClientCert}",
-            "1: tls_server_config.client_allowed_sans: expected one name at least; leave the key out to let all in"
+            "1: tls_server_config.client_allowed_sans: expected at least one name; omit the key to allow all"
         ),
         ("http_server_config: {http2: 2}", "1: http_server_config.http2: expected true or false, found \"2\""),
         (
@@ -113,8 +113,8 @@ import TidegateTestKit
         ),
         (
             "http_server_config: {headers: {X-Frame-Option: deny}}",
-            "1: http_server_config.headers.X-Frame-Option: this header cannot be configured; "
-                + "did you mean \"X-Frame-Options\"?"
+            "1: http_server_config.headers.X-Frame-Option: this header cannot be configured "
+                + "(did you mean \"X-Frame-Options\"?)"
         ),
         (
             "http_server_config: {headers: {X-Frame-Options: allow}}",
@@ -122,32 +122,32 @@ import TidegateTestKit
         ),
         (
             "http_server_config: {headers: {Content-Security-Policy: \"a\\nb\"}}",
-            "1: http_server_config.headers.Content-Security-Policy: has a control character in it"
+            "1: http_server_config.headers.Content-Security-Policy: contains a control character"
         ),
         (
             "http_server_config: {headers: [X-Frame-Options]}",
-            "1: http_server_config.headers: expected names with their values, found a list"
+            "1: http_server_config.headers: expected a mapping, found a list"
         ),
         (
             "basic_auth_users:\n  ann: secret",
-            "2: basic_auth_users.ann: is not a bcrypt hash: make one with htpasswd -nBC 10 NAME"
+            "2: basic_auth_users.ann: not a bcrypt hash; generate one with htpasswd -nBC 10 NAME"
         ),
         (
             "basic_auth_users: {ann: }",
-            "1: basic_auth_users.ann: is not a bcrypt hash: make one with htpasswd -nBC 10 NAME"
+            "1: basic_auth_users.ann: not a bcrypt hash; generate one with htpasswd -nBC 10 NAME"
         ),
-        ("basic_auth_users: [ann]", "1: basic_auth_users: expected names with their values, found a list"),
+        ("basic_auth_users: [ann]", "1: basic_auth_users: expected a mapping, found a list"),
         (
             "basic_auth_users: {ann: \(hash.replacing("$10$", with: "$20$"))}",
-            "1: basic_auth_users.ann: a hash of cost 20 keeps everybody waiting: 4 to 18 are possible"
+            "1: basic_auth_users.ann: bcrypt cost 20 is out of range (4 to 18)"
         ),
-        ("basic_auth_users: {\"a:b\": \(hash)}", "1: basic_auth_users.a:b: nobody can log in with a colon in the name"),
+        ("basic_auth_users: {\"a:b\": \(hash)}", "1: basic_auth_users.a:b: a user name must not contain a colon"),
         (
             "rate_limit: {interval: 1}",
-            "1: rate_limit.interval: \"1\" is not a duration: write one like 500ms, 10s, 2m, 1h or inf"
+            "1: rate_limit.interval: \"1\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
         ),
-        ("rate_limit: {interval: 1s}", "1: rate_limit: a \"burst\" below 1 would answer nobody"),
-        ("rate_limit: {interval: 1s, burst: 0}", "1: rate_limit.burst: a \"burst\" below 1 would answer nobody"),
+        ("rate_limit: {interval: 1s}", "1: rate_limit: \"burst\" must be at least 1"),
+        ("rate_limit: {interval: 1s, burst: 0}", "1: rate_limit.burst: \"burst\" must be at least 1"),
         ("rate_limit: {interval: 1s, burst: many}", "1: rate_limit.burst: expected a whole number, found \"many\""),
     ]
 

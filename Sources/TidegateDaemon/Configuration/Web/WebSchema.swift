@@ -5,7 +5,8 @@ enum WebSchema {
     static let root: [Field<WebConfiguration>] = [
         .section("tls_server_config", \.tls, Self.tls, check: Self.checkTLS),
         .section(
-            "http_server_config", \.http, [.value("http2", \.http2, .boolean), .configuredHeaders("headers", \.headers)]),
+            "http_server_config", \.http,
+            [.value("http2", \.http2, .boolean), .configuredHeaders("headers", \.headers)]),
         .users("basic_auth_users", \.users),
         .section(
             "rate_limit", \.rate,
