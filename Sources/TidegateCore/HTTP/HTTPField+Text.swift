@@ -4,7 +4,7 @@ extension HTTPField {
     /// A field from texts.
     ///
     /// White space around the value is dropped.
-    /// - Throws: ``HTTPFieldError`` if the name is no token or the value has a control character in it (RFC 9110 5.1, 5.5).
+    /// - Throws: ``HTTPFieldError`` if the name is no token or the value contains a control character (RFC 9110 5.1, 5.5).
     public init(_ name: String, _ value: String) throws(HTTPFieldError) {
         guard let token = HTTPField.Name(name) else { throw .name(name) }
         try self.init(token, value)
@@ -38,7 +38,7 @@ extension [HTTPField] {
 public enum HTTPFieldError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The text before the colon, or the text given as a name, is no token.
     case name(String)
-    /// The value of the field with this name has a control character in it.
+    /// The value of the field with this name contains a control character.
     case value(ofField: String)
     /// The text is not `Name: value`.
     case line(String)
@@ -47,8 +47,8 @@ public enum HTTPFieldError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .name(let name): "\"\(name)\" is not a header name"
-        case .value(let name): "the value of the header \(name) has a control character in it"
-        case .line(let text): "\"\(text)\" is not a header: write it as 'Name: value'"
+        case .value(let name): "the value of the header \(name) contains a control character"
+        case .line(let text): "\"\(text)\" is not a header field (expected 'Name: value')"
         }
     }
 }

@@ -88,7 +88,7 @@ extension Configuration.RemoteWrite {
 
     private static func bearer(_ token: String) throws(TaskError) -> HTTPField {
         guard HTTPField.isValidValue(token) else {
-            throw TaskError(reason: .invalidRequest, underlying: "the token has a control character in it")
+            throw TaskError(reason: .invalidRequest, underlying: "the token contains a control character")
         }
         return HTTPField(name: .authorization, value: "Bearer \(token)")
     }
