@@ -8,9 +8,9 @@ import TidegateTestKit
 struct GateEvaluatorTests {
     private static func evaluate(
         _ requirements: [Requirement], _ verdict: Verdict, family: ReachabilityLevel = .routed, hint: String? = nil
-    ) throws -> GateEvaluator.Admission {
-        GateEvaluator.evaluate(
-            requirements, target: TargetVerdict(target: try Target("192.0.2.1:80"), verdict: verdict), hint: hint
+    ) throws -> GateEvaluator.Answer {
+        GateEvaluator.judge(
+            requirements, target: TargetVerdict(target: Target("192.0.2.1:80"), verdict: verdict), hint: hint
         ) { _ in Verdict(level: family) }
     }
 
@@ -47,9 +47,9 @@ struct GateEvaluatorTests {
     @Test("An interface may be asked for by a name that administrators gave it besides")
     func alternativeNames() throws {
         let routed = ScriptedPathSource.routed(over: "enp3s0", index: 2)
-        let target = TargetVerdict(target: try Target("192.0.2.1:80"), verdict: routed)
-        func evaluate(_ name: String) -> GateEvaluator.Admission {
-            GateEvaluator.evaluate(
+        let target = TargetVerdict(target: Target("192.0.2.1:80"), verdict: routed)
+        func judge(_ name: String) -> GateEvaluator.Answer {
+            GateEvaluator.judge(
                 [.interface(name)], target: target,
                 isInterface: { $1.index == 2 && ["enp3s0", "office"].contains($0) },
                 family: { _ in routed })

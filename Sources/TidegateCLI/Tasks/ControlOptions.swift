@@ -27,7 +27,7 @@ struct ControlOptions: ParsableArguments {
     }
 
     /// Runs requests to the daemon; a failure ends the command.
-    func connecting(_ work: () async throws(ControlFailure) -> Void) async throws {
+    func connecting(_ work: () async throws(ControlClientError) -> Void) async throws {
         do {
             try await work()
         } catch {
@@ -39,7 +39,7 @@ struct ControlOptions: ParsableArguments {
 extension CommandError {
     /// A request that the daemon rejects as malformed is a usage error; a missing daemon, a closed connection, an unknown
     /// task and a full disk are not.
-    init(_ failure: ControlFailure) {
+    init(_ failure: ControlClientError) {
         switch failure.reason {
         case .refused(status: 400): self.init(.usage, failure.description)
         case .noDaemon, .disconnected, .refused: self.init(.no, failure.description)

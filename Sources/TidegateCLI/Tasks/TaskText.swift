@@ -4,9 +4,9 @@ internal import TidegateCore
 /// The text of `tasks list` and `tasks show`.
 enum TaskText {
     /// A valid task id; anything else is an unknown task.
-    static func id(_ text: String) throws(ControlFailure) -> String {
+    static func id(_ text: String) throws(ControlClientError) -> String {
         guard let id = TaskID(text) else {
-            throw ControlFailure(.refused(status: 404), "no such task: \"\(text)\"")
+            throw ControlClientError(.refused(status: 404), "no such task: \"\(text)\"")
         }
         return id.description
     }

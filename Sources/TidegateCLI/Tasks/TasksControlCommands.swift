@@ -11,7 +11,7 @@ struct TaskIDOptions: ParsableArguments {
 
     func send(_ command: TaskCommand) async throws {
         for id in self.ids {
-            try await self.control.connecting { () throws(ControlFailure) in
+            try await self.control.connecting { () throws(ControlClientError) in
                 let reply = try await self.control.client.command(command, try TaskText.id(id))
                 self.control.show(reply) { task, _ in ["\(task.id) \(TaskText.state(task))"] }
             }

@@ -10,7 +10,7 @@ struct TasksListCommand: AsyncParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func run() async throws {
-        try await self.control.connecting { () throws(ControlFailure) in
+        try await self.control.connecting { () throws(ControlClientError) in
             self.control.show(try await self.control.client.tasks(), TaskText.list)
         }
     }
@@ -27,7 +27,7 @@ struct TasksShowCommand: AsyncParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func run() async throws {
-        try await self.control.connecting { () throws(ControlFailure) in
+        try await self.control.connecting { () throws(ControlClientError) in
             self.control.show(try await self.control.client.task(try TaskText.id(self.id)), TaskText.details)
         }
     }

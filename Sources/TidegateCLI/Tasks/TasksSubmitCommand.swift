@@ -63,7 +63,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
 
     func run() async throws {
         for submission in try self.submissions() {
-            try await self.control.connecting { () throws(ControlFailure) in
+            try await self.control.connecting { () throws(ControlClientError) in
                 let reply = try await self.control.client.submit(submission)
                 self.control.show(reply) { response, _ in [response.id] }
                 guard !reply.value.new, !self.control.json, let key = submission.key else { return }

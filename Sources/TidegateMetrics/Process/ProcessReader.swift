@@ -1,15 +1,9 @@
 internal import Glibc
 package import TidegateCore
 
-<<<<<<<< HEAD:Sources/TidegateMetrics/Process/ProcessReader.swift
 /// Reads the process's own figures (proc(5)); what the system hides stays nil.
 package struct ProcessReader: Sendable {
     private let time: any TimeSource
-========
-/// Reads the process's own statistics (proc(5)); what the system hides stays nil.
-struct ProcessReader {
-    let time: any TimeSource
->>>>>>>> 501c4f9 (Move the endpoint and the control socket onto Hummingbird's router and middleware, and rename them in the field's words):Sources/TidegateServer/Metrics/ProcessReader.swift
 
     package init(time: any TimeSource) { self.time = time }
 
@@ -25,7 +19,7 @@ struct ProcessReader {
 
     /// Reads the line of `/proc/self/stat` into `sample`.
     func parse(stat: String, into sample: inout ProcessSample) {
-        // The second field is a name in parentheses that may contain anything: fields are counted from the last one.
+        // The second field is a name in parentheses that may contain anything, so counting starts behind the last one.
         guard let parenthesis = stat.lastIndex(of: ")") else { return }
         let fields = stat[stat.index(after: parenthesis)...].split(whereSeparator: \.isWhitespace)
         guard fields.count > 21 else { return }
@@ -44,7 +38,7 @@ struct ProcessReader {
         }
     }
 
-    /// The soft limit of a line of `/proc/self/limits`; `unlimited` is the largest number, as in Prometheus' Go client.
+    /// The soft limit of a line of `/proc/self/limits`; no limit is the largest number, as Go's client has it.
     static func limit(_ name: String, in text: String) -> Double? {
         for line in text.split(separator: "\n") where line.hasPrefix(name) {
             guard let soft = line.dropFirst(name.count).split(separator: " ").first else { return nil }

@@ -36,7 +36,7 @@ struct AttemptEnd {
         self.text = text
         self.reachedWire = live.contact != nil
         var outcome = AttemptOutcome(progress: live.progress, started: live.started, ended: now)
-        outcome.contact = live.contact
+        outcome.connection = live.contact
         outcome.head = live.head
         self.outcome = outcome
     }
@@ -77,7 +77,7 @@ struct AttemptEnd {
             number: self.live.number, method: hop.method, host: hop.url.target.host, status: self.outcome.head?.status,
             duration: self.outcome.ended - self.live.started, phases: phases,
             receivedWire: self.outcome.progress.receivedWire, sent: self.outcome.progress.sent,
-            connectionsOpened: self.outcome.connectionsOpened, remote: self.outcome.contact?.remote,
-            local: self.outcome.contact?.local)
+            connectionsOpened: self.outcome.connectionsOpened, remote: self.outcome.connection?.remote,
+            local: self.outcome.connection?.local)
     }
 }

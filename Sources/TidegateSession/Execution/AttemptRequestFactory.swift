@@ -43,7 +43,7 @@ struct AttemptRequestFactory {
             userAgent: request.headers.first(named: .userAgent) ?? self.configuration.userAgent,
             acceptsCompression: request.acceptsCompression && resume == nil,
             bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init), isRepeatable: request.isIdempotent,
-            awaitsDisposition: live.hooks.awaitsDisposition, listener: self.listener(of: record))
+            awaitsDisposition: live.hooks.awaitsDisposition, bodyObserver: self.listener(of: record))
     }
 
     // True if an attempt's body has to wait for a hook.

@@ -72,7 +72,7 @@ extension AttemptRunner {
         guard let live = record.live, !self.waitsForHook(outcome, record, live) else { return nil }
         live.progress = outcome.progress
         live.head = outcome.head ?? live.head
-        live.contact = outcome.contact ?? live.contact
+        live.contact = outcome.connection ?? live.contact
         let end = AttemptEnd(live, outcome)
         self.closeAccounts(end, record)
         return end

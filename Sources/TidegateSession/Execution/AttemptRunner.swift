@@ -49,15 +49,15 @@ final class AttemptRunner {
     func markPoolStale() { self.batch.poolIsStale = true }
 
     /// The generation of the current pool.
-    var generation: Int { self.engine.epoch }
+    var generation: Int { self.engine.poolGeneration }
 
     /// Begins the pool that a change has asked for, before anything else is started.
     func renewPoolIfStale() {
         guard self.batch.poolIsStale else { return }
         self.batch.poolIsStale = false
-        self.engine.beginEpoch()
+        self.engine.beginPool()
         self.lookup.networkChanged()
-        self.driver.publisher.publish(.epochBegan(number: self.engine.epoch))
+        self.driver.publisher.publish(.epochBegan(number: self.engine.poolGeneration))
     }
 
     // MARK: - Launching
@@ -110,9 +110,9 @@ final class AttemptRunner {
             let sink = try self.bodies.sink(of: record)
             let request = self.requests.make(record, live, addresses: addresses, sink: sink)
             try self.engine.start(request)
-            live.pool = self.engine.epoch
+            live.pool = self.engine.poolGeneration
             if let target = record.target {
-                (target.connections.generation, target.connections.known) = (self.engine.epoch, target.known)
+                (target.connections.generation, target.connections.known) = (self.engine.poolGeneration, target.known)
             }
             self.driver.settle(record)
         } catch let error as FileError {

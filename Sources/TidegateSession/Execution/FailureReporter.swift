@@ -46,7 +46,7 @@ final class FailureReporter {
             best: record.target?.verdict(for: nil).path, after: after.path)
         return FailureEvidence(
             failure: failure, stage: end.stage, status: end.status, socketError: outcome.socketError,
-            refusal: outcome.refusal, peer: outcome.peer, local: outcome.contact?.local ?? connect?.local,
+            refusal: outcome.refusal, peer: outcome.peer, local: outcome.connection?.local ?? connect?.local,
             isImmediate: connect?.isImmediate ?? false, unanswered: connect.map { $0.retransmits + 1 } ?? 0,
             resolveFailure: end.resolveFailure, words: failure == .tlsFailed ? end.text : "", before: before,
             after: after)

@@ -123,7 +123,7 @@ final class PathGate {
     /// The watch of a target also reports when the internet checks of its family come to another result, so that a task
     /// that waits for `online` is evaluated again then.
     func evaluate(_ policy: GatePolicy, at state: TargetState) -> GateEvaluator.Admission {
-        if policy.isOpen || (policy.asksForRouteOnly && state.hasRoute) { return .open }
+        if policy.isOpen || (policy.requiresRouteOnly && state.hasRoute) { return .open }
         guard let verdict = state.verdict else { return .open }
         let paths = self.paths
         return GateEvaluator.evaluate(

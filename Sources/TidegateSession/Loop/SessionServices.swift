@@ -33,7 +33,7 @@ struct SessionServices {
             driver: self.driver, table: self.table, failures: self.failures,
             controller: RetryController(
                 circuit: configuration.circuit, budget: configuration.budget,
-                countsBudgets: configuration.tellsRetryTokens, random: given.random),
+                countsBudgets: configuration.reportsRetryTokens, random: given.random),
             random: given.random)
         self.admission = AttemptAdmission(
             driver: self.driver, table: self.table, gate: self.gate, failures: self.failures, origins: self.origins,

@@ -80,14 +80,14 @@ import TidegateTestKit
         let reports = Reports()
         let source = try self.follow(folder, reports)
         try folder.write("")
-        #expect(source.current().isEncrypted && source.current().hasUsers)
+        #expect(source.currentPolicy().isEncrypted && source.currentPolicy().hasUsers)
         let message = "cannot be removed without a restart"
         #expect(
             reports.take() == [
                 "\(folder.file): tls_server_config: \(message)\n\(folder.file): basic_auth_users: \(message)"
             ])
         try folder.write(Self.tls)
-        #expect(source.current().hasUsers && reports.take() == ["\(folder.file): basic_auth_users: \(message)"])
+        #expect(source.currentPolicy().hasUsers && reports.take() == ["\(folder.file): basic_auth_users: \(message)"])
         try folder.write(Self.tls + Self.bob)
         #expect(source.currentPolicy().users["bob"] != nil && reports.take() == ["taken"])
     }

@@ -8,7 +8,7 @@ struct TLSMaterialLoader {
     var problems: ProblemList
 
     /// The TLS settings; nil without TLS, or if a file cannot be read, which adds a problem.
-    mutating func serving(_ tls: WebConfiguration.TLS, _ files: inout WebFile.Files) -> TLSServing? {
+    mutating func serving(_ tls: WebConfiguration.TLS, _ files: inout WebFile.Files) -> TLSServerConfiguration? {
         guard let certificate = self.text(tls.certificate, tls.certificateFile, "cert_file", &files),
             let key = self.text(tls.key, tls.keyFile, "key_file", &files)
         else { return nil }

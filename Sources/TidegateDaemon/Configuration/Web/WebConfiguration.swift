@@ -20,7 +20,7 @@ struct WebConfiguration: Sendable, Hashable {
         var oldest: TLSServerConfiguration.Version?
         var newest: TLSServerConfiguration.Version?
         var suites: [CipherSuite]?
-        var curves: [TLSServing.Curve]?
+        var curves: [TLSServerConfiguration.Curve]?
         /// Ignored, as in Go: suites of equal strength are in the server's order.
         var prefersOwnSuites: Bool?
     }

@@ -4,7 +4,7 @@ internal import TidegateCore
 /// A web configuration file and the files that it names, as read at one moment.
 struct WebFile: Sendable {
     /// The access rules of the files.
-    let result: Result<Access, ConfigurationError>
+    let result: Result<LoadedAccessPolicy, ConfigurationError>
     /// The contents of the files, to detect changes; the error message of a file that cannot be read.
     let contents: [String]
     private let stamps: [String: FileStamp?]

@@ -3,7 +3,7 @@ internal import TidegateServer
 internal import TidegateCore
 
 /// Reloads a web configuration file when it changes; a valid file applies from the next request on.
-final class WebFileSource: AccessSource {
+final class WebFileSource: AccessPolicyLoader {
     /// The result of a reload.
     enum Report: Sendable {
         /// The file has changed, and applies.
@@ -33,7 +33,7 @@ final class WebFileSource: AccessSource {
         self.state = Mutex(State(access: access, last: first))
     }
 
-    func current() -> Access {
+    func currentPolicy() -> LoadedAccessPolicy {
         let (current, last) = self.state.withLock { ($0.access, $0.last) }
         guard !last.isCurrent else { return current }
         let next = WebFile(self.path, at: self.time.wall())
@@ -46,7 +46,7 @@ final class WebFileSource: AccessSource {
         return access
     }
 
-    private func validated(_ next: WebFile, replacing current: Access) -> Access {
+    private func validated(_ next: WebFile, replacing current: LoadedAccessPolicy) -> LoadedAccessPolicy {
         do throws(ConfigurationError) {
             let access = try next.result.get()
             try self.checkNotWeaker(access, than: current)
@@ -59,7 +59,7 @@ final class WebFileSource: AccessSource {
     }
 
     // A file that is being written is empty for a moment, which must not disable TLS or authentication.
-    private func checkNotWeaker(_ access: Access, than current: Access) throws(ConfigurationError) {
+    private func checkNotWeaker(_ access: LoadedAccessPolicy, than current: LoadedAccessPolicy) throws(ConfigurationError) {
         let lost = [
             current.isEncrypted && !access.isEncrypted ? "tls_server_config" : nil,
             current.hasUsers && !access.hasUsers ? "basic_auth_users" : nil,

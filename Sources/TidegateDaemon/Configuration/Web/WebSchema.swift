@@ -90,7 +90,7 @@ extension ValueParser<String> {
     }
 }
 
-extension ValueParser<TLSServing.ClientCertificate> {
+extension ValueParser<TLSServerConfiguration.ClientCertificate> {
     // The deprecated name is still in use.
     fileprivate static let clientCertificate = ValueParser.text("a name") { text throws(TextError) in
         text == "RequireClientCert" ? .required : try Value(named: text)
