@@ -62,7 +62,7 @@ public final class Monitor: Sendable {
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
-            hearing: configuration.observer)
+            observer: configuration.observer)
     }
 
     /// Ends every task, then the watching; partial files that a later run can continue are kept.

@@ -7,11 +7,22 @@ package enum ProcessMemory {
     /// A page that is needed after all comes back from its file (MADV_DONTNEED, madvise(2)).
     package static func releaseStartupPages() {
         guard let text = self.map() else { return }
-        for mapping in MemoryMapping.mappings(of: text) where mapping.isUnmodifiedFile {
+        let program = self.program()
+        // Only what stays mapped while the process lives: another thread may unmap any other file meanwhile, and its
+        // addresses may be the heap's by the time of the call.
+        for mapping in MemoryMapping.mappings(of: text)
+        where mapping.isUnmodifiedFile && (mapping.isLibrary || mapping.name == program) {
             let start = UnsafeMutableRawPointer(bitPattern: mapping.addresses.lowerBound)
             // The kernel refuses locked pages, and they stay.
             _ = madvise(start, mapping.addresses.count, MADV_DONTNEED)
         }
+    }
+
+    /// The path of the running program.
+    private static func program() -> String? {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
     }
 
     private static func map() -> String? {
@@ -42,6 +53,9 @@ struct MemoryMapping: Equatable {
     ///
     /// Not if a debugger or the dynamic linker has written into it.
     var isUnmodifiedFile: Bool { self.permissions.hasPrefix("r-") && self.name.hasPrefix("/") && self.anonymous == 0 }
+
+    /// Whether it is of a shared library: `libc.so.6`.
+    var isLibrary: Bool { self.name.split(separator: "/").last?.split(separator: ".").contains("so") == true }
 
     static func mappings(of text: String) -> [MemoryMapping] {
         var mappings: [MemoryMapping] = []

@@ -41,14 +41,26 @@ extension Session {
 
     /// Downloads a body into a file, which appears at `path` only when it is whole.
     ///
+    /// `progress` is called on the calling Swift task, the last time before the call returns.
     /// - Throws: ``TaskError``, as ``data(for:options:)`` does.
     @discardableResult
     public func download(
-        _ request: some TaskRequestConvertible, to path: String, options: TaskOptions? = nil
+        _ request: some TaskRequestConvertible, to path: String, options: TaskOptions? = nil,
+        progress: ((TransferProgress) -> Void)? = nil
     ) async throws(TaskError) -> TaskResponse {
         var request = try request.taskRequest()
         if request.destination.path != path { request.destination = .file(path) }
-        return try await self.makeTask(request, options: options).run()
+        let task = self.makeTask(request, options: options)
+        guard let progress else { return try await task.run() }
+        // Subscribed before the task starts, so that the first update is not missed.
+        let updates = task.updates()
+        task.resume()
+        await withTaskCancellationHandler {
+            for await update in updates { progress(update.progress) }
+        } onCancel: {
+            task.cancel()
+        }
+        return try await task.run()
     }
 }
 

@@ -29,11 +29,11 @@ struct ProcessMemoryTests {
         #expect(parts.first?.name == "/usr/bin/a program")
     }
 
-    @Test("Pages of a file that nothing uses leave memory, and come back when they are read")
+    @Test("Unused pages of a library leave memory, and come back when they are read")
     func releases() throws {
         let size = 64 * 4096
         let content = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 4096 &* 7 &+ $0) }
-        let path = NSTemporaryDirectory() + "tidegate-memory-\(UUID().uuidString)"
+        let path = NSTemporaryDirectory() + "libtidegate-\(UUID().uuidString).so"
         #expect(FileManager.default.createFile(atPath: path, contents: Data(content)))
         defer { unlink(path) }
         let descriptor = open(path, O_RDONLY)
@@ -49,10 +49,20 @@ struct ProcessMemoryTests {
         #expect(pages.elementsEqual(content))
     }
 
+    // The file has no size, and grows while it is read: until read(2) returns nothing.
+    private static func smaps() -> [UInt8] {
+        let descriptor = open("/proc/self/smaps", O_RDONLY)
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while case let count = read(descriptor, &buffer, buffer.count), count > 0 { bytes += buffer[..<count] }
+        return bytes
+    }
+
     /// How many KiB of the mapping that starts there are in memory (proc_pid_smaps(5)).
     private static func resident(at start: UnsafeMutableRawPointer) throws -> Int {
         let address = String(UInt(bitPattern: start), radix: 16)
-        let lines = try String(contentsOfFile: "/proc/self/smaps", encoding: .utf8).split(separator: "\n")
+        let lines = String(decoding: Self.smaps(), as: UTF8.self).split(separator: "\n")
         let mapping = try #require(lines.firstIndex { $0.hasPrefix("\(address)-") })
         let line = try #require(lines[mapping...].first { $0.hasPrefix("Rss:") })
         return try #require(Int(line.filter(\.isNumber)))

@@ -128,7 +128,7 @@ struct WaitConditionTests {
 
     @Test("A host is evaluated by its addresses, then by its check")
     func hosts() throws {
-        let target = try Target("db:5432")
+        let target = Target("db:5432")
         let address = try address("198.51.100.2")
         let up = TargetVerdict(
             target: target, verdict: self.routed, addresses: [AddressVerdict(address: address, verdict: self.routed)])

@@ -73,7 +73,7 @@ struct ConnectionLimiterTests {
     func turns() throws {
         let (long, short) = (try Self.origin("a"), try Self.origin("b"))
         var limiter = ConnectionLimiter(perOrigin: 4, inAll: 1)
-        for task in 0..<100 { _ = limiter.join(task, long, priority: 0) }
+        for task in UInt64(0)..<100 { _ = limiter.join(task, long, priority: 0) }
         _ = limiter.join(200, short, priority: 0)
         var order: [UInt64] = []
         for _ in 0..<3 {

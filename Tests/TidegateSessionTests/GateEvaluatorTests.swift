@@ -8,8 +8,8 @@ import TidegateTestKit
 struct GateEvaluatorTests {
     private static func evaluate(
         _ requirements: [Requirement], _ verdict: Verdict, family: ReachabilityLevel = .routed, hint: String? = nil
-    ) throws -> GateEvaluator.Answer {
-        GateEvaluator.judge(
+    ) throws -> GateEvaluator.Admission {
+        GateEvaluator.evaluate(
             requirements, target: TargetVerdict(target: Target("192.0.2.1:80"), verdict: verdict), hint: hint
         ) { _ in Verdict(level: family) }
     }
@@ -48,8 +48,8 @@ struct GateEvaluatorTests {
     func alternativeNames() throws {
         let routed = ScriptedPathSource.routed(over: "enp3s0", index: 2)
         let target = TargetVerdict(target: Target("192.0.2.1:80"), verdict: routed)
-        func judge(_ name: String) -> GateEvaluator.Answer {
-            GateEvaluator.judge(
+        func evaluate(_ name: String) -> GateEvaluator.Admission {
+            GateEvaluator.evaluate(
                 [.interface(name)], target: target,
                 isInterface: { $1.index == 2 && ["enp3s0", "office"].contains($0) },
                 family: { _ in routed })

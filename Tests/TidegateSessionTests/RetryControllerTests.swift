@@ -40,7 +40,8 @@ struct RetryControllerTests {
             let pause = controller.originFails(origin, UInt64(task), at: Self.at(0))
             #expect(pause == nil)
         }
-        let pause = try #require(controller.originFails(origin, 5, at: Self.at(0)))
+        let opened = controller.originFails(origin, 5, at: Self.at(0))
+        let pause = try #require(opened)
         #expect(pause >= .seconds(30) && pause <= .seconds(36))
         let end = Self.at(0) + pause
         let (first, second) = (
@@ -50,7 +51,8 @@ struct RetryControllerTests {
         #expect(second == .waits(until: nil))
         let other = controller.admit(8, to: try Self.origin("b"), at: Self.at(1))
         #expect(other == .admitted)
-        let next = try #require(controller.nextAtCircuit(of: origin, at: Self.at(1)))
+        let waiting = controller.nextAtCircuit(of: origin, at: Self.at(1))
+        let next = try #require(waiting)
         #expect(next.task == 6 && next.at == end)
 
         controller.leaveCircuit(6, of: origin)

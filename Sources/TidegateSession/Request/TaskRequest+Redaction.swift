@@ -11,7 +11,7 @@ extension TaskRequest {
 extension TaskResult {
     /// The result as events show it; the caller that waits for the task gets its URL as it was given.
     consuming func redacted(for task: TransferTask) -> TaskResult {
-        self.url = task.board.url
+        self.url = task.shared.url
         return self
     }
 }
