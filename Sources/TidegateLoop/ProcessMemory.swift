@@ -11,7 +11,7 @@ package enum ProcessMemory {
         // Only what stays mapped while the process lives: another thread may unmap any other file meanwhile, and its
         // addresses may be the heap's by the time of the call.
         for mapping in MemoryMapping.mappings(of: text)
-        where mapping.isUnmodifiedFile && (mapping.isLibrary || mapping.name == program) {
+        where mapping.isUnmodifiedFile && (mapping.isLibrary || program.map { mapping.name == $0 } ?? false) {
             let start = UnsafeMutableRawPointer(bitPattern: mapping.addresses.lowerBound)
             // The kernel refuses locked pages, and they stay.
             _ = madvise(start, mapping.addresses.count, MADV_DONTNEED)

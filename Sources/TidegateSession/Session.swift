@@ -116,7 +116,7 @@ public final class Session: Sendable {
     }
 
     func sharedState(of request: TaskRequest, at wall: WallTime) -> SharedTaskState {
-        SharedTaskState(url: request.publishedURL(self.configuration.redaction), created: wall)
+        SharedTaskState(url: request.redactedURL(self.configuration.redaction), created: wall)
     }
 
     // MARK: - Finding tasks
@@ -202,7 +202,7 @@ public final class Session: Sendable {
         let result = Session.cancelled(task, message)
         entry.onCompletion?(task, result)
         self.publish(
-            task.journaled == nil ? .completed(result.published(of: task)) : .suspended(.shutdown), of: task)
+            task.journaled == nil ? .completed(result.redacted(for: task)) : .suspended(.shutdown), of: task)
         Session.finish(task, result)
     }
 

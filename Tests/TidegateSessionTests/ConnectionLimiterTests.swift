@@ -56,7 +56,8 @@ struct ConnectionLimiterTests {
         let origins = try (0..<100_000).map { try Self.origin("h\($0)") }
         var limiter = ConnectionLimiter(perOrigin: 2, inAll: 1)
         let busy = try Self.origin("busy")
-        #expect(limiter.join(0, busy, priority: 0))
+        let isFirstAdmitted = limiter.join(0, busy, priority: 0)
+        #expect(isFirstAdmitted)
         for (position, origin) in origins.enumerated() {
             let isAdmitted = limiter.join(UInt64(position + 1), origin, priority: 0)
             #expect(!isAdmitted)
@@ -73,7 +74,7 @@ struct ConnectionLimiterTests {
     func turns() throws {
         let (long, short) = (try Self.origin("a"), try Self.origin("b"))
         var limiter = ConnectionLimiter(perOrigin: 4, inAll: 1)
-        for task in UInt64(0)..<100 { _ = limiter.join(task, long, priority: 0) }
+        for task in 0..<UInt64(100) { _ = limiter.join(task, long, priority: 0) }
         _ = limiter.join(200, short, priority: 0)
         var order: [UInt64] = []
         for _ in 0..<3 {
@@ -96,6 +97,7 @@ struct ConnectionLimiterTests {
         limiter.leave(origin)
         let next = limiter.next()
         #expect(next == nil)
-        #expect(limiter.join(2, other, priority: 0))
+        let isAdmitted = limiter.join(2, other, priority: 0)
+        #expect(isAdmitted)
     }
 }

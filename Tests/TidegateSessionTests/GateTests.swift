@@ -144,7 +144,7 @@ struct GateTests {
         let fixture = try SessionFixture(try .init(proxy: server.url("")))
         let task = fixture.run(try TaskRequest(url: "http://elsewhere.test/x"))
         #expect(await task.result().outcome == .success)
-        #expect(fixture.paths.watchesOpened(for: Target("127.0.0.1:\(server.port)")) == 1)
+        #expect(fixture.paths.watchesOpened(for: try Target("127.0.0.1:\(server.port)")) == 1)
         #expect(fixture.resolver.asked.isEmpty)
         #expect(server.requests.first?.path == "http://elsewhere.test/x")
         await fixture.session.invalidate(cancellingTasks: true)

@@ -51,8 +51,7 @@ struct RetryControllerTests {
         #expect(second == .waits(until: nil))
         let other = controller.admit(8, to: try Self.origin("b"), at: Self.at(1))
         #expect(other == .admitted)
-        let waiting = controller.nextAtCircuit(of: origin, at: Self.at(1))
-        let next = try #require(waiting)
+        let next = try #require(controller.nextAtCircuit(of: origin, at: Self.at(1)))
         #expect(next.task == 6 && next.at == end)
 
         controller.leaveCircuit(6, of: origin)

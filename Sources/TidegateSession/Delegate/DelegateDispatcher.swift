@@ -64,6 +64,9 @@ struct DelegateDispatcher {
 
     // MARK: - Observers
 
+    /// True if an observer may be called about the task.
+    func isObserved(_ task: TransferTask) -> Bool { self.sessionObserver != nil || task.handlers != nil }
+
     func didReceive(_ head: ResponseHead, from url: String, _ task: TransferTask) {
         let (all, own) = (self.sessionObserver?.response, task.handlers?.observer.response)
         guard all != nil || own != nil else { return }

@@ -43,7 +43,7 @@ struct AttemptRequestFactory {
             userAgent: request.headers.first(named: .userAgent) ?? self.configuration.userAgent,
             acceptsCompression: request.acceptsCompression && resume == nil,
             bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init), isRepeatable: request.isIdempotent,
-            awaitsDisposition: live.hooks.awaitsDisposition, bodyObserver: self.listener(of: record))
+            awaitsDisposition: live.hooks.awaitsDisposition, bodyObserver: self.bodyObserver(of: record))
     }
 
     // True if an attempt's body has to wait for a hook.
@@ -93,7 +93,7 @@ struct AttemptRequestFactory {
     }
 
     // What is shown the body besides where it goes: observers and the digest; nil if there is neither.
-    private func listener(of record: TaskRecord) -> (any ChunkSink)? {
+    private func bodyObserver(of record: TaskRecord) -> (any ChunkSink)? {
         let digest = record.request.sha256 != nil ? self.bodies.digest(of: record) : nil
         guard self.delegate.observesData(record.task) else { return digest }
         if case .file = record.destination { return digest }

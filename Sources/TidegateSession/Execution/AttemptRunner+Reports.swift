@@ -28,6 +28,7 @@ extension AttemptRunner {
         self.batch.withHead.append(record)
         record.result.status = head.status
         self.driver.publish(.responseHead(status: head.status, expectedBytes: head.totalLength), record)
+        if self.delegate.isObserved(record.task) { self.driver.publisher.flush() }
         self.delegate.didReceive(head, from: record.hop.url.text, record.task)
         record.clocks.bytesMoved(at: self.driver.now)
         // What a refused response says of its body is not true of the body that is held.
@@ -170,6 +171,7 @@ extension AttemptRunner {
             received: live.progress.receivedWire, sent: live.progress.sent)
         live.published.isAny = true
         self.driver.publish(.progress(record.progress, delta: delta), record)
+        if self.delegate.isObserved(record.task) { self.driver.publisher.flush() }
         self.delegate.didProgress(record.task, record.progress)
     }
 }

@@ -146,7 +146,7 @@ final class TaskFinisher {
         if record.isPreserved {
             self.driver.publish(.suspended(.shutdown), record)
         } else {
-            self.driver.publish(.completed(result.published(of: record.task)), record)
+            self.driver.publish(.completed(result.redacted(for: record.task)), record)
         }
         self.driver.publisher.finish(record.task, result, resumeData: record.delegate?.resumeData)
     }

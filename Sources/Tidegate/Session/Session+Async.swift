@@ -1,0 +1,117 @@
+public import FoundationEssentials
+public import TidegateCore
+public import TidegateSession
+
+// One request per call, for async code.
+extension Session {
+    /// The limit of a body that is returned in memory: 16 MiB; a longer one fails as `tooLarge`.
+    ///
+    /// Stream or download what may be longer.
+    public static let bodyLimit = 16 << 20
+
+    /// Makes a request and returns the body of its answer, ``bodyLimit`` bytes at most.
+    ///
+    /// Cancelling the Swift task cancels the request.
+    /// - Throws: ``TaskError`` if no answer with a 2xx status arrives; its ``TaskError/attribution`` says whose fault
+    ///   that is.
+    public func data(for request: TaskRequest) async throws(TaskError) -> (Data, TaskResponse) {
+        var request = request
+        request.destination = .memory(limit: Session.bodyLimit)
+        let task = self.makeTask(request)
+        try await task.success()
+        guard let response = task.response else {
+            throw TaskError(reason: .internal, underlying: "the task succeeded without a response")
+        }
+        return (Data(task.body()), response)
+    }
+
+    /// As ``data(for:)-(TaskRequest)``, for a GET of a URL.
+    public func data(for url: String) async throws(TaskError) -> (Data, TaskResponse) {
+        try await self.data(for: TaskRequest(url: url))
+    }
+
+    /// As ``data(for:)-(TaskRequest)``, for a GET of a URL.
+    public func data(for url: URL) async throws(TaskError) -> (Data, TaskResponse) {
+        try await self.data(for: url.absoluteString)
+    }
+
+    /// Downloads into a file, which appears only when it is whole.
+    ///
+    /// An interrupted download continues after a loss of the path, and after a failure the next call for the same file
+    /// does. `progress` is called on the calling task. Cancelling the Swift task cancels the download.
+    /// - Throws: ``TaskError``.
+    @discardableResult
+    public func download(
+        _ request: TaskRequest, to file: String, progress: ((TransferProgress) -> Void)? = nil
+    ) async throws(TaskError) -> TaskResult {
+        var request = request
+        request.destination = .file(file, continues: true)
+        let task = self.makeTask(request)
+        guard let progress else { return try await task.success() }
+        // Read before it starts, so that the first update is not missed.
+        let updates = task.updates()
+        task.resume()
+        for await update in updates { progress(update.progress) }
+        return try await task.success()
+    }
+
+    /// As ``download(_:to:progress:)-(TaskRequest,_,_)``, for a GET of a URL.
+    @discardableResult
+    public func download(
+        _ url: String, to file: String, progress: ((TransferProgress) -> Void)? = nil
+    ) async throws(TaskError) -> TaskResult {
+        try await self.download(TaskRequest(url: url), to: file, progress: progress)
+    }
+
+    /// As ``download(_:to:progress:)-(TaskRequest,_,_)``, for a GET of a URL into a file URL.
+    @discardableResult
+    public func download(
+        _ url: URL, to file: URL, progress: ((TransferProgress) -> Void)? = nil
+    ) async throws(TaskError) -> TaskResult {
+        try await self.download(url.absoluteString, to: file.path, progress: progress)
+    }
+
+    /// Sends bytes, with POST unless the request says otherwise, and returns the answer's body.
+    public func upload(
+        _ data: Data, to url: String, method: String = "POST"
+    ) async throws(TaskError) -> (Data, TaskResponse) {
+        try await self.data(for: TaskRequest(url: url, method: method, body: .data([UInt8](data))))
+    }
+
+    /// Sends a file, with PUT unless the request says otherwise, and returns the answer's body.
+    public func upload(
+        file: String, to url: String, method: String = "PUT"
+    ) async throws(TaskError) -> (Data, TaskResponse) {
+        try await self.data(for: TaskRequest(url: url, method: method, body: .file(file)))
+    }
+}
+
+extension TransferTask {
+    /// Starts the task and waits for its end; cancelling the Swift task cancels it.
+    /// - Throws: ``TaskError`` if it did not succeed.
+    @discardableResult
+    public func success() async throws(TaskError) -> TaskResult {
+        self.resume()
+        let result = await withTaskCancellationHandler {
+            await self.result()
+        } onCancel: {
+            self.cancel()
+        }
+        if var error = result.error {
+            error.status = result.status
+            error.body = self.body()
+            throw error
+        }
+        return result
+    }
+}
+
+extension TaskResult {
+    /// The failure as an error; nil on success.
+    public var error: TaskError? {
+        guard let failure = self.failure else { return nil }
+        return TaskError(
+            reason: failure, attempts: self.attempts, attribution: self.attribution,
+            underlying: self.explanation ?? "the task failed")
+    }
+}
