@@ -9,7 +9,7 @@ internal import TidegateTransfer
 ///
 /// ```swift
 /// let monitor = try Monitor()
-/// print(monitor.status().global.level)
+/// print(monitor.status.level)
 /// for await path in monitor.paths(to: "api.example.com:443") { print(path.verdict.level) }
 /// let (data, response) = try await monitor.session.data(for: "https://api.example.com/status")
 /// ```
@@ -87,7 +87,7 @@ public final class Monitor: Sendable {
 
 extension Monitor: MonitorView {
     /// Everything known about the network now.
-    public func status() -> ReachabilityStatus { self.reachability.status }
+    public var status: ReachabilityStatus { self.reachability.status }
 
     /// The unfinished tasks, and those that ended recently; oldest first.
     public func tasks() -> [TaskInfo] { self.session.tasks() }

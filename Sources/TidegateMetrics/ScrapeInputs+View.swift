@@ -14,7 +14,7 @@ extension ScrapeInputs {
                 dropped: statistics.dropped)
         }
         self.init(
-            now: time.monotonic(), status: view.status(), targetNames: targetNames, session: view.sessionStatistics(),
+            now: time.monotonic(), status: view.status, targetNames: targetNames, session: view.sessionStatistics(),
             subscribers: subscribers.sorted { $0.label < $1.label }, process: ProcessReader(time: time).sample(),
             requestsInFlight: requestsInFlight)
     }

@@ -25,7 +25,7 @@ final class FakeView: MonitorView {
 
     func change(_ body: (inout State) -> Void) { self.state.withLock { body(&$0) } }
 
-    func status() -> ReachabilityStatus { self.state.withLock { $0.status } }
+    var status: ReachabilityStatus { self.state.withLock { $0.status } }
     func tasks() -> [TaskInfo] { self.state.withLock { $0.tasks } }
     func task(_ id: TaskID) -> TaskInfo? { self.tasks().first { $0.id == id } }
     func sessionStatistics() -> SessionStatistics { self.state.withLock { $0.statistics } }

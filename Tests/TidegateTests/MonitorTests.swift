@@ -31,6 +31,6 @@ import TidegateTestKit
         let monitor = try Monitor()
         let task = monitor.session.makeTask(try TaskRequest(url: "https://example.com/data.json"))
         task.resume()
-        print(await task.result().outcome, monitor.status().global.level)
+        print(await task.result().outcome, monitor.status.level)
     }
 }

@@ -1,7 +1,7 @@
 /// What the endpoint may ask a monitor: looking only, never waiting.
 public protocol MonitorView: Sendable {
     /// Everything the monitor knows about the network now.
-    func status() -> ReachabilityStatus
+    var status: ReachabilityStatus { get }
     /// The tasks that are not over, and those that ended lately; oldest first.
     func tasks() -> [TaskInfo]
     /// One task; nil where the id is not known.

@@ -54,7 +54,7 @@ struct EventSnapshot {
                 .init("schema", 1), .init("event", .string(self.reason.rawValue)),
                 .init("time", .string(self.time.description)),
                 .init("dropped", .integer(Int64(clamping: self.dropped))),
-            ] + self.view.status().documentMembers + [
+            ] + self.view.status.documentMembers + [
                 .init("tasks", .array(shown.map(\.json))),
                 .init("tasksLeftOut", .integer(Int64(tasks.count - shown.count))),
             ])

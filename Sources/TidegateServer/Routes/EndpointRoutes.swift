@@ -96,7 +96,7 @@ struct StatusRoutes: Sendable {
     func page() -> Response {
         let (view, time, history) = (self.dependencies.view, self.dependencies.time, self.dependencies.history)
         let page = PageView(
-            status: view.status(), tasks: view.tasks(), timeline: self.dependencies.timeline.svg(at: time),
+            status: view.status, tasks: view.tasks(), timeline: self.dependencies.timeline.svg(at: time),
             events: history.newest(PageView.eventLimit, where: EventDescriptions.isWorthShowing),
             now: time.wall(), configuration: self.dependencies.configuration)
         var response = Response(
@@ -106,7 +106,7 @@ struct StatusRoutes: Sendable {
         return response
     }
 
-    func status() -> Response { .json(self.dependencies.view.status().json) }
+    func status() -> Response { .json(self.dependencies.view.status.json) }
 
     func tasks() -> Response {
         .json(["schema": 1, "tasks": .array(self.dependencies.view.tasks().map(\.json))])

@@ -46,7 +46,7 @@ struct MetricsRoute: Sendable {
             )
         }
         return ScrapeInputs(
-            now: self.dependencies.time.monotonic(), status: view.status(), targetNames: configuration.targetNames,
+            now: self.dependencies.time.monotonic(), status: view.status, targetNames: configuration.targetNames,
             session: view.sessionStatistics(), subscribers: subscribers.sorted { $0.label < $1.label },
             process: ProcessReader(time: self.dependencies.time).sample(), requestsInFlight: inFlight)
     }

@@ -33,11 +33,11 @@ enum Client {
 
     private static func checkMonitor(in folder: String) async throws {
         let monitor = try Monitor()
-        let endpoint = Endpoint(for: monitor.endpointDependencies, listen: [try ListenAddress("127.0.0.1:0")])
+        let endpoint = try MonitorEndpoint(for: monitor.endpointDependencies, listen: ["127.0.0.1:0"])
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let server = Task {
-            try await endpoint.run { addresses in
-                if let port = addresses.first?.port { continuation.yield(port) }
+            try await endpoint.run { ports in
+                if let port = ports.first { continuation.yield(port) }
             }
         }
         guard let port = await ports.first(where: { _ in true }) else {
