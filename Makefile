@@ -15,7 +15,7 @@ TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base iproute2 nftables ng
   prometheus-alertmanager prometheus-blackbox-exporter python3 python3-prometheus-client
 BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind
 
-.PHONY: run build test lint format bench setup setup-test setup-bench check-swift
+.PHONY: run build test client lint format bench setup setup-test setup-bench check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults
 	.build/release/tidegate serve $(ARGS)
@@ -27,6 +27,11 @@ test: setup-test ## run every check: style, house rules, pure, kernel, wire, end
 	$(MAKE) lint
 	$(SWIFT) build --build-tests
 	SWIFT='$(SWIFT)' TESTS_AT_A_TIME=$(TESTS_AT_A_TIME) Tests/run $(ARGS)
+	$(MAKE) client
+
+client: setup ## build and run an app that sees only the public products, as others write it
+	$(SWIFT) build --package-path Tests/ClientPackage --scratch-path .build
+	.build/debug/Client
 
 lint: check-swift ## fail where a file is not formatted or breaks a style rule
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests

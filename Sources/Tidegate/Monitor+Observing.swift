@@ -8,9 +8,12 @@ extension Monitor {
     ///
     /// The target is watched for as long as the loop runs. Of changes that arrive faster than they are read, the newest
     /// is kept. Ends when its Swift task is cancelled.
-    ///
-    /// A string literal is read as ``Target/init(_:zone:)`` reads it.
     public func paths(to target: Target) -> PathUpdates { self.reachability.paths(to: target) }
+
+    /// As ``paths(to:)-(Target)``, for `HOST`, `HOST:PORT`, `ADDRESS` or `[IPV6]:PORT`.
+    ///
+    /// - Throws: ``TargetError``, which quotes the part that is wrong.
+    public func paths(to text: String) throws(TargetError) -> PathUpdates { self.paths(to: try Target(text)) }
 
     /// Waits until every condition holds, without a break for `stable`.
     ///
@@ -30,6 +33,15 @@ extension Monitor {
     /// known after `timeout` stays unknown.
     public func diagnose(_ target: ExplainTarget, timeout: Duration = .seconds(10)) async -> Explanation {
         await self.diagnostics.diagnose(target, within: timeout)
+    }
+
+    /// As ``diagnose(_:timeout:)-(ExplainTarget,_)``, for a host, a host with a port, or an http or https URL.
+    ///
+    /// - Throws: ``TargetError``, which quotes the part that is wrong.
+    public func diagnose(
+        _ text: String, timeout: Duration = .seconds(10)
+    ) async throws(TargetError) -> Explanation {
+        await self.diagnose(try ExplainTarget(text), timeout: timeout)
     }
 
     /// Every event of this monitor from now on, for one reader.

@@ -10,7 +10,7 @@ internal import TidegateTransfer
 /// ```swift
 /// let monitor = try Monitor()
 /// print(monitor.status.level)
-/// for await path in monitor.paths(to: "api.example.com:443") { print(path.verdict.level) }
+/// for await path in try monitor.paths(to: "api.example.com:443") { print(path.verdict.level) }
 /// let (data, response) = try await monitor.session.data(for: "https://api.example.com/status")
 /// ```
 /// Several monitors can run side by side; each has its own threads and its own bus. Stop a monitor with ``stop()``; one

@@ -14,13 +14,6 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
         self.address = address
     }
 
-    /// A host name as it stands, whether or not it can exist.
-    init(name: String, port: UInt16?) {
-        self.host = name
-        self.port = port
-        self.address = nil
-    }
-
     /// Parses `HOST`, `HOST:PORT`, `ADDRESS`, `[IPV6]` or `[IPV6]:PORT`.
     ///
     /// - Parameter zone: The index of the interface that an IPv6 zone names; nil where it names none. Without it, a

@@ -58,7 +58,7 @@ enum Client {
     }
 
     private static func checkPath(_ monitor: Monitor, port: UInt16) async throws {
-        for await path in monitor.paths(to: "127.0.0.1") where path.verdict.level >= .routed {
+        for await path in try monitor.paths(to: "127.0.0.1") where path.verdict.level >= .routed {
             print(path.target, path.verdict.level)
             break
         }
@@ -69,7 +69,7 @@ enum Client {
         } catch let error as WaitError {
             print(error)
         }
-        let diagnosis = await monitor.diagnose("127.0.0.1:\(port)".target)
+        let diagnosis = try await monitor.diagnose("127.0.0.1:\(port)")
         try self.check(diagnosis.firstFailure == nil, "the diagnosis of this host fails: \(diagnosis)")
     }
 
@@ -144,9 +144,4 @@ enum Client {
         }
         await session.invalidate(cancellingTasks: true)
     }
-}
-
-extension String {
-    /// The target of a text that is known to be one.
-    fileprivate var target: ExplainTarget { ExplainTarget(stringLiteral: self) }
 }
