@@ -39,7 +39,7 @@ import TidegateTestKit
                 operState: .up, reason: nil, carrierLosses: 3)
         }
         inputs.status.targets = try (0..<3).map { number in
-            TargetVerdict(target: Target("api-\(number).example.com:443"), verdict: EveryEvent.routed)
+            TargetVerdict(target: try Target("api-\(number).example.com:443"), verdict: EveryEvent.routed)
         }
         for (number, entry) in inputs.status.targets.enumerated() { inputs.targetNames[entry.target] = "api-\(number)" }
         return inputs

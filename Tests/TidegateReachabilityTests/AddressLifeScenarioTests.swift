@@ -50,7 +50,7 @@ struct AddressLifeScenarioTests {
         try hosts.here.batch(
             "link set v0 up\naddr add fd00:1::2/64 dev v0 nodad\nroute add default via fd00:1::1 dev v0")
         var configuration = ReachabilityConfiguration()
-        configuration.targets = [Target("fd00:1::9"), Target("2001:db8:77::1")]
+        configuration.targets = [try Target("fd00:1::9"), try Target("2001:db8:77::1")]
         let status = await MonitorFixture(hosts.here, configuration).status { $0.verdict(.ipv6).level == .routed }
         #expect(status.verdict(.ipv6).level == .routed, "routed, and not more")
         #expect(status.verdict(.ipv6).notes == [.uniqueLocalSource])

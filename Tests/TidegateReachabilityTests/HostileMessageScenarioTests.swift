@@ -42,8 +42,8 @@ struct HostileMessageScenarioTests {
         _ = await fixture.first()
         let (good, bad) = (VerdictRecorder(), VerdictRecorder())
         let watches = [
-            fixture.monitor.watch(Target("8.8.8.8"), sink: good.handler),
-            fixture.monitor.watch(Target("198.51.100.1"), sink: bad.handler),
+            fixture.monitor.watch(try Target("8.8.8.8"), sink: good.handler),
+            fixture.monitor.watch(try Target("198.51.100.1"), sink: bad.handler),
         ]
         #expect(await eventually { good.levels == [.routed] && bad.levels == [.routed] })
         isOn.store(true, ordering: .releasing)

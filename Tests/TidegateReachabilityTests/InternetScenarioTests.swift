@@ -46,7 +46,7 @@ struct InternetScenarioTests {
         #expect(status.verdict(.ipv4).level == .portal && status.verdict(.ipv4).reason == .portal)
         #expect(status.verdict(.ipv6).level == .limited && status.verdict(.ipv6).reason == .limited)
         #expect(fixture.monitor.family(.ipv4).level != .online)
-        #expect(fixture.monitor.current(Target("198.51.100.2")).verdict.level >= .routed)
+        #expect(fixture.monitor.current(try Target("198.51.100.2")).verdict.level >= .routed)
         self.web.say { _ in HTTPCheck.Result(reached: .response, status: 204) }
         #expect(
             await fixture.status(within: .seconds(10)) { $0.verdict(.ipv4).level == .online }.verdict(.ipv4).level
@@ -71,7 +71,7 @@ struct InternetScenarioTests {
         let slept = Atomic<Int>(0)
         let urls = [try InternetCheckURL("http://8.8.8.8/204")]
         let configuration = try ReachabilityConfiguration(
-            targets: [Target("db.test")], internetCheck: try InternetCheckPolicy(urls: urls))
+            targets: [try Target("db.test")], internetCheck: try InternetCheckPolicy(urls: urls))
         let fixture = MonitorFixture(
             self.hosts.here, configuration, web: self.web,
             tune: { $0.suspended = { .seconds(slept.load(ordering: .acquiring)) } })

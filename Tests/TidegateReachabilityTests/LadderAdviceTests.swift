@@ -6,7 +6,7 @@ internal import TidegateCore
 /// What the advice says, and whose failure it names.
 struct LadderAdviceTests {
     private func context() throws -> Advice.Context {
-        var context = Advice.Context(target: Target("api.test:443"))
+        var context = Advice.Context(target: try Target("api.test:443"))
         context.link = "eth0"
         context.gateway = try address("10.0.0.1")
         context.resolver = try address("10.0.0.3")

@@ -11,7 +11,7 @@ struct MonitorScenarioTests {
     func unavailable() async throws {
         let hosts = try VethPairFixture()
         var configuration = ReachabilityConfiguration()
-        configuration.targets = [Target("8.8.8.8")]
+        configuration.targets = [try Target("8.8.8.8")]
         let fixture = MonitorFixture(
             hosts.here, configuration,
             refusal: { _ in NetlinkError(operation: "opening a route netlink socket", text: "Permission denied") })
@@ -22,7 +22,7 @@ struct MonitorScenarioTests {
         #expect(fixture.monitor.holdsAddress(try address("192.0.2.1")))
         #expect(fixture.monitor.family(.ipv4) == .unknown)
         let received = VerdictRecorder()
-        let watch = fixture.monitor.watch(Target("10.0.0.7"), sink: received.handler)
+        let watch = fixture.monitor.watch(try Target("10.0.0.7"), sink: received.handler)
         #expect(await eventually { received.levels == [.unknown] })
         watch.cancel()
         let outcome = try WaitCondition("route").evaluate(status)
@@ -60,7 +60,7 @@ struct MonitorScenarioTests {
         let fixture = MonitorFixture(hosts.here, receiveBufferBytes: 1024)
         _ = await fixture.first()
         // The thread sleeps in a sink while the small buffer overflows.
-        let watch = fixture.monitor.watch(Target("10.0.0.7")) { _ in hold.wait() }
+        let watch = fixture.monitor.watch(try Target("10.0.0.7")) { _ in hold.wait() }
         try hosts.here.batch(
             (0..<100).map { "link set v0 mtu \(1400 - $0)" }.joined(separator: "\n") + "\nlink set v0 down")
         hold.open()
@@ -119,9 +119,9 @@ struct MonitorScenarioTests {
         let fixture = MonitorFixture(hosts.here)
         _ = await fixture.first()
         let gate = VerdictRecorder()
-        let watch = fixture.monitor.watch(Target("8.8.8.8:443"), sink: gate.handler)
+        let watch = fixture.monitor.watch(try Target("8.8.8.8:443"), sink: gate.handler)
         #expect(await eventually { gate.levels == [.routed] })
-        #expect(fixture.monitor.current(Target("8.8.8.8:443")).verdict.level == .routed)
+        #expect(fixture.monitor.current(try Target("8.8.8.8:443")).verdict.level == .routed)
         try hosts.there.ip("link set p0 down")
         #expect(await eventually { gate.levels == [.routed, .none] })
         let restored = ContinuousClock.now
@@ -146,7 +146,7 @@ struct MonitorScenarioTests {
         let status = await fixture.first()
         #expect(status.targets[0].addresses.map(\.verdict.level) == [.routed, .routed])
         #expect(status.targets[1].verdict == Verdict(level: .none, reason: .nameNotFound))
-        #expect(fixture.monitor.current(Target("nowhere.test")).verdict.level == .routed, "gates stay open")
+        #expect(fixture.monitor.current(try Target("nowhere.test")).verdict.level == .routed, "gates stay open")
         try hosts.here.ip("route add unreachable 198.51.100.0/24")
         let best = await fixture.status { $0.targets[0].addresses.first?.verdict.level == ReachabilityLevel.none }
         #expect(best.targets[0].verdict.level == .routed, "the best address counts")
@@ -161,7 +161,7 @@ struct MonitorScenarioTests {
     func localName() async throws {
         let namespace = try NetworkNamespace()
         var configuration = ReachabilityConfiguration()
-        configuration.targets = [Target("localhost:8080")]
+        configuration.targets = [try Target("localhost:8080")]
         let fixture = MonitorFixture(namespace, configuration, names: ["localhost": [try address("127.0.0.1")]])
         let status = await fixture.first()
         #expect(status.targets.first?.verdict.notes == [.thisHost])

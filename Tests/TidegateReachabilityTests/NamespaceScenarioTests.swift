@@ -36,7 +36,7 @@ struct NamespaceScenarioTests {
         let fixture = MonitorFixture(outside, tune: { $0.namespace = "/run/netns/\(name)" })
         #expect(await fixture.first().global.level == .routed)
         let gate = VerdictRecorder()
-        let watch = fixture.monitor.watch(Target("8.8.8.8"), sink: gate.handler)
+        let watch = fixture.monitor.watch(try Target("8.8.8.8"), sink: gate.handler)
         #expect(await eventually { gate.levels == [.routed] })
         #expect(NamespaceCommand.run(["ip", "netns", "delete", name]).status == 0)
         let there = hosts.there.name
@@ -62,10 +62,10 @@ struct NamespaceScenarioTests {
             kernel: NetlinkOptions(onThreadStart: { here.enter() }), resolverAddresses: { [] })
         _ = await monitor.firstStatus(within: .seconds(60))
         let slow = VerdictRecorder()
-        let waiting = monitor.watch(Target("slow.test"), sink: slow.handler)
+        let waiting = monitor.watch(try Target("slow.test"), sink: slow.handler)
         #expect(await eventually { resolver.questions == 1 && !slow.levels.isEmpty })
         let published = VerdictRecorder()
-        let watch = monitor.watch(Target("8.8.8.8")) { verdict in
+        let watch = monitor.watch(try Target("8.8.8.8")) { verdict in
             monitor.stop()
             published.handler(verdict)
         }
@@ -77,7 +77,7 @@ struct NamespaceScenarioTests {
         waiting.cancel()
         #expect(slow.levels.count == 1)
         let gate = VerdictRecorder()
-        monitor.watch(Target("10.0.0.7"), sink: gate.handler).cancel()
+        monitor.watch(try Target("10.0.0.7"), sink: gate.handler).cancel()
         #expect(gate.levels == [.unknown], "a monitor that has ended holds nobody back")
     }
 }

@@ -46,7 +46,7 @@ private final class NamedTarget: Sendable {
 
     init(in hosts: VethPairFixture, servers: String) throws {
         try Data(servers.utf8).write(to: self.file, options: .atomic)
-        self.target = Target("api.test:443")
+        self.target = try Target("api.test:443")
         let namespace = hosts.here
         self.monitor = ReachabilityMonitor(
             try ReachabilityConfiguration(targets: [self.target]), bus: EventBus(time: TestTime()),

@@ -11,7 +11,7 @@ internal import TidegateTestKit
 struct RouteStormScenarioTests {
     private func configuration() throws -> ReachabilityConfiguration {
         var configuration = ReachabilityConfiguration()
-        configuration.targets = [Target("203.0.113.1")]
+        configuration.targets = [try Target("203.0.113.1")]
         return configuration
     }
 

@@ -23,9 +23,9 @@ struct TargetTableTests {
 
     @Test("Ten thousand watches leave nothing behind, in whatever order they end")
     func thousands() throws {
-        var table = TargetTable(configured: [Target("stays.test")])
+        var table = TargetTable(configured: [try Target("stays.test")])
         for number in 0..<10_000 {
-            let target = Target("h\(number % 5000).test:\(number < 5000 ? 80 : 443)")
+            let target = try Target("h\(number % 5000).test:\(number < 5000 ? 80 : 443)")
             _ = table.watch(target, id: UInt64(number), known: nil) { _ in }
         }
         #expect(table.entries.count == 10_001)
@@ -58,7 +58,7 @@ struct TargetTableTests {
     @Test("Two watches on one target end one by one")
     func shared() throws {
         var table = TargetTable(configured: [])
-        let target = Target("10.0.0.7")
+        let target = try Target("10.0.0.7")
         let positions = [1, 2].map { table.watch(target, id: $0, known: nil) { _ in } }
         #expect(positions == [0, 0])
         #expect(table.unwatch(1) == nil)
@@ -68,7 +68,7 @@ struct TargetTableTests {
 
     @Test("A gain takes effect once it is stable, and a repeated verdict has no effect at all")
     func debounce() throws {
-        var table = TargetTable(configured: [Target("10.0.0.7")])
+        var table = TargetTable(configured: [try Target("10.0.0.7")])
         #expect(self.update(&table, 0, self.none, at: 0)?.count == 2)
         #expect(self.update(&table, 0, self.none, at: 10) == nil)
         #expect(self.update(&table, 0, self.routed, at: 20) == [])
@@ -83,7 +83,7 @@ struct TargetTableTests {
 
     @Test("Without an address the verdict on the resolvers counts; the first address is no gain over it")
     func unresolved() throws {
-        var table = TargetTable(configured: [Target("a.test")])
+        var table = TargetTable(configured: [try Target("a.test")])
         table.resolverVerdict = self.none
         #expect(self.update(&table, 0, nil, at: 0)?.count == 2)
         #expect(table.entries[0].debouncer.gating.verdict == self.none)
@@ -93,7 +93,7 @@ struct TargetTableTests {
 
     @Test("Without a usable link only targets are shut that a link leads to")
     func shutAll() throws {
-        var table = TargetTable(configured: [Target("10.0.0.7"), Target("127.0.0.1"), Target("10.0.0.8")])
+        var table = TargetTable(configured: [try Target("10.0.0.7"), try Target("127.0.0.1"), try Target("10.0.0.8")])
         _ = self.update(&table, 0, self.routed, at: 0)
         _ = self.update(&table, 1, Verdict(level: .routed, notes: [.thisHost]), at: 0)
         let changes = table.shutAll(.noCarrier, detection: nil, at: self.at(10))

@@ -70,7 +70,7 @@ struct TunnelScenarioTests {
             rule add table main suppress_prefixlength 0
             """)
         var configuration = ReachabilityConfiguration()
-        configuration.targets = [Target("10.0.0.7"), Target("198.51.100.7")]
+        configuration.targets = [try Target("10.0.0.7"), try Target("198.51.100.7")]
         let fixture = MonitorFixture(hosts.here, configuration)
         let status = await fixture.first()
         let verdict = status.verdict(.ipv4)

@@ -18,9 +18,9 @@ struct WaitConditionTests {
 
     @Test("A host with a port is checked by a connection")
     func defaultCheck() throws {
-        #expect(try WaitCondition("host:db:5432") == .host(Target("db:5432"), .tcp))
-        #expect(try WaitCondition("host:db") == .host(Target("db"), nil))
-        #expect(try WaitCondition("host:[::1]:443") == .host(Target("[::1]:443"), .tcp))
+        #expect(try WaitCondition("host:db:5432") == .host(try Target("db:5432"), .tcp))
+        #expect(try WaitCondition("host:db") == .host(try Target("db"), nil))
+        #expect(try WaitCondition("host:[::1]:443") == .host(try Target("[::1]:443"), .tcp))
     }
 
     @Test(
@@ -128,7 +128,7 @@ struct WaitConditionTests {
 
     @Test("A host is evaluated by its addresses, then by its check")
     func hosts() throws {
-        let target = Target("db:5432")
+        let target = try Target("db:5432")
         let address = try address("198.51.100.2")
         let up = TargetVerdict(
             target: target, verdict: self.routed, addresses: [AddressVerdict(address: address, verdict: self.routed)])

@@ -67,7 +67,7 @@ struct WaitScenarioTests {
         let fixture = MonitorFixture(hosts.here)
         _ = await fixture.status { $0.global.level == .routed }
         var levels: [ReachabilityLevel] = []
-        for await path in fixture.monitor.paths(to: Target("198.51.100.2")) {
+        for await path in fixture.monitor.paths(to: try Target("198.51.100.2")) {
             if levels.last != path.verdict.level { levels.append(path.verdict.level) }
             switch levels.count {
             case 1: try hosts.there.ip("link set p0 down")

@@ -10,7 +10,7 @@ struct GateEvaluatorTests {
         _ requirements: [Requirement], _ verdict: Verdict, family: ReachabilityLevel = .routed, hint: String? = nil
     ) throws -> GateEvaluator.Admission {
         GateEvaluator.evaluate(
-            requirements, target: TargetVerdict(target: Target("192.0.2.1:80"), verdict: verdict), hint: hint
+            requirements, target: TargetVerdict(target: try Target("192.0.2.1:80"), verdict: verdict), hint: hint
         ) { _ in Verdict(level: family) }
     }
 
@@ -47,7 +47,7 @@ struct GateEvaluatorTests {
     @Test("An interface may be asked for by a name that administrators gave it besides")
     func alternativeNames() throws {
         let routed = ScriptedPathSource.routed(over: "enp3s0", index: 2)
-        let target = TargetVerdict(target: Target("192.0.2.1:80"), verdict: routed)
+        let target = TargetVerdict(target: try Target("192.0.2.1:80"), verdict: routed)
         func evaluate(_ name: String) -> GateEvaluator.Admission {
             GateEvaluator.evaluate(
                 [.interface(name)], target: target,

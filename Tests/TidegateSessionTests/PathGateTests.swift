@@ -64,7 +64,7 @@ struct PathGateTests {
     @Test("Tasks of one target share its watch, which ends when the target has been empty for a while")
     func sharing() throws {
         let fixture = Fixture()
-        let target = Target("a.test:80")
+        let target = try Target("a.test:80")
         var gates = [GateState(), GateState()]
         let first = fixture.gate.attach(1, &gates[0], to: target)
         let second = fixture.gate.attach(2, &gates[1], to: target)
@@ -82,7 +82,7 @@ struct PathGateTests {
     @Test("A task that comes back in time finds the same target")
     func comingBack() throws {
         let fixture = Fixture()
-        let target = Target("a.test:80")
+        let target = try Target("a.test:80")
         var gate = GateState()
         let first = fixture.gate.attach(1, &gate, to: target)
         fixture.gate.detach(1, &gate)
@@ -97,7 +97,7 @@ struct PathGateTests {
         let fixture = Fixture(.unknown)
         fixture.paths.beSilent()
         var gate = GateState()
-        let state = fixture.gate.attach(1, &gate, to: Target("a.test:80"))
+        let state = fixture.gate.attach(1, &gate, to: try Target("a.test:80"))
         #expect(state.known == nil)
         fixture.gate.awaitVerdict(1, &gate, at: state)
         #expect(fixture.timers.tokens == [SessionTimer.target(state.number, .firstVerdict).token])
@@ -119,7 +119,7 @@ struct PathGateTests {
     func online() throws {
         let fixture = Fixture()
         var gate = GateState()
-        let state = fixture.gate.attach(1, &gate, to: Target("192.0.2.1:80"))
+        let state = fixture.gate.attach(1, &gate, to: try Target("192.0.2.1:80"))
         let policy = try GatePolicy(require: [.online])
         let shut = try #require(Self.shut(fixture.gate.evaluate(policy, at: state)))
         #expect(shut.requirement == .online)
@@ -136,7 +136,7 @@ struct PathGateTests {
     func reports() throws {
         let fixture = Fixture(ScriptedPathSource.lost())
         var gate = GateState()
-        let state = fixture.gate.attach(1, &gate, to: Target("a.test:80"))
+        let state = fixture.gate.attach(1, &gate, to: try Target("a.test:80"))
         let shut = try #require(Self.shut(fixture.gate.evaluate(.standard, at: state)))
         fixture.gate.wait(1, &gate, at: state, for: shut, now: Self.now)
         #expect(state.waiting == [1])
@@ -151,7 +151,7 @@ struct PathGateTests {
     func addresses() throws {
         let fixture = Fixture()
         let (here, gone) = (try #require(IPAddress("192.0.2.1")), try #require(IPAddress("2001:db8::1")))
-        let target = Target("a.test:80")
+        let target = try Target("a.test:80")
         fixture.paths.say(
             TargetVerdict(
                 target: target, verdict: ScriptedPathSource.routed(),
@@ -165,10 +165,10 @@ struct PathGateTests {
         #expect(fixture.resolver.asked.isEmpty)
 
         var other = GateState()
-        let unnamed = fixture.gate.attach(2, &other, to: Target("b.test:80"))
+        let unnamed = fixture.gate.attach(2, &other, to: try Target("b.test:80"))
         #expect(fixture.lookup.addresses(of: unnamed, at: Self.now) == nil)
         var literal = GateState()
-        let number = fixture.gate.attach(3, &literal, to: Target("192.0.2.9:80"))
+        let number = fixture.gate.attach(3, &literal, to: try Target("192.0.2.9:80"))
         #expect(fixture.lookup.addresses(of: number, at: Self.now) == [try #require(IPAddress("192.0.2.9"))])
     }
 
@@ -176,7 +176,7 @@ struct PathGateTests {
     func newNetwork() throws {
         let fixture = Fixture()
         let address = try #require(IPAddress("192.0.2.1"))
-        let target = Target("a.test:80")
+        let target = try Target("a.test:80")
         let verdict = TargetVerdict(
             target: target, verdict: ScriptedPathSource.routed(),
             addresses: [AddressVerdict(address: address, verdict: ScriptedPathSource.routed())])
@@ -194,7 +194,7 @@ struct PathGateTests {
     func changes() throws {
         let fixture = Fixture()
         var gate = GateState()
-        let state = fixture.gate.attach(1, &gate, to: Target("192.0.2.1:80"))
+        let state = fixture.gate.attach(1, &gate, to: try Target("192.0.2.1:80"))
         let used = ScriptedPathSource.routed().path
         let local = try #require(IPAddress("127.0.0.1"))
         func change() -> PathGate.PathChange {

@@ -31,7 +31,7 @@ public enum EveryEvent {
     }
 
     /// The only target.
-    public static let target: Target? = Target("api.example.com:443")
+    public static let target: Target? = try? Target("api.example.com:443")
 
     /// The session's statistics at the end.
     public static var statistics: SessionStatistics {

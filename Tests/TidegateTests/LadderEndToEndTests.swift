@@ -69,14 +69,14 @@ struct LadderEndToEndTests {
         let server = try self.serve(self.hosts.far, port: 80, "return 204;")
         let climber = try self.climber(["http://check.test/generate_204"])
         #expect(try await self.isListening(climber, "198.51.100.2:80"))
-        let explanation = await climber.diagnose(ExplainTarget("http://198.51.100.2/"), within: .seconds(5))
+        let explanation = await climber.diagnose(try ExplainTarget("http://198.51.100.2/"), within: .seconds(5))
         #expect(explanation.firstFailure == nil && explanation.party == nil, "\(explanation)")
         #expect(try self.report(explanation, .internet).status == .ok)
         #expect(try self.report(explanation, .tcp).evidence.first?.contains("from 10.0.0.2") ?? false)
         #expect(try self.report(explanation, .http).evidence.first?.hasPrefix("status 204") ?? false)
         #expect(await climber.internet(.ipv4).status == .ok)
-        #expect(await climber.host(Target("198.51.100.2:80"), .http, within: .seconds(20)) == .passed)
-        #expect(await climber.host(Target("198.51.100.2:81"), .tcp, within: .seconds(20)) == .failed(.refused))
+        #expect(await climber.host(try Target("198.51.100.2:80"), .http, within: .seconds(20)) == .passed)
+        #expect(await climber.host(try Target("198.51.100.2:81"), .tcp, within: .seconds(20)) == .failed(.refused))
         withExtendedLifetime(server) {}
     }
 
@@ -93,7 +93,7 @@ struct LadderEndToEndTests {
             """)
         let climber = try self.climber(["http://check.test/generate_204", "https://check.test/"])
         #expect(try await self.isListening(climber, "10.0.0.1:8080"))
-        let explanation = await climber.diagnose(ExplainTarget("http://198.51.100.2/"), within: .seconds(3))
+        let explanation = await climber.diagnose(try ExplainTarget("http://198.51.100.2/"), within: .seconds(3))
         let report = try self.report(explanation, .internet)
         #expect(report.reason == .portal, "\(report)")
         #expect(report.evidence.first == "a captive portal answers: it redirects to http://portal.test/login")
@@ -110,7 +110,7 @@ struct LadderEndToEndTests {
             "table ip t { chain f { type filter hook forward priority 0; tcp dport 443 drop; }; }")
         let climber = try self.climber(["http://check.test/generate_204", "https://check.test/"])
         #expect(try await self.isListening(climber, "198.51.100.2:80"))
-        let explanation = await climber.diagnose(ExplainTarget("198.51.100.2:443"), within: .seconds(2))
+        let explanation = await climber.diagnose(try ExplainTarget("198.51.100.2:443"), within: .seconds(2))
         #expect(try self.report(explanation, .internet).reason == .limited)
         #expect(explanation.firstFailure?.rung == .internet)
         withExtendedLifetime(server) {}

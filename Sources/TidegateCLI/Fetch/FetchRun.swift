@@ -26,7 +26,7 @@ struct FetchRun: Sendable {
         } catch {
             throw CommandError(.usage, "cannot start transfers: \(error)")
         }
-        let tasks = requests.map { monitor.session.task($0) }
+        let tasks = requests.map { monitor.session.makeTask($0) }
         let view = FetchProgressView(tasks: tasks, labels: self.plan.items.map(\.label), options: self.viewOptions)
         let signal = CapturedSignal()
         await withTaskGroup(of: Void.self) { group in

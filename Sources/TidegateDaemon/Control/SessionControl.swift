@@ -33,7 +33,7 @@ struct SessionControl: TaskControl {
 
     func task(_ id: TaskID) async throws(ControlRefusal) -> JSONValue {
         let kept = try await self.find(.task(id)).first
-        guard let info = self.session.task(id) ?? kept.map({ TaskInfo($0) }) else {
+        guard let info = self.session.task(withID: id)?.info ?? kept.map({ TaskInfo($0) }) else {
             throw ControlRefusal(.unknown, "no such task: \(id)")
         }
         guard case .object(let members) = SessionControl.json(info, kept) else { return .null }

@@ -39,7 +39,7 @@ import Tidegate
 
     @Test("Only the family and the targets asked about count")
     func scopes() throws {
-        let target = Target("10.0.0.9:22")
+        let target = try Target("10.0.0.9:22")
         #expect(self.description(.family(.ipv6), from: Samples.routed, to: self.cut, family: .ipv4) == nil)
         #expect(self.description(.global, from: Samples.routed, to: self.cut, family: .ipv4) == nil)
         #expect(self.description(.family(.ipv6), from: Samples.routed, to: self.cut, family: .ipv6) != nil)

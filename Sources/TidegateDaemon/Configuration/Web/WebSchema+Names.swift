@@ -64,7 +64,7 @@ extension BcryptHash {
         guard case .scalar(let text) = node.content, let hash = BcryptHash(text) else {
             throw TextError("not a bcrypt hash; generate one with htpasswd -nBC 10 NAME")
         }
-        guard BcryptHash.costs.contains(hash.cost) else {
+        guard BcryptHash.supportedCosts.contains(hash.cost) else {
             throw TextError("bcrypt cost \(hash.cost) is out of range (4 to 18)")
         }
         self = hash
