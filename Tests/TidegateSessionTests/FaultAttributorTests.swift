@@ -24,14 +24,14 @@ struct FaultAttributorTests {
         attributor.attribute(Self.silence(), target: 9, on: Self.path, at: Self.at(seconds))?.party
     }
 
-    @Test("Others that answered on the same path show that it is the server's fault, as long as they count")
+    @Test("Others that answered on the same path show that the fault lies behind what is shared, as long as they count")
     func others() {
         var attributor = FaultAttributor()
         let alone = Self.party(attributor)
         attributor.note(1, on: Self.path, isReached: true, at: Self.at(0))
         let withOthers = Self.party(attributor)
-        #expect(withOthers == .theirs)
-        #expect(alone != .theirs)
+        #expect(withOthers == .path)
+        #expect(alone == .unknown)
         #expect(Self.party(attributor, at: 40) == alone)
     }
 
