@@ -115,8 +115,8 @@ public final class Session: Sendable {
         self.dependencies.bus.publish(.task(event))
     }
 
-    func sharedState(of request: TaskRequest, at wall: WallTime) -> SharedTaskState {
-        SharedTaskState(url: request.redactedURL(self.configuration.redaction), created: wall)
+    func sharedState(of request: TaskRequest, at wall: WallTime) -> PublishedTaskState {
+        PublishedTaskState(url: request.redactedURL(self.configuration.redaction), created: wall)
     }
 
     // MARK: - Finding tasks

@@ -48,7 +48,7 @@ import TidegateTestKit
 
         let output = await fetch.finish(within: .seconds(120))
         #expect(output.status == 0, "\(output.errors)")
-        try self.judge(fetchObject: output.output)
+        try self.check(fetchObject: output.output)
         let isDone = try await eventually(within: .seconds(120)) {
             try await self.metrics(hosts)["tidegate_task_completions_total{kind=\"download\",outcome=\"success\"}"] == 1
         }
@@ -56,10 +56,10 @@ import TidegateTestKit
         for file in ["fetched.bin", "scheduled.bin"] {
             #expect(try await self.digest(bench.path(file)) == digest, "\(file) differs")
         }
-        try self.judge(accessLog: bench.read("access.log"))
+        try self.check(accessLog: bench.read("access.log"))
         let samples = try await self.metrics(hosts)
-        self.judge(samples)
-        try await self.judgePrometheus(hosts, prometheus, samples)
+        self.check(samples)
+        try await self.checkPrometheus(hosts, prometheus, samples)
         serve.signal(SIGTERM)
         #expect(await serve.finish(within: .seconds(12)).status == 0)
     }
@@ -83,7 +83,7 @@ import TidegateTestKit
             ]))
     }
 
-    private func judge(fetchObject text: String) throws {
+    private func check(fetchObject text: String) throws {
         let object = try #require(
             try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
         #expect(text.hasPrefix("{\"schema\":1,"))
@@ -97,7 +97,7 @@ import TidegateTestKit
     }
 
     // Two requests each: the first is cut, the second continues where it was cut.
-    private func judge(accessLog: String) throws {
+    private func check(accessLog: String) throws {
         let lines = accessLog.split(separator: "\n").filter { $0.contains("/image.bin") }
         #expect(lines.count == 4, "\(lines)")
         #expect(lines.filter { $0.contains(" 206 ") && $0.contains("bytes=") }.count == 2)
@@ -106,7 +106,7 @@ import TidegateTestKit
         #expect(served >= 2 * Self.size)
     }
 
-    private func judge(_ samples: Samples) {
+    private func check(_ samples: Samples) {
         #expect(samples["tidegate_task_holds_total{reason=\"path\"}"] == 1)
         let held = samples["tidegate_task_held_seconds_total{reason=\"path\"}"] ?? 0
         #expect(abs(held - (5 - Self.grace)) < 2, "held for \(held) s")
@@ -117,7 +117,7 @@ import TidegateTestKit
         #expect(samples["tidegate_reachability_level{level=\"routed\"}"] == 1)
     }
 
-    private func judgePrometheus(_ hosts: TwoHosts, _ prometheus: Program, _ samples: Samples) async throws {
+    private func checkPrometheus(_ hosts: TwoHosts, _ prometheus: Program, _ samples: Samples) async throws {
         let series = [
             "tidegate_task_holds_total{reason=\"path\"}", "tidegate_received_bytes_total{kind=\"download\"}",
             "tidegate_task_held_seconds_total{reason=\"path\"}",

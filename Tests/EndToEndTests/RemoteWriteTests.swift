@@ -9,8 +9,8 @@ import TidegateTestKit
 struct RemoteWriteTests {
     @Test("What the daemon sends is what a scrape finds; an outage and kill -9 in it lose nothing that was kept")
     func sendsAndSurvives() async throws {
-        let workbench = try EndToEndFixture()
-        let bench = try ReceiverBench(workbench)
+        let fixture = try EndToEndFixture()
+        let bench = try ReceiverBench(fixture)
         try await bench.startReceiver()
         let first = try bench.startDaemon()
         #expect(
@@ -41,13 +41,13 @@ struct RemoteWriteTests {
         let log = second.errorsSoFar
         #expect(log.contains("remote write failed") && log.contains("remote write recovered"), "\(log)")
         #expect(!log.contains("samples dropped"), "\(log)")
-        await workbench.tidyUp()
+        await fixture.tidyUp()
     }
 }
 
 /// A daemon that sends every second, and a Prometheus that comes and goes.
 private final class ReceiverBench {
-    private let workbench: EndToEndFixture
+    private let fixture: EndToEndFixture
     private let port: UInt16
     private let ownPort: UInt16
     private var receiver: Program?
@@ -58,11 +58,11 @@ private final class ReceiverBench {
         }
     }
 
-    init(_ workbench: EndToEndFixture) throws {
-        self.workbench = workbench
+    init(_ fixture: EndToEndFixture) throws {
+        self.fixture = fixture
         (self.port, self.ownPort) = (try ReceiverBench.freePort(), try ReceiverBench.freePort())
-        try workbench.write("global: {scrape_interval: 1h}\n", to: "prometheus.yml")
-        try workbench.write(
+        try fixture.write("global: {scrape_interval: 1h}\n", to: "prometheus.yml")
+        try fixture.write(
             """
             remote_write:
               url: http://127.0.0.1:\(self.port)/api/v1/write
@@ -80,9 +80,9 @@ private final class ReceiverBench {
     }
 
     func startReceiver() async throws {
-        self.receiver = try self.workbench.start([
-            "prometheus", "--config.file=\(self.workbench.path("prometheus.yml"))",
-            "--storage.tsdb.path=\(self.workbench.path("tsdb"))", "--web.listen-address=127.0.0.1:\(self.port)",
+        self.receiver = try self.fixture.start([
+            "prometheus", "--config.file=\(self.fixture.path("prometheus.yml"))",
+            "--storage.tsdb.path=\(self.fixture.path("tsdb"))", "--web.listen-address=127.0.0.1:\(self.port)",
             "--web.enable-remote-write-receiver", "--log.level=error",
         ])
         let address = "http://127.0.0.1:\(self.port)/-/ready"
@@ -98,16 +98,16 @@ private final class ReceiverBench {
     }
 
     func startDaemon() throws -> Program {
-        try self.workbench.start([
-            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.workbench.path("tidegate.yml"),
-            "--state.dir", self.workbench.path("state"), "--control.socket", self.workbench.path("control.sock"),
+        try self.fixture.start([
+            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.fixture.path("tidegate.yml"),
+            "--state.dir", self.fixture.path("state"), "--control.socket", self.fixture.path("control.sock"),
             "--web.listen-address", "127.0.0.1:\(self.ownPort)",
         ])
     }
 
     /// How many batches are in the queue's file.
     func buffered() async throws -> Int {
-        let path = self.workbench.path("state/remote-write/queue.sqlite")
+        let path = self.fixture.path("state/remote-write/queue.sqlite")
         let query = """
             import sqlite3, sys
             try:

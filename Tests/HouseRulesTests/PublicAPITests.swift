@@ -64,7 +64,7 @@ import Testing
                 if character == "{" { depth += 1 }
                 if character == "}" { depth -= 1 }
             }
-            types.removeAll { $0.depth >= depth && !(line.contains("{") == false && $0.depth == depth) }
+            if line.contains("{") || line.contains("}") { types.removeAll { $0.depth >= depth } }
         }
         return found
     }
@@ -79,5 +79,6 @@ import Testing
             }
         }
         return text.replacingOccurrences(of: "( ", with: "(").replacingOccurrences(of: " )", with: ")")
+            .trimmingCharacters(in: .whitespaces)
     }
 }

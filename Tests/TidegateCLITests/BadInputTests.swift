@@ -47,7 +47,10 @@ import Tidegate
         (["wait", "--for", "host:a:0"], "--for: \"0\" in \"a:0\" is not a port from 1 to 65535"),
         (["wait", "--for", "host:a:65536/tls"], "--for: \"65536\" in \"a:65536\" is not a port from 1 to 65535"),
         (["wait", "--for", "host:a/tcp"], "--for: the check \"tcp\" in \"host:a/tcp\" needs a port"),
-        (["wait", "--for", "gateway:v4"], "--for: \"v4\" in \"gateway:v4\" is not allowed; choose the family with -4 or -6"),
+        (
+            ["wait", "--for", "gateway:v4"],
+            "--for: \"v4\" in \"gateway:v4\" is not allowed; choose the family with -4 or -6"
+        ),
         (
             ["wait", "--for", "host:[fe80::1%nosuch]:22"],
             "--for: the zone \"nosuch\" in \"[fe80::1%nosuch]:22\" names no interface"

@@ -56,7 +56,7 @@ import TidegateCore
     @Test("What is unknown is said to open gates")
     func unknown() {
         #expect(
-            self.text(.blind(mode: .once)) == """
+            self.text(.unavailable(mode: .once)) == """
                 network  unknown  the kernel's network state cannot be read
                 ipv4     unknown  the kernel's network state cannot be read
                 ipv6     unknown  the kernel's network state cannot be read
@@ -102,16 +102,16 @@ import TidegateCore
         let none = Verdict(level: .none, reason: .noRoute)
         let lan = TargetVerdict(target: try Samples.target("10.0.0.9"), verdict: Samples.routed)
         let wan = TargetVerdict(target: try Samples.target("192.0.2.9"), verdict: none)
-        let blind = TargetVerdict(target: try Samples.target("a.example"), verdict: .unknown)
+        let unavailable = TargetVerdict(target: try Samples.target("a.example"), verdict: .unknown)
         func ending(_ targets: TargetVerdict...) -> CommandError? {
             CommandError(for: Samples.status(none, ipv4: none, ipv6: none, links: [], targets: targets))
         }
         #expect(ending() == CommandError(.no))
         #expect(ending(lan) == nil)
         #expect(ending(lan, wan) == CommandError(.no))
-        #expect(ending(lan, blind) == CommandError(.unknown))
-        #expect(ending(blind, wan) == CommandError(.no))
-        #expect(CommandError(for: .blind(mode: .once)) == CommandError(.unknown))
+        #expect(ending(lan, unavailable) == CommandError(.unknown))
+        #expect(ending(unavailable, wan) == CommandError(.no))
+        #expect(CommandError(for: .unavailable(mode: .once)) == CommandError(.unknown))
     }
 
     @Test("Changes are worded on one line each")

@@ -102,10 +102,10 @@ struct TasksTests {
         let watching = try daemon.watch()
         #expect(await eventually { watching.outputSoFar.contains("\"event\":\"snapshot\"") })
         let id = try Self.id(await daemon.tasks("submit", server.url("/w")))
-        let isTold = await eventually {
+        let isReported = await eventually {
             watching.outputSoFar.contains("\"event\":\"task.completed\"") && watching.outputSoFar.contains(id)
         }
-        #expect(isTold, "\(watching.outputSoFar)")
+        #expect(isReported, "\(watching.outputSoFar)")
         #expect(await daemon.stop()?.status == 0)
         let output = await watching.finish(within: .seconds(10))
         #expect(output.status == 1 && output.errors == "tidegate: the daemon closed the connection\n", "\(output)")

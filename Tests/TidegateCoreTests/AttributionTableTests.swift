@@ -39,7 +39,7 @@ import TidegateCore
         let rung: Rung
         let isCertain: Bool
         /// The last piece of evidence; `T`, `G`, `R` and `X` stand for this host, the gateway, a router and the target.
-        let words: String
+        let phrase: String
 
         var testDescription: String { self.situation }
     }
@@ -47,95 +47,95 @@ import TidegateCore
     static let rows: [Row] = [
         Row(
             situation: "no route of our own", error: .networkUnreachable, isImmediate: true, party: .mine, rung: .route,
-            isCertain: true, words: "this host has no route to X"),
+            isCertain: true, phrase: "this host has no route to X"),
         Row(
             situation: "an unreachable route of our own", error: .hostUnreachable, isImmediate: true, party: .mine,
-            rung: .route, isCertain: true, words: "a route of this host's makes X unreachable"),
+            rung: .route, isCertain: true, phrase: "a route of this host's makes X unreachable"),
         Row(
             situation: "a prohibit route of our own, or a dropping filter", error: .prohibited, isImmediate: true,
-            party: .mine, rung: .route, isCertain: true, words: "a rule or a filter of this host's forbids X"),
+            party: .mine, rung: .route, isCertain: true, phrase: "a rule or a filter of this host's forbids X"),
         Row(
             situation: "a blackhole route of our own", error: .blackholed, isImmediate: true, party: .mine,
             rung: .route,
-            isCertain: true, words: "a blackhole route of this host's swallows X"),
+            isCertain: true, phrase: "a blackhole route of this host's swallows X"),
         Row(
             situation: "the source address is gone", error: .addressNotAvailable, party: .mine, rung: .address,
-            isCertain: true, words: "the source address is gone"),
+            isCertain: true, phrase: "the source address is gone"),
         Row(
             situation: "a rejecting filter of our own", error: .hostUnreachable, icmp: (.own, .prohibited),
             party: .mine,
-            rung: .route, isCertain: true, words: "T (this host) says: administratively prohibited at X (N)"),
+            rung: .route, isCertain: true, phrase: "T (this host) says: administratively prohibited at X (N)"),
         Row(
             situation: "a rejecting filter of our own, as if nobody listened", error: .refused,
             icmp: (.own, .portUnreachable), party: .mine, rung: .route, isCertain: true,
-            words: "T (this host) says: port unreachable at X (N)"),
+            phrase: "T (this host) says: port unreachable at X (N)"),
         Row(
             situation: "a dead gateway", error: .hostUnreachable, icmp: (.own, .hostUnreachable), party: .gateway,
-            rung: .gateway, isCertain: true, words: "T (this host) says: host unreachable at X (N)"),
+            rung: .gateway, isCertain: true, phrase: "T (this host) says: host unreachable at X (N)"),
         Row(
             situation: "a dead host on the link", error: .hostUnreachable, icmp: (.own, .hostUnreachable),
             isOnLink: true, party: .theirs, rung: .tcp, isCertain: false,
-            words: "T (this host) says: host unreachable at X (N)"),
+            phrase: "T (this host) says: host unreachable at X (N)"),
         Row(
             situation: "the gateway has no route", error: .networkUnreachable, icmp: (.gateway, .noRoute),
-            party: .upstream, rung: .tcp, isCertain: true, words: "G (the gateway) says: no route to X (N)"),
+            party: .upstream, rung: .tcp, isCertain: true, phrase: "G (the gateway) says: no route to X (N)"),
         Row(
             situation: "a router beyond has no route", error: .networkUnreachable, icmp: (.router, .noRoute),
-            party: .upstream, rung: .tcp, isCertain: true, words: "R (a router on the way) says: no route to X (N)"),
+            party: .upstream, rung: .tcp, isCertain: true, phrase: "R (a router on the way) says: no route to X (N)"),
         Row(
             situation: "a router beyond has no route, and others answer", error: .networkUnreachable,
             icmp: (.router, .noRoute), peers: PeerHistory.Evidence(reached: 2), party: .path, rung: .tcp,
             isCertain: true,
-            words: "R (a router on the way) says: no route to X (N)"),
+            phrase: "R (a router on the way) says: no route to X (N)"),
         Row(
             situation: "a dead host behind the gateway", error: .hostUnreachable, icmp: (.gateway, .hostUnreachable),
-            party: .theirs, rung: .tcp, isCertain: false, words: "G (the gateway) says: host unreachable at X (N)"),
+            party: .theirs, rung: .tcp, isCertain: false, phrase: "G (the gateway) says: host unreachable at X (N)"),
         Row(
             situation: "a dead host far away", error: .hostUnreachable, icmp: (.router, .hostUnreachable),
             party: .theirs, rung: .tcp, isCertain: false,
-            words: "R (a router on the way) says: host unreachable at X (N)"),
+            phrase: "R (a router on the way) says: host unreachable at X (N)"),
         Row(
             situation: "a filter of the gateway's", error: .hostUnreachable, icmp: (.gateway, .prohibited),
             party: .gateway, rung: .tcp, isCertain: true,
-            words: "G (the gateway) says: administratively prohibited at X (N)"),
+            phrase: "G (the gateway) says: administratively prohibited at X (N)"),
         Row(
             situation: "a filter on the way", error: .hostUnreachable, icmp: (.router, .prohibited), party: .path,
-            rung: .tcp, isCertain: true, words: "R (a router on the way) says: administratively prohibited at X (N)"),
+            rung: .tcp, isCertain: true, phrase: "R (a router on the way) says: administratively prohibited at X (N)"),
         Row(
             situation: "a filter of the host's own", error: .refused, icmp: (.destination, .portUnreachable),
             party: .theirs, rung: .tcp, isCertain: true,
-            words: "X (the host itself) says: port unreachable at X (N)"),
+            phrase: "X (the host itself) says: port unreachable at X (N)"),
         Row(
             situation: "a closed port", error: .refused, party: .theirs, rung: .tcp, isCertain: true,
-            words: "X refused the connection"),
+            phrase: "X refused the connection"),
         Row(
             situation: "silence", failure: .timedOut, party: .unknown, rung: .tcp, isCertain: false,
-            words: "4 SYNs to X went unanswered"),
+            phrase: "4 SYNs to X went unanswered"),
         Row(
             situation: "silence, while others answer", failure: .timedOut,
             peers: PeerHistory.Evidence(reached: 1, missed: 3),
             party: .path, rung: .tcp, isCertain: false,
-            words: "1 other host on eth0 by G answered in the last 30 s"),
+            phrase: "1 other host on eth0 by G answered in the last 30 s"),
         Row(
             situation: "silence all around", failure: .timedOut, peers: PeerHistory.Evidence(missed: 3),
             party: .upstream,
-            rung: .tcp, isCertain: false, words: "nor did 3 other hosts on eth0 by G in the last 30 s"),
+            rung: .tcp, isCertain: false, phrase: "nor did 3 other hosts on eth0 by G in the last 30 s"),
         Row(
             situation: "a connection, and no handshake", failure: .timedOut, stage: .tls, party: .theirs, rung: .tls,
-            isCertain: false, words: "X accepted the connection and shook no hands"),
+            isCertain: false, phrase: "X accepted the connection and shook no hands"),
         Row(
             situation: "a reset in the handshake", error: .reset, failure: .reset, stage: .tls, party: .theirs,
-            rung: .tls, isCertain: false, words: "X broke the connection during the handshake"),
+            rung: .tls, isCertain: false, phrase: "X broke the connection during the handshake"),
         Row(
             situation: "a request, and no answer", failure: .timedOut, stage: .response, party: .theirs, rung: .http,
-            isCertain: false, words: "X took the request and did not answer"),
+            isCertain: false, phrase: "X took the request and did not answer"),
         Row(
             situation: "an answer that stops", failure: .stalled, stage: .body, party: .unknown, rung: .http,
-            isCertain: false, words: "X sent no more of its answer"),
+            isCertain: false, phrase: "X sent no more of its answer"),
         Row(
             situation: "an answer that stops, while others go on", failure: .stalled, stage: .body,
             peers: PeerHistory.Evidence(reached: 2), party: .theirs, rung: .http, isCertain: false,
-            words: "2 other hosts on eth0 by G answered in the last 30 s"),
+            phrase: "2 other hosts on eth0 by G answered in the last 30 s"),
     ]
 
     @Test("Every row of the table, in both versions of IP", arguments: Self.rows, AddressFamily.allCases)
@@ -154,7 +154,7 @@ import TidegateCore
             number = "\(isIPv4 ? "ICMP" : "ICMPv6") \(type)/\(code)"
             return ICMPError(offender: address, type: type, code: code)
         }
-        let judged = Attribution.judge(
+        let judged = Attribution.classify(
             FailureEvidence(
                 failure: row.failure, stage: row.stage, socketError: row.error, refusal: refusal, peer: target,
                 local: own, isImmediate: row.isImmediate, unanswered: 4, before: verdict, after: verdict,
@@ -164,7 +164,7 @@ import TidegateCore
         #expect(blame.rung == row.rung)
         #expect(blame.isCertain == row.isCertain)
         let names = ["X": "\(target)", "G": "\(gateway)", "R": "\(router)", "T": "\(own)", "N": number]
-        #expect(blame.evidence.last == self.filled(row.words, names))
+        #expect(blame.evidence.last == self.filled(row.phrase, names))
     }
 
     @Test("Who sent an error is known without our own address, too: by the path")
@@ -173,16 +173,16 @@ import TidegateCore
             interface: "eth0", index: 2, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"))
         let verdict = Verdict(level: .routed, path: path)
         let refusal = ICMPError(offender: IPAddress("10.0.0.2"), type: 3, code: 1)
-        let judged = Attribution.judge(
+        let judged = Attribution.classify(
             FailureEvidence(failure: .connectFailed, refusal: refusal, before: verdict, after: .unknown))
         #expect(judged?.party == .gateway)
         #expect(judged?.evidence.first == "the gateway 10.0.0.1 does not answer on eth0")
     }
 
     // Single capital letters that stand alone are names.
-    private func filled(_ words: String, _ names: [String: String]) -> String {
+    private func filled(_ phrase: String, _ names: [String: String]) -> String {
         var text = ""
-        for (place, word) in words.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+        for (place, word) in phrase.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
             let core = word.filter { $0 != "(" && $0 != ")" }
             let name = names[String(core)].map { word.hasPrefix("(") ? "(\($0))" : $0 }
             text += (place == 0 ? "" : " ") + (name ?? String(word))

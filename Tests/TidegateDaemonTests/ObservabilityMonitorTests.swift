@@ -24,10 +24,10 @@ import TidegateTestKit
         }
         // The budgets of one look are told at the next.
         let isOff = configuration.metrics.mode == .off
-        let isTold = await eventually(within: .seconds(60)) {
+        let isReported = await eventually(within: .seconds(60)) {
             endpoint.samples().contains { $0.name == "tidegate_retry_budget_tokens" } || isOff
         }
-        #expect(isTold)
+        #expect(isReported)
         let samples = endpoint.samples()
         await monitor.stop()
         return samples

@@ -10,12 +10,12 @@ import TidegateTestKit
 
 @Suite struct ReloadStatusTests {
     private let bus = EventBus(time: SystemClock())
-    private let heard = RecordingSink()
+    private let received = RecordingSink()
 
-    init() { self.bus.attach(self.heard) }
+    init() { self.bus.attach(self.received) }
 
-    private var told: [Bool] {
-        self.heard.events.compactMap { event in
+    private var reported: [Bool] {
+        self.received.events.compactMap { event in
             if case .daemon(.configurationLoaded(let isGood)) = event.payload { isGood } else { nil }
         }
     }
@@ -24,11 +24,11 @@ import TidegateTestKit
     func both() {
         let status = ReloadStatus(bus: self.bus)
         status.record(.web, isGood: false)
-        #expect(self.told == [false])
+        #expect(self.reported == [false])
         status.record(.configuration, isGood: true)
-        #expect(self.told == [false, true, false])
+        #expect(self.reported == [false, true, false])
         status.record(.web, isGood: true)
-        #expect(self.told == [false, true, false, true])
+        #expect(self.reported == [false, true, false, true])
     }
 
     @Test(
@@ -44,9 +44,9 @@ import TidegateTestKit
             logger: Logger(label: "t") { _ in SwiftLogNoOpLogHandler() })
         try folder.write("rate_limit: {interval: soon}\n")
         _ = source.currentPolicy()
-        #expect(self.told == [false])
+        #expect(self.reported == [false])
         try folder.write("rate_limit: {interval: 1s, burst: 3}\n")
         _ = source.currentPolicy()
-        #expect(self.told == [false, true])
+        #expect(self.reported == [false, true])
     }
 }

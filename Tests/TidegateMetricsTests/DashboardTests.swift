@@ -73,13 +73,13 @@ import TidegateTestKit
         .enabled(if: Oracle.exists("promtool"), "promtool (Debian package prometheus) is not installed"))
     func syntax() async throws {
         let expressions = self.dashboards.flatMap(\.queries).map { Dashboard.Query.filled($0.expr) }
-        let good = try await self.judge(expressions)
+        let good = try await self.check(expressions)
         #expect(good.status == 0, "\(good.output) \(good.errors)")
         #expect(good.output.contains("\(expressions.count) rules found"))
-        #expect(try await self.judge(["sum by (code (up)"]).status != 0)
+        #expect(try await self.check(["sum by (code (up)"]).status != 0)
     }
 
-    private func judge(_ expressions: [String]) async throws -> Program.Output {
+    private func check(_ expressions: [String]) async throws -> Program.Output {
         let rules = expressions.enumerated().map { number, expr in
             let indented = expr.split(separator: "\n").map { "          \($0)" }.joined(separator: "\n")
             return "      - record: panel:number:\(number)\n        expr: |-\n\(indented)\n"

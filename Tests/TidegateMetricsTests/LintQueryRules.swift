@@ -17,9 +17,9 @@ extension LintRule {
         LintRule.panel("panel-legend") { panel in
             (panel.targets ?? []).allSatisfy { target in
                 // A label in the legend has to be one that the query keeps.
-                let words = Set(target.expr.matches(of: /[a-z_]+/).map { String($0.output) })
+                let tokens = Set(target.expr.matches(of: /[a-z_]+/).map { String($0.output) })
                 let labels = (target.legendFormat ?? "").matches(of: /{{([a-z_]+)}}/).map { String($0.1) }
-                return target.legendFormat?.isEmpty == false && words.isSuperset(of: labels)
+                return target.legendFormat?.isEmpty == false && tokens.isSuperset(of: labels)
             }
         },
         LintRule("panel-letters") { dashboard in

@@ -6,16 +6,16 @@ import Testing
 
 @Suite struct MetricsAdapterTests {
     private let fixture = Fixture()
-    private let conflicts = Heard()
+    private let conflicts = Received()
 
     /// What the adapter has told.
-    private final class Heard: Sendable {
-        private let words = Mutex<[String]>([])
-        var all: [String] { self.words.withLock { $0 } }
-        func hear(_ word: String) { self.words.withLock { $0.append(word) } }
+    private final class Received: Sendable {
+        private let phrase = Mutex<[String]>([])
+        var all: [String] { self.phrase.withLock { $0 } }
+        func receive(_ word: String) { self.phrase.withLock { $0.append(word) } }
     }
 
-    private var adapter: MetricsAdapter { self.fixture.recorder.adapter { [conflicts] in conflicts.hear($0) } }
+    private var adapter: MetricsAdapter { self.fixture.recorder.adapter { [conflicts] in conflicts.receive($0) } }
 
     @Test("Every kind of metric appears in the exposition under a name that Prometheus takes")
     func kinds() {

@@ -123,7 +123,7 @@ struct WaitConditionTests {
         #expect(
             try self.outcome("route", local)
                 == .unsatisfied(.route, .noRoute, sentence: "default route missing (v4), no address (v6)"))
-        #expect(try self.outcome("route", .blind(mode: .event)).isSatisfied == false)
+        #expect(try self.outcome("route", .unavailable(mode: .event)).isSatisfied == false)
     }
 
     @Test("A host is evaluated by its addresses, then by its check")

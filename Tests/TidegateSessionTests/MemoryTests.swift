@@ -12,7 +12,7 @@ struct MemoryTests {
         let wall = WallTime(microseconds: 0)
         let id = TaskID(at: wall, using: &chance)
         return TransferTask(
-            id: id, number: number, request: request, shared: SharedTaskState(url: request.url, created: wall),
+            id: id, number: number, request: request, shared: PublishedTaskState(url: request.url, created: wall),
             controller: Mailbox(events: SessionEvents(time: ManualTime())))
     }
 

@@ -38,7 +38,7 @@ final class SessionFixture {
     /// How many connection pools were begun after the first.
     var poolRenewals: Int {
         self.recorder.events.count {
-            if case .session(.epochBegan) = $0.payload { true } else { false }
+            if case .session(.poolReplaced) = $0.payload { true } else { false }
         }
     }
 

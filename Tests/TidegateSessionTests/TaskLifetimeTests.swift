@@ -31,13 +31,13 @@ struct TaskLifetimeTests {
         let result = await task.result()
         #expect(result.outcome == .cancelled)
         #expect(result.failure == .cancelled)
-        let words = fixture.eventNames(of: task)
-        #expect(words.last == "completed(cancelled)")
-        #expect(words.filter { $0.hasPrefix("completed") }.count == 1)
+        let phrase = fixture.eventNames(of: task)
+        #expect(phrase.last == "completed(cancelled)")
+        #expect(phrase.filter { $0.hasPrefix("completed") }.count == 1)
         for reason in HoldReason.allCases {
             #expect(
-                words.filter { $0 == "held(\(reason.rawValue))" }.count
-                    == words.filter { $0 == "released(\(reason.rawValue))" }.count)
+                phrase.filter { $0 == "held(\(reason.rawValue))" }.count
+                    == phrase.filter { $0 == "released(\(reason.rawValue))" }.count)
         }
         await fixture.session.invalidate(cancellingTasks: true)
     }

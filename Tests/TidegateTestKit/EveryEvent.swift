@@ -69,7 +69,7 @@ public enum EveryEvent {
     }
 
     private static var sessions: [Event.Payload] {
-        [.session(.epochBegan(number: 1)), .session(.invalidated)]
+        [.session(.poolReplaced(number: 1)), .session(.invalidated)]
     }
 
     private static var daemon: [Event.Payload] {

@@ -28,7 +28,7 @@ struct LadderEndToEndTests {
         return try namespace.start(["sh", "-c", script, "sh", configuration])
     }
 
-    private func climber(_ urls: [String]) throws -> PathDiagnostics {
+    private func diagnostics(_ urls: [String]) throws -> PathDiagnostics {
         let hosts = self.hosts
         let time = SystemClock()
         let resolver = ScriptedResolver(Self.names)
@@ -42,23 +42,24 @@ struct LadderEndToEndTests {
         return PathDiagnostics(
             monitor: monitor, resolver: resolver, web: TransferHTTPChecker(onThreadStart: { hosts.here.enter() }),
             internetCheck: policy, time: time,
-            dependencies: PathDiagnostics.Dependencies(time: time, onThreadStart: { hosts.here.enter() }, settings: { fixed }))
+            dependencies: PathDiagnostics.Dependencies(
+                time: time, onThreadStart: { hosts.here.enter() }, settings: { fixed }))
     }
 
     private func explain(
         _ text: String, urls: [String] = [], within limit: Duration = .seconds(5)
     ) async throws -> Explanation {
-        try await self.climber(urls).diagnose(try ExplainTarget(text), within: limit)
+        try await self.diagnostics(urls).diagnose(try ExplainTarget(text), within: limit)
     }
 
     private func report(_ explanation: Explanation, _ rung: Rung) throws -> RungReport {
         try #require(explanation.ladders.first?.rungs.first { $0.rung == rung })
     }
 
-    private func isListening(_ climber: PathDiagnostics, _ text: String) async throws -> Bool {
+    private func isListening(_ diagnostics: PathDiagnostics, _ text: String) async throws -> Bool {
         let target = try Target(text)
         for _ in 0..<50 {
-            if await climber.host(target, .tcp, within: .seconds(1)) == .passed { return true }
+            if await diagnostics.host(target, .tcp, within: .seconds(1)) == .passed { return true }
             try await Task.sleep(for: .milliseconds(50))
         }
         return false
@@ -67,16 +68,16 @@ struct LadderEndToEndTests {
     @Test("A web server that answers is climbed to the top")
     func top() async throws {
         let server = try self.serve(self.hosts.far, port: 80, "return 204;")
-        let climber = try self.climber(["http://check.test/generate_204"])
-        #expect(try await self.isListening(climber, "198.51.100.2:80"))
-        let explanation = await climber.diagnose(try ExplainTarget("http://198.51.100.2/"), within: .seconds(5))
+        let diagnostics = try self.diagnostics(["http://check.test/generate_204"])
+        #expect(try await self.isListening(diagnostics, "198.51.100.2:80"))
+        let explanation = await diagnostics.diagnose(try ExplainTarget("http://198.51.100.2/"), within: .seconds(5))
         #expect(explanation.firstFailure == nil && explanation.party == nil, "\(explanation)")
         #expect(try self.report(explanation, .internet).status == .ok)
         #expect(try self.report(explanation, .tcp).evidence.first?.contains("from 10.0.0.2") ?? false)
         #expect(try self.report(explanation, .http).evidence.first?.hasPrefix("status 204") ?? false)
-        #expect(await climber.internet(.ipv4).status == .ok)
-        #expect(await climber.host(try Target("198.51.100.2:80"), .http, within: .seconds(20)) == .passed)
-        #expect(await climber.host(try Target("198.51.100.2:81"), .tcp, within: .seconds(20)) == .failed(.refused))
+        #expect(await diagnostics.internet(.ipv4).status == .ok)
+        #expect(await diagnostics.host(try Target("198.51.100.2:80"), .http, within: .seconds(20)) == .passed)
+        #expect(await diagnostics.host(try Target("198.51.100.2:81"), .tcp, within: .seconds(20)) == .failed(.refused))
         withExtendedLifetime(server) {}
     }
 
@@ -91,9 +92,9 @@ struct LadderEndToEndTests {
                 chain f { type filter hook forward priority 0; policy drop; }
             }
             """)
-        let climber = try self.climber(["http://check.test/generate_204", "https://check.test/"])
-        #expect(try await self.isListening(climber, "10.0.0.1:8080"))
-        let explanation = await climber.diagnose(try ExplainTarget("http://198.51.100.2/"), within: .seconds(3))
+        let diagnostics = try self.diagnostics(["http://check.test/generate_204", "https://check.test/"])
+        #expect(try await self.isListening(diagnostics, "10.0.0.1:8080"))
+        let explanation = await diagnostics.diagnose(try ExplainTarget("http://198.51.100.2/"), within: .seconds(3))
         let report = try self.report(explanation, .internet)
         #expect(report.reason == .portal, "\(report)")
         #expect(report.evidence.first == "a captive portal answers: it redirects to http://portal.test/login")
@@ -108,9 +109,9 @@ struct LadderEndToEndTests {
         try ThreeHosts.filter(
             self.hosts.gateway,
             "table ip t { chain f { type filter hook forward priority 0; tcp dport 443 drop; }; }")
-        let climber = try self.climber(["http://check.test/generate_204", "https://check.test/"])
-        #expect(try await self.isListening(climber, "198.51.100.2:80"))
-        let explanation = await climber.diagnose(try ExplainTarget("198.51.100.2:443"), within: .seconds(2))
+        let diagnostics = try self.diagnostics(["http://check.test/generate_204", "https://check.test/"])
+        #expect(try await self.isListening(diagnostics, "198.51.100.2:80"))
+        let explanation = await diagnostics.diagnose(try ExplainTarget("198.51.100.2:443"), within: .seconds(2))
         #expect(try self.report(explanation, .internet).reason == .limited)
         #expect(explanation.firstFailure?.rung == .internet)
         withExtendedLifetime(server) {}

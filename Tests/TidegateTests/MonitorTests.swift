@@ -9,8 +9,8 @@ import TidegateTestKit
         let server = try LiveServer { _ in .respond(text: "tide") }
         defer { server.stop() }
         let bus = EventBus(time: SystemClock())
-        let heard = RecordingSink()
-        bus.attach(heard)
+        let received = RecordingSink()
+        bus.attach(received)
         let monitor = try Monitor(bus: bus)
         let task = monitor.session.makeTask(try TaskRequest(url: server.url()))
         task.resume()
@@ -20,9 +20,9 @@ import TidegateTestKit
         #expect(monitor.task(task.id)?.state == .completed(.success))
         #expect(await eventually { monitor.isReady })
         await monitor.stop()
-        let endings = heard.taskChanges(of: task.id).filter { if case .completed = $0 { true } else { false } }
+        let endings = received.taskChanges(of: task.id).filter { if case .completed = $0 { true } else { false } }
         #expect(endings.count == 1)
-        let isOver = heard.events.contains { if case .session(.invalidated) = $0.payload { true } else { false } }
+        let isOver = received.events.contains { if case .session(.invalidated) = $0.payload { true } else { false } }
         #expect(isOver)
     }
 

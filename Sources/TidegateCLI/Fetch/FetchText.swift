@@ -14,14 +14,14 @@ enum FetchText {
         case .held(let reason, let detail):
             // A queued transfer needs no attention, and the retry line announces the backoff.
             guard reason != .concurrency, reason != .backoff, reason != .schedule else { return nil }
-            return "\(label): waiting: \(detail ?? reason.words)"
+            return "\(label): waiting: \(detail ?? reason.phrase)"
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
             if failure == .cancelled { return nil }
             // A local failure, such as a full disk, has no rung.
             guard isCharged || attribution?.rung == nil || !failure.canFollowFromPathLoss else {
                 return "\(label): the path was lost"
             }
-            return "\(label): attempt \(summary.number) failed: \(self.words(failure, summary.status, attribution))"
+            return "\(label): attempt \(summary.number) failed: \(self.phrase(failure, summary.status, attribution))"
         case .retryScheduled(_, let delay): return "\(label): retry in \(DurationText(delay))"
         case .progress(let progress, _): return self.resumed(label, progress)
         case .restarted(let discarded):
@@ -50,15 +50,15 @@ enum FetchText {
     static func failure(_ result: TaskResult) -> String {
         if result.failure == .gateTimeout { return "gave up: \(self.explanation(result) ?? "no path")" }
         let attempts = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
-        let why = self.explanation(result) ?? result.failure.map { self.words($0, result.status, nil) } ?? ""
+        let why = self.explanation(result) ?? result.failure.map { self.phrase($0, result.status, nil) } ?? ""
         // The deadline is the user's own: no party is at fault.
         guard let attribution = result.attribution, result.failure != .deadlineExceeded else {
             return "failed\(attempts): \(why)"
         }
         guard let evidence = attribution.evidence.first, attribution.rung != nil, attribution.party != .unknown,
             !why.contains(evidence)
-        else { return "failed\(attempts): \(why) (\(attribution.party.words))" }
-        return "failed\(attempts): \(evidence) (\(attribution.party.words)): \(why)"
+        else { return "failed\(attempts): \(why) (\(attribution.party.phrase))" }
+        return "failed\(attempts): \(evidence) (\(attribution.party.phrase)): \(why)"
     }
 
     /// The last line before exit status 75: the first rung that is not met, and why.
@@ -88,15 +88,15 @@ enum FetchText {
         return "\(label): resuming at \(percent)"
     }
 
-    private static func words(_ failure: TaskFailure, _ status: Int?, _ attribution: Attribution?) -> String {
+    private static func phrase(_ failure: TaskFailure, _ status: Int?, _ attribution: Attribution?) -> String {
         if let attribution, attribution.rung != nil, let evidence = attribution.evidence.first { return evidence }
-        return failure == .httpStatus ? status.map { "\(failure.words) (\($0))" } ?? failure.words : failure.words
+        return failure == .httpStatus ? status.map { "\(failure.phrase) (\($0))" } ?? failure.phrase : failure.phrase
     }
 }
 
 extension FaultParty {
     /// Whose failure it was, in words.
-    var words: String {
+    var phrase: String {
         switch self {
         case .mine: "this side's fault"
         case .gateway: "the gateway's fault"
@@ -111,7 +111,7 @@ extension FaultParty {
 
 extension TaskFailure {
     /// The failure in a few words.
-    var words: String {
+    var phrase: String {
         switch self {
         case .resolveFailed: "the name gave no address"
         case .connectFailed: "no connection came about"

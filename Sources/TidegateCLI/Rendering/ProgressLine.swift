@@ -57,7 +57,7 @@ struct ProgressLine: Sendable {
             guard let left = self.retryIn else { return detail ?? "retry soon" }
             return "retry in \(max(0, Int(left.inSeconds.rounded(.up)))) s"
         case .path, .constraint, .schedule, .circuit, .budget, .concurrency, .disk, .drain:
-            return detail ?? reason.words
+            return detail ?? reason.phrase
         }
     }
 
@@ -101,7 +101,7 @@ struct ProgressLine: Sendable {
 
 extension HoldReason {
     /// What a transfer waits for, if there is no detail.
-    var words: String {
+    var phrase: String {
         switch self {
         case .path: "no path"
         case .constraint: "no path that meets the requirements"

@@ -14,7 +14,7 @@ extension ReachabilityLevel {
 extension Verdict {
     /// The path, `via 10.0.0.1 on eth0` and `source 10.0.0.2`, or the reason, `eth0 has no carrier`; then the warnings.
     func details(among links: [Link]) -> [String] {
-        self.pathDetails(among: links) + self.notes.map(\.words)
+        self.pathDetails(among: links) + self.notes.map(\.phrase)
     }
 
     private func pathDetails(among links: [Link]) -> [String] {
@@ -27,7 +27,7 @@ extension Verdict {
 
 extension PathWarning {
     /// The warning in words.
-    var words: String {
+    var phrase: String {
         switch self {
         case .degradedMultipath(let live, let total): "only \(live) of \(total) nexthops usable"
         case .deprecatedOnly: "only deprecated source addresses"

@@ -44,7 +44,7 @@ public struct IPAddress: Sendable, Hashable {
     }
 
     /// The bits as numbers: all 32 of IPv4 in `low`.
-    package var words: (high: UInt64, low: UInt64) { (self.high, self.low) }
+    package var bits: (high: UInt64, low: UInt64) { (self.high, self.low) }
 
     /// An IPv6 address from its bits.
     package init(ipv6 high: UInt64, _ low: UInt64) {

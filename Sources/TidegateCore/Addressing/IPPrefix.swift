@@ -16,7 +16,7 @@ public struct IPPrefix: Sendable, Hashable, CustomStringConvertible {
     public func contains(_ other: IPAddress) -> Bool {
         guard other.family == self.address.family else { return false }
         let spare = 128 - self.address.family.bits
-        let (one, two) = (self.address.words, other.words)
+        let (one, two) = (self.address.bits, other.bits)
         // IPv4 addresses are in the low word, behind 96 bits that are alike.
         let bits = spare + self.length
         let high = bits >= 64 ? UInt64.max : ~(UInt64.max >> UInt64(bits))

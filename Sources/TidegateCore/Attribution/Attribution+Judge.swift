@@ -3,7 +3,7 @@ extension Attribution {
     ///
     /// Order matters: a path that was lost or changed under the attempt explains every symptom on it, a rung that is
     /// known to fail every one above it, and a word from the network more than silence.
-    public static func judge(_ evidence: FailureEvidence) -> Attribution? {
+    public static func classify(_ evidence: FailureEvidence) -> Attribution? {
         switch evidence.failure {
         case .cancelled: return nil
         case .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .tooLarge:
@@ -27,7 +27,7 @@ extension Attribution {
         if let before = evidence.before.path, let after = evidence.after.path, !before.isSamePath(as: after) {
             return Attribution(
                 party: .mine, rung: .route, isCertain: true,
-                evidence: ["the path moved from \(before.words) to \(after.words) under the attempt"])
+                evidence: ["the path moved from \(before.phrase) to \(after.phrase) under the attempt"])
         }
         return nil
     }
@@ -45,8 +45,8 @@ extension Attribution {
                 case .monitor, .tcp, .tls, .http: nil
                 }
             guard let party else { continue }
-            let words = report.evidence.isEmpty ? ["the rung \(report.rung.rawValue) fails"] : report.evidence
-            return Attribution(party: party, rung: report.rung, isCertain: party != .upstream, evidence: words)
+            let phrase = report.evidence.isEmpty ? ["the rung \(report.rung.rawValue) fails"] : report.evidence
+            return Attribution(party: party, rung: report.rung, isCertain: party != .upstream, evidence: phrase)
         }
         return nil
     }
@@ -57,15 +57,15 @@ extension Attribution {
         if evidence.after.level == .portal, evidence.failure.isPortalSymptom {
             return Attribution(
                 party: .upstream, rung: .internet, isCertain: false,
-                evidence: ["a captive portal answers on this path"] + evidence.told)
+                evidence: ["a captive portal answers on this path"] + evidence.reported)
         }
         switch evidence.failure {
         case .resolveFailed: return self.name(evidence.resolveFailure)
         case .tlsFailed, .tlsPinMismatch:
-            let told = evidence.told.isEmpty ? ["TLS failed after a connection"] : evidence.told
+            let reported = evidence.reported.isEmpty ? ["TLS failed after a connection"] : evidence.reported
             // A connection that is cut off may be cut by somebody between.
             let isSaid = evidence.socketError != .reset
-            return Attribution(party: .theirs, rung: .tls, isCertain: isSaid, evidence: told)
+            return Attribution(party: .theirs, rung: .tls, isCertain: isSaid, evidence: reported)
         case .httpStatus: return self.status(evidence.status)
         case .protocolError, .truncated, .rangeMismatch, .digestMismatch:
             return Attribution(party: .theirs, rung: .http, isCertain: true, evidence: ["the answer itself is wrong"])
@@ -100,7 +100,7 @@ extension TaskFailure {
 
 extension FailureEvidence {
     /// What was said, as evidence.
-    var told: [String] { self.words.isEmpty ? [] : [self.words] }
+    var reported: [String] { self.phrase.isEmpty ? [] : [self.phrase] }
 
     /// Whether the other side had answered something before it failed.
     var wasAnswered: Bool {
@@ -117,7 +117,7 @@ extension FailureEvidence {
 
 extension NetworkPath {
     /// The way in words: `eth0 by 10.0.0.1`.
-    var words: String { self.gateway.map { "\(self.interface) by \($0)" } ?? self.interface }
+    var phrase: String { self.gateway.map { "\(self.interface) by \($0)" } ?? self.interface }
 }
 
 extension UnreachableReason {

@@ -21,12 +21,12 @@ extension Attribution {
         }
     }
 
-    private static func mine(_ rung: Rung, _ words: String) -> Attribution {
-        Attribution(party: .mine, rung: rung, isCertain: true, evidence: [words])
+    private static func mine(_ rung: Rung, _ phrase: String) -> Attribution {
+        Attribution(party: .mine, rung: rung, isCertain: true, evidence: [phrase])
     }
 
-    private static func answered(_ rung: Rung, isCertain: Bool, _ words: String) -> Attribution {
-        Attribution(party: .theirs, rung: rung, isCertain: isCertain, evidence: [words])
+    private static func answered(_ rung: Rung, isCertain: Bool, _ phrase: String) -> Attribution {
+        Attribution(party: .theirs, rung: rung, isCertain: isCertain, evidence: [phrase])
     }
 
     private static func reset(_ evidence: FailureEvidence, _ host: String) -> Attribution {
@@ -48,27 +48,27 @@ extension Attribution {
         case .body: return self.compared(evidence, "\(host) sent no more of its answer", reached: .theirs, .http)
         case .resolve, .connect, nil:
             let count = evidence.unanswered
-            let words =
+            let phrase =
                 count > 0
                 ? "\(count) SYN\(count == 1 ? "" : "s") to \(host) went unanswered"
                 : "no answer, and nothing says why"
-            return self.compared(evidence, words, reached: .path, .tcp)
+            return self.compared(evidence, phrase, reached: .path, .tcp)
         }
     }
 
     private static func compared(
-        _ evidence: FailureEvidence, _ words: String, reached: FaultParty, _ rung: Rung
+        _ evidence: FailureEvidence, _ phrase: String, reached: FaultParty, _ rung: Rung
     ) -> Attribution {
         let peers = evidence.peers
-        let way = evidence.way.map { " on \($0.words)" } ?? ""
+        let way = evidence.way.map { " on \($0.phrase)" } ?? ""
         if peers.reached > 0 {
             let others = "\(peers.reached) other host\(peers.reached == 1 ? "" : "s")\(way) answered in the last 30 s"
-            return Attribution(party: reached, rung: rung, isCertain: false, evidence: [words, others])
+            return Attribution(party: reached, rung: rung, isCertain: false, evidence: [phrase, others])
         }
         if peers.missed > 0 {
             let others = "nor did \(peers.missed) other host\(peers.missed == 1 ? "" : "s")\(way) in the last 30 s"
-            return Attribution(party: .upstream, rung: rung, isCertain: false, evidence: [words, others])
+            return Attribution(party: .upstream, rung: rung, isCertain: false, evidence: [phrase, others])
         }
-        return Attribution(party: .unknown, rung: rung, isCertain: false, evidence: [words])
+        return Attribution(party: .unknown, rung: rung, isCertain: false, evidence: [phrase])
     }
 }

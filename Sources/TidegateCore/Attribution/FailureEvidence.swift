@@ -21,7 +21,7 @@ public struct FailureEvidence: Sendable, Hashable {
     /// Why the name gave no address, where it gave none.
     public var resolveFailure: ResolveFailure?
     /// What went wrong, in the words of whoever noticed; empty where nobody said.
-    public var words: String
+    public var phrase: String
     /// The verdict when the attempt started.
     public var before: Verdict
     /// The verdict when it failed.
@@ -41,7 +41,7 @@ public struct FailureEvidence: Sendable, Hashable {
     public init(
         failure: TaskFailure, stage: Stage? = nil, status: Int? = nil, socketError: SocketError? = nil,
         refusal: ICMPError? = nil, peer: IPAddress? = nil, local: IPAddress? = nil, isImmediate: Bool = false,
-        unanswered: Int = 0, resolveFailure: ResolveFailure? = nil, words: String = "", before: Verdict,
+        unanswered: Int = 0, resolveFailure: ResolveFailure? = nil, phrase: String = "", before: Verdict,
         after: Verdict, peers: PeerHistory.Evidence = .init(), rungs: [RungReport] = []
     ) {
         self.failure = failure
@@ -54,7 +54,7 @@ public struct FailureEvidence: Sendable, Hashable {
         self.isImmediate = isImmediate
         self.unanswered = unanswered
         self.resolveFailure = resolveFailure
-        self.words = words
+        self.phrase = phrase
         self.before = before
         self.after = after
         self.peers = peers

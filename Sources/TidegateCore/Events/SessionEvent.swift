@@ -1,7 +1,7 @@
 /// Something that happened to a session as a whole.
 public enum SessionEvent: Sendable {
     /// A new network epoch began: no pooled connection or cached name survives it.
-    case epochBegan(number: Int)
+    case poolReplaced(number: Int)
     /// An origin, `SCHEME://HOST:PORT`, failed too often: nobody asks it for so long, and then one task first.
     indirect case circuitOpened(origin: String, pause: Duration)
     /// An origin that was left alone answers again.

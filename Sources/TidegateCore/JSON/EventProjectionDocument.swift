@@ -24,7 +24,7 @@ extension Event {
 }
 
 extension Event.Payload {
-    /// Topic and what happened: `path.changed`, `task.completed`, `session.epochBegan`.
+    /// Topic and what happened: `path.changed`, `task.completed`, `session.poolReplaced`.
     public var name: String {
         switch self {
         case .path: "path.changed"
@@ -96,7 +96,7 @@ extension NetlinkEvent {
 extension SessionEvent {
     fileprivate var name: String {
         switch self {
-        case .epochBegan: "epochBegan"
+        case .poolReplaced: "epochBegan"
         case .circuitOpened: "circuitOpened"
         case .circuitClosed: "circuitClosed"
         case .invalidated: "invalidated"
@@ -105,7 +105,7 @@ extension SessionEvent {
 
     fileprivate func members(_ redaction: URLRedaction) -> [JSONValue.Member] {
         switch self {
-        case .epochBegan(let number): [.init("epoch", .integer(Int64(number)))]
+        case .poolReplaced(let number): [.init("epoch", .integer(Int64(number)))]
         case .circuitOpened(let origin, let pause):
             [.init("origin", .string(redaction.text(of: origin))), .init("pauseSeconds", .seconds(pause))]
         case .circuitClosed(let origin): [.init("origin", .string(redaction.text(of: origin)))]

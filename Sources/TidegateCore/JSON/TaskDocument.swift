@@ -27,7 +27,7 @@ extension TaskInfo {
         var detail: JSONValue = .null
         var outcome: JSONValue = .null
         switch self.state {
-        case .waiting(let reason, let words): (waitsFor, detail) = (.string(reason.rawValue), .optional(words))
+        case .waiting(let reason, let phrase): (waitsFor, detail) = (.string(reason.rawValue), .optional(phrase))
         case .completed(let ending): outcome = .string(ending.rawValue)
         case .suspended, .running: break
         }

@@ -82,7 +82,7 @@ public struct ReachabilityStatus: Sendable {
     }
 
     /// The status of a monitor that has not seen anything yet.
-    public static func blind(mode: Mode) -> ReachabilityStatus {
+    public static func unavailable(mode: Mode) -> ReachabilityStatus {
         ReachabilityStatus(
             global: .unknown, mode: mode,
             families: AddressFamily.allCases.map { Family(family: $0, verdict: .unknown) },
@@ -92,7 +92,7 @@ public struct ReachabilityStatus: Sendable {
     /// The global verdict that follows from the families' (see ``global``).
     public static func global(over families: [Family]) -> Verdict {
         let best = families.max { $0.verdict.level < $1.verdict.level }?.verdict ?? .unknown
-        let isBlind = families.contains { $0.verdict.level == .unknown }
-        return isBlind && best.level < .routed ? .unknown : best
+        let isUnavailable = families.contains { $0.verdict.level == .unknown }
+        return isUnavailable && best.level < .routed ? .unknown : best
     }
 }

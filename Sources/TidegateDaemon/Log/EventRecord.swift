@@ -89,7 +89,7 @@ struct EventRecord {
 
     private init(_ event: SessionEvent) {
         switch event {
-        case .epochBegan(let number): self.init(.info, "network epoch began", ["epoch": "\(number)"])
+        case .poolReplaced(let number): self.init(.info, "network epoch began", ["epoch": "\(number)"])
         case .circuitOpened(let origin, let pause):
             self.init(.warning, "circuit opened", ["origin": "\(origin)", "seconds": "\(pause.inSeconds)"])
         case .circuitClosed(let origin): self.init(.info, "circuit closed", ["origin": "\(origin)"])

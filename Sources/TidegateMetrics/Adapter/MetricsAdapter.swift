@@ -17,7 +17,7 @@ package final class MetricsAdapter: MetricsFactory {
 
     private struct State {
         var families: [String: any OpenFamilyKind] = [:]
-        var told: Set<String> = []
+        var reported: Set<String> = []
     }
 
     init(
@@ -118,7 +118,7 @@ package final class MetricsAdapter: MetricsFactory {
 
     private func conflict(_ name: String) {
         self.conflicts.add()
-        let isNews = self.state.withLock { $0.told.count < 1000 && $0.told.insert(name).inserted }
+        let isNews = self.state.withLock { $0.reported.count < 1000 && $0.reported.insert(name).inserted }
         if isNews { self.onConflict("the metric \(name) clashes with another one and is not exposed") }
     }
 }

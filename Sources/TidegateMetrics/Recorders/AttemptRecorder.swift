@@ -64,7 +64,7 @@ struct AttemptRecorder: Sendable {
 
     func record(_ event: SessionEvent) {
         switch event {
-        case .epochBegan: self.epochs.add()
+        case .poolReplaced: self.epochs.add()
         case .invalidated, .circuitOpened, .circuitClosed: break
         }
     }

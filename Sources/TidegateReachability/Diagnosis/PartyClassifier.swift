@@ -35,7 +35,7 @@ enum PartyClassifier {
             failure: .connectFailed, stage: .connect, socketError: answer.socketError, refusal: refusal,
             peer: path.subject.address, local: answer.local, before: path.verdict, after: path.verdict,
             peers: PeerHistory.Evidence(reached: self.isInternetGood(path) ? 1 : 0))
-        return Attribution.judge(evidence)?.party
+        return Attribution.classify(evidence)?.party
     }
 
     // Silence alone says nothing; if the internet works otherwise, it is lost on the path.

@@ -22,7 +22,7 @@ final class ReachabilityStore: Sendable {
     private let content: Mutex<Content>
 
     init(mode: ReachabilityStatus.Mode) {
-        self.content = Mutex(Content(status: .blind(mode: mode)))
+        self.content = Mutex(Content(status: .unavailable(mode: mode)))
     }
 
     func read<Result: Sendable>(_ body: (borrowing Content) -> Result) -> Result {

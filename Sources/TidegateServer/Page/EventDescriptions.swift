@@ -89,7 +89,7 @@ struct EventDescriptions {
 
     private init(_ event: SessionEvent) {
         switch event {
-        case .epochBegan: self.init("the network changed; new connections from now on", .plain)
+        case .poolReplaced: self.init("the network changed; new connections from now on", .plain)
         case .circuitOpened(let origin, let pause):
             self.init("\(origin) failed too often; circuit open for \(pause.shortText)", .wait)
         case .circuitClosed(let origin): self.init("\(origin) answers again", .good)

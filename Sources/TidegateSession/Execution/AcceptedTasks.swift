@@ -82,7 +82,7 @@ final class AcceptedTasks {
     ) {
         let waiting = record.live.flatMap { $0.isLaunched ? nil : $0.id }
         let decision = self.journal.sendingAnswered(
-            state, of: record.task, attempt: attempt, waiting: waiting, isOver: record.machine.isOver, error)
+            (attempt, error), state, of: record.task, waiting: waiting, isOver: record.machine.isOver)
         switch decision {
         case .nothing: break
         case .launch(let addresses): self.runner.launch(record, on: addresses)

@@ -57,7 +57,7 @@ final class AttemptRunner {
         self.batch.poolIsStale = false
         self.engine.beginPool()
         self.lookup.networkChanged()
-        self.driver.publisher.publish(.epochBegan(number: self.engine.poolGeneration))
+        self.driver.publisher.publish(.poolReplaced(number: self.engine.poolGeneration))
     }
 
     // MARK: - Launching

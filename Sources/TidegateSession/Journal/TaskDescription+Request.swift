@@ -127,14 +127,14 @@ extension TaskDescription {
 
 extension TaskDescription.Gate {
     func policy() throws(PolicyError) -> GatePolicy {
-        var words: [Requirement] = []
+        var phrase: [Requirement] = []
         for word in self.require {
             guard let requirement = Requirement(word) else {
                 throw PolicyError(field: "gate.require", problem: "\"\(word)\" is not a requirement")
             }
-            words.append(requirement)
+            phrase.append(requirement)
         }
-        return try GatePolicy(require: words, patience: self.patience)
+        return try GatePolicy(require: phrase, patience: self.patience)
     }
 }
 

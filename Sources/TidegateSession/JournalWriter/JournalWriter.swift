@@ -123,19 +123,19 @@ struct JournalWriter {
         return false
     }
 
-    /// The journal has answered about `attempt`; `waiting` is the attempt that has not been launched yet.
+    /// The journal has answered about an attempt; `waiting` is the attempt that has not been launched yet.
     func sendingAnswered(
-        _ state: JournalState, of task: TransferTask, attempt: AttemptID, waiting: AttemptID?, isOver: Bool,
-        _ error: JournalError?
+        _ answer: (attempt: AttemptID, error: JournalError?), _ state: JournalState, of task: TransferTask,
+        waiting: AttemptID?, isOver: Bool
     ) -> SendDecision {
-        state.isInDoubt = error == nil
-        guard let awaiting = state.awaiting, awaiting.attempt == attempt, waiting == attempt else {
+        state.isInDoubt = answer.error == nil
+        guard let awaiting = state.awaiting, awaiting.attempt == answer.attempt, waiting == answer.attempt else {
             // The attempt is gone. A later one may have asked meanwhile, and its answer is still to come.
             if state.awaiting == nil { self.clearDoubt(state, of: task, isOver: isOver) }
             return .nothing
         }
         state.awaiting = nil
-        return error.map { .waitForDisk($0) } ?? .launch(awaiting.addresses)
+        return answer.error.map { .waitForDisk($0) } ?? .launch(awaiting.addresses)
     }
 
     /// An attempt is over: if nothing has reached the wire yet, another process may try again.

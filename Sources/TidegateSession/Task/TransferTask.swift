@@ -12,7 +12,7 @@ public final class TransferTask: Sendable {
 
     /// The task's place in its session, in the order made.
     let number: UInt64
-    let shared: SharedTaskState
+    let shared: PublishedTaskState
     /// The journal's entry; nil for a task that dies with its process.
     let journaled: JournalRef?
     /// Its own hooks, observers and completion handler; nil for most.
@@ -20,7 +20,7 @@ public final class TransferTask: Sendable {
     private let controller: any TaskController
 
     init(
-        id: TaskID, number: UInt64, request: TaskRequest, shared: SharedTaskState,
+        id: TaskID, number: UInt64, request: TaskRequest, shared: PublishedTaskState,
         controller: any TaskController, journaled: JournalRef? = nil, handlers: TaskHandlers? = nil
     ) {
         self.id = id

@@ -156,7 +156,8 @@ final class RemoteWriteWorker: LoopHandler {
         do {
             let request = try self.dependencies.configuration.request(with: body)
             let reply = self.reply
-            let task = self.dependencies.session.makeTask(request) { _, result in reply(.finished(SendOutcome(result))) }
+            let task = self.dependencies.session.makeTask(request) { _, result in reply(.finished(SendOutcome(result)))
+            }
             task.resume()
             return nil
         } catch {

@@ -16,7 +16,7 @@ struct Metrics {
         let factory = recorder.adapter()
         let counter = factory.makeCounter(label: "bench_steps", dimensions: [])
         let timer = factory.makeTimer(label: "bench_time", dimensions: [])
-        let inputs = ScrapeInputs(now: time.monotonic(), status: .blind(mode: .event))
+        let inputs = ScrapeInputs(now: time.monotonic(), status: .unavailable(mode: .event))
         let bare = Self.encode(recorder, inputs)
         let add = Self.nanoseconds { counter.increment(by: 1) }
         let observe = Self.nanoseconds { timer.recordNanoseconds(1_234_567) }

@@ -18,8 +18,8 @@ struct Publish {
         _ = self.nanoseconds(changes, on: bus)
         let alone = self.nanoseconds(changes, on: bus)
         let subscriptions = (0..<4).map { _ in bus.subscribe(.library) }
-        let heard = self.nanoseconds(changes, on: bus)
-        let result: JSONValue = ["sinks": .number(alone), "subscribers": .number(heard)]
+        let received = self.nanoseconds(changes, on: bus)
+        let result: JSONValue = ["sinks": .number(alone), "subscribers": .number(received)]
         print(result)
         for subscription in subscriptions { subscription.cancel() }
     }

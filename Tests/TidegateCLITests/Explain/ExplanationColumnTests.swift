@@ -23,36 +23,36 @@ private struct RandomSource: RandomNumberGenerator {
         String(repeating: "long", count: 60), "via 10.0.0.1 dev eth0", "",
     ]
 
-    private func clause(_ dice: inout RandomSource) -> String {
-        (0..<Int.random(in: 0...9, using: &dice)).map { _ in
-            (Self.pieces.randomElement(using: &dice) ?? "") + (Bool.random(using: &dice) ? " " : "")
+    private func clause(_ generator: inout RandomSource) -> String {
+        (0..<Int.random(in: 0...9, using: &generator)).map { _ in
+            (Self.pieces.randomElement(using: &generator) ?? "") + (Bool.random(using: &generator) ? " " : "")
         }.joined()
     }
 
-    private func explanation(_ dice: inout RandomSource) -> Explanation {
+    private func explanation(_ generator: inout RandomSource) -> Explanation {
         let ladders = AddressFamily.allCases.map { family in
             Explanation.Ladder(
                 family: family,
                 rungs: Rung.allCases.map { rung in
-                    let status = RungReport.Status.allCases.randomElement(using: &dice) ?? .ok
+                    let status = RungReport.Status.allCases.randomElement(using: &generator) ?? .ok
                     return RungReport(
                         rung: rung, status: status,
-                        reason: status == .bad ? UnreachableReason.allCases.randomElement(using: &dice) : nil,
-                        evidence: (0..<Int.random(in: 0...3, using: &dice)).map { _ in self.clause(&dice) })
+                        reason: status == .bad ? UnreachableReason.allCases.randomElement(using: &generator) : nil,
+                        evidence: (0..<Int.random(in: 0...3, using: &generator)).map { _ in self.clause(&generator) })
                 })
         }
         return Explanation(
-            target: self.clause(&dice),
+            target: self.clause(&generator),
             addresses: [IPAddress("2001:db8:1234:5678:9abc:def0:1234:5678")].compactMap(\.self),
             ladders: ladders, firstFailure: ladders[0].firstFailure,
-            party: FaultParty.allCases.randomElement(using: &dice),
-            advice: self.clause(&dice))
+            party: FaultParty.allCases.randomElement(using: &generator),
+            advice: self.clause(&generator))
     }
 
     @Test("No line is wider than the terminal or 100 columns, and none obeys what others wrote", arguments: 0..<60)
     func columns(_ seed: UInt64) {
-        var dice = RandomSource(state: seed)
-        let explanation = self.explanation(&dice)
+        var generator = RandomSource(state: seed)
+        let explanation = self.explanation(&generator)
         for width in [40, 57, 80, 100, 250] {
             let lines = ExplanationText.lines(explanation, TextStyle(isColored: false, width: width))
             for line in lines {

@@ -270,9 +270,9 @@ import Tidegate
     func endings() {
         #expect(CommandError(for: ExplanationSamples.reached) == nil)
         #expect(CommandError(for: ExplanationSamples.cableOut) == CommandError(.no))
-        var blind = ExplanationSamples.cableOut
-        blind.firstFailure = RungReport(rung: .monitor, status: .bad, reason: .monitorDown)
-        #expect(CommandError(for: blind) == CommandError(.unknown))
+        var unavailable = ExplanationSamples.cableOut
+        unavailable.firstFailure = RungReport(rung: .monitor, status: .bad, reason: .monitorDown)
+        #expect(CommandError(for: unavailable) == CommandError(.unknown))
         var untold = ExplanationSamples.noSuchName
         (untold.firstFailure, untold.party) = (nil, .unknown)
         #expect(CommandError(for: untold) == CommandError(.unknown))

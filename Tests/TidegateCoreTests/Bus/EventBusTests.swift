@@ -112,12 +112,12 @@ import TidegateTestKit
         for payload in payloads { bus.publish(payload) }
         #expect(sink.events.count == payloads.count)
         for (event, payload) in zip(sink.events, payloads) {
-            #expect(Self.words(event.payload) == Self.words(payload))
+            #expect(Self.names(event.payload) == Self.names(payload))
         }
     }
 
     // Everything that a value holds, behind references too.
-    private static func words(_ value: Any) -> String {
+    private static func names(_ value: Any) -> String {
         var text = ""
         dump(value, to: &text)
         return text

@@ -135,16 +135,16 @@ import TidegateTestKit
     @Test("Followers that come and go while many threads publish hear everything once, in the history's order")
     func noGapNoRepeat() async {
         let (bus, history) = self.history(40_000)
-        let heard = await withTaskGroup(of: [UInt64].self) { group in
+        let received = await withTaskGroup(of: [UInt64].self) { group in
             group.addTask {
-                var (heard, last): ([UInt64], String) = ([], "b7-0")
-                while heard.count < 20_000 {
+                var (received, last): ([UInt64], String) = ([], "b7-0")
+                while received.count < 20_000 {
                     let follower = history.follow(after: last, bufferingNewest: 40_000)
-                    guard follower.isResumed, let next = await follower.next() else { return heard }
-                    heard += next.events.map(\.sequence)
+                    guard follower.isResumed, let next = await follower.next() else { return received }
+                    received += next.events.map(\.sequence)
                     if let event = next.events.last { last = history.id(of: event) }
                 }
-                return heard
+                return received
             }
             for _ in 0..<4 {
                 group.addTask {
@@ -154,7 +154,7 @@ import TidegateTestKit
             }
             return await group.reduce([]) { $0 + $1 }
         }
-        #expect(heard == history.newest(40_000).map(\.sequence))
-        #expect(Set(heard) == Set(1...20_000))
+        #expect(received == history.newest(40_000).map(\.sequence))
+        #expect(Set(received) == Set(1...20_000))
     }
 }

@@ -26,14 +26,14 @@ import TidegateTestKit
             "---\n",
         ].map { Array($0.utf8) } + [[0], [0xFF], [0xC3]]
 
-    private static func spoiled(_ bytes: [UInt8], _ dice: inout RandomSource) -> [UInt8] {
+    private static func spoiled(_ bytes: [UInt8], _ generator: inout RandomSource) -> [UInt8] {
         var bytes = bytes
-        for _ in 0..<Int.random(in: 1...6, using: &dice) where !bytes.isEmpty {
-            let place = Int.random(in: 0..<bytes.count, using: &dice)
-            switch Int.random(in: 0..<4, using: &dice) {
+        for _ in 0..<Int.random(in: 1...6, using: &generator) where !bytes.isEmpty {
+            let place = Int.random(in: 0..<bytes.count, using: &generator)
+            switch Int.random(in: 0..<4, using: &generator) {
             case 0: bytes.remove(at: place)
-            case 1: bytes[place] = UInt8.random(in: 0...255, using: &dice)
-            case 2: bytes.insert(contentsOf: self.pieces.randomElement(using: &dice) ?? [], at: place)
+            case 1: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+            case 2: bytes.insert(contentsOf: self.pieces.randomElement(using: &generator) ?? [], at: place)
             default: bytes.removeSubrange(place..<min(bytes.count, place + 20))
             }
         }
@@ -52,10 +52,10 @@ import TidegateTestKit
             rate_limit: {interval: 1s, burst: 20}
 
             """
-        var dice = RandomSource()
+        var generator = RandomSource()
         var refused = 0
         for _ in 0..<500 {
-            let bytes = Self.spoiled(Array(text.utf8), &dice)
+            let bytes = Self.spoiled(Array(text.utf8), &generator)
             try Data(bytes).write(to: URL(fileURLWithPath: folder.file))
             guard case .failure(let error) = folder.look().result else { continue }
             refused += 1
@@ -68,11 +68,11 @@ import TidegateTestKit
     func spoiledCertificates() async throws {
         let folder = try await WebFolder()
         try folder.write("tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n")
-        var dice = RandomSource()
+        var generator = RandomSource()
         for name in ["cert.pem", "key.pem"] {
             let whole = Array(try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8).utf8)
             for _ in 0..<200 {
-                try Data(Self.spoiled(whole, &dice)).write(to: URL(fileURLWithPath: "\(folder.path)/\(name)"))
+                try Data(Self.spoiled(whole, &generator)).write(to: URL(fileURLWithPath: "\(folder.path)/\(name)"))
                 guard case .failure(let error) = folder.look().result else { continue }
                 #expect(error.problems.allSatisfy { $0.key?.hasPrefix("tls_server_config") == true }, "\(error)")
             }

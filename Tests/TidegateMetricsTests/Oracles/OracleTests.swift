@@ -74,10 +74,10 @@ enum Oracle {
 
     static func exists(_ program: String) -> Bool { self.succeeds(["sh", "-c", "command -v \(program)"]) }
 
-    private static func succeeds(_ words: [String]) -> Bool {
+    private static func succeeds(_ tokens: [String]) -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = words
+        process.arguments = tokens
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         guard (try? process.run()) != nil else { return false }

@@ -76,7 +76,7 @@ import TidegateTestKit
 
     @Test("A new epoch is counted")
     func epochs() {
-        self.fixture.bus.publish(.session(.epochBegan(number: 1)))
+        self.fixture.bus.publish(.session(.poolReplaced(number: 1)))
         self.fixture.bus.publish(.session(.invalidated))
         #expect(self.fixture.series()["tidegate_network_epochs_total"] == 1)
     }

@@ -53,7 +53,8 @@ import TidegateTestKit
         let session = try Self.session(
             SessionConfiguration(
                 retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
-                budget: RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0), reportsRetryTokens: true), bus)
+                budget: RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0), reportsRetryTokens: true),
+            bus)
         let task = session.makeTask(try TaskRequest(url: server.url()))
         task.resume()
         #expect(await task.result().failure != nil)

@@ -163,7 +163,8 @@ struct SubmissionTests {
         #expect(await eventually { server.requests.count == 1 })
         #expect(
             await eventually {
-                fixture.session.task(withID: two.id)?.info.state == .waiting(.schedule, detail: "begins after the task \(one.id)")
+                fixture.session.task(withID: two.id)?.info.state
+                    == .waiting(.schedule, detail: "begins after the task \(one.id)")
             })
         latch.open()
         #expect(try await fixture.end(of: two.id)?.outcome == .success)

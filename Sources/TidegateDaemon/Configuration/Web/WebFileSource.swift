@@ -59,7 +59,9 @@ final class WebFileSource: AccessPolicyLoader {
     }
 
     // A file that is being written is empty for a moment, which must not disable TLS or authentication.
-    private func checkNotWeaker(_ access: LoadedAccessPolicy, than current: LoadedAccessPolicy) throws(ConfigurationError) {
+    private func checkNotWeaker(_ access: LoadedAccessPolicy, than current: LoadedAccessPolicy)
+        throws(ConfigurationError)
+    {
         let lost = [
             current.isEncrypted && !access.isEncrypted ? "tls_server_config" : nil,
             current.hasUsers && !access.hasUsers ? "basic_auth_users" : nil,

@@ -144,7 +144,7 @@ struct RequestEncoder: ~Copyable {
 
     private mutating func attribute(_ type: Int, _ address: IPAddress) {
         self.attributeHeader(type, count: address.family.bits / 8)
-        let (high, low) = address.words
+        let (high, low) = address.bits
         switch address.family {
         case .ipv4: self.write(UInt32(truncatingIfNeeded: low).bigEndian)
         case .ipv6:

@@ -50,7 +50,7 @@ final class NeighbourChannel {
     /// Forwarding entries of bridges (AF_BRIDGE) arrive in the same group, and are dropped.
     static func program(_ addresses: [IPAddress]) -> [sock_filter] {
         func values(_ family: AddressFamily) -> [UInt32] {
-            Set(addresses.filter { $0.family == family }.map { UInt32(truncatingIfNeeded: $0.words.low) }).sorted()
+            Set(addresses.filter { $0.family == family }.map { UInt32(truncatingIfNeeded: $0.bits.low) }).sorted()
         }
         let ipv4 = self.section(offset: self.ipv4Offset, values(.ipv4))
         let ipv6 = self.section(offset: self.ipv6Offset, values(.ipv6))

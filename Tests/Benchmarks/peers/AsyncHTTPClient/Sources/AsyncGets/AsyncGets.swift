@@ -6,14 +6,14 @@ import NIOCore
 @main
 struct AsyncGets {
     static func main() async throws {
-        let words = CommandLine.arguments
-        guard words.count == 4, let count = Int(words[2]), let inFlight = Int(words[3]) else { throw Usage() }
+        let tokens = CommandLine.arguments
+        guard tokens.count == 4, let count = Int(tokens[2]), let inFlight = Int(tokens[3]) else { throw Usage() }
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = inFlight
         let client = HTTPClient(configuration: configuration)
-        try await AsyncGets.get(words[1], inFlight * 10, inFlight, with: client)
+        try await AsyncGets.get(tokens[1], inFlight * 10, inFlight, with: client)
         let (start, cpu) = (ContinuousClock.now, cpuMicroseconds())
-        try await AsyncGets.get(words[1], count, inFlight, with: client)
+        try await AsyncGets.get(tokens[1], count, inFlight, with: client)
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let spent = (cpuMicroseconds() - cpu) / Double(count)
         print("{\"perSecond\":\(Double(count) / seconds),\"cpuMicroseconds\":\(spent)}")

@@ -6,8 +6,9 @@ import Glibc
 @main
 struct SessionGets {
     static func main() async throws {
-        let words = CommandLine.arguments
-        guard words.count == 4, let url = URL(string: words[1]), let count = Int(words[2]), let inFlight = Int(words[3])
+        let tokens = CommandLine.arguments
+        guard tokens.count == 4, let url = URL(string: tokens[1]), let count = Int(tokens[2]),
+            let inFlight = Int(tokens[3])
         else { throw Usage() }
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = inFlight

@@ -14,7 +14,7 @@ struct TaskSnapshot: Sendable {
 /// State shared with other threads.
 ///
 /// Written only on the transfer thread.
-final class SharedTaskState: Sendable {
+final class PublishedTaskState: Sendable {
     struct State {
         var snapshot = TaskSnapshot()
         var held: [HoldReason] = []
