@@ -2,7 +2,9 @@ internal import Tidegate
 
 /// The lines of `watch`.
 enum ChangeText {
-    /// The line for an event; nil for events that `watch` does not show. Reasons name links of `links`.
+    /// The line for an event; nil for events that `watch` does not show.
+    ///
+    /// Reasons name links of `links`.
     static func line(_ event: Event, among links: [Link], _ style: TextStyle) -> String? {
         let time = style.paint(self.clock(event.time), .faint)
         switch event.payload {

@@ -10,7 +10,9 @@ struct HashWork: Sendable, Hashable {
     /// False if the comparison does not count.
     let isKnownUser: Bool
 
-    /// True if the password is the user's. Takes as long as bcrypt does, so it must not run on an event loop.
+    /// True if the password is the user's.
+    ///
+    /// Takes as long as bcrypt does, so it must not run on an event loop.
     func verify(_ password: [UInt8]) -> Bool {
         // crypt(3) ends at a zero byte and would accept what stands before it.
         let isWhole = !password.contains(0)
