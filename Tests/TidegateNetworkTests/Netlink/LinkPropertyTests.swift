@@ -41,10 +41,10 @@ struct LinkPropertyTests {
         let netlink = try NetlinkFixture(veth.here)
         #expect(await netlink.becomes { $0.tables.links.values.contains { $0.name == "tap9" } })
         let links = try #require(await netlink.run { Array($0.tables.links.values) })
-        let tapLink = try #require(links.first { $0.name == "tap9" })
-        let tunLink = try #require(links.first { $0.name == "tun9" })
-        #expect(tapLink.kind == .tunnel && tapLink.hasNeighbours)
-        #expect(tunLink.kind == .tunnel && !tunLink.hasNeighbours)
-        #expect(!tapLink.hasCarrier && !tunLink.hasCarrier, "no program holds them")
+        let frameLink = try #require(links.first { $0.name == "tap9" })
+        let packetLink = try #require(links.first { $0.name == "tun9" })
+        #expect(frameLink.kind == .tunnel && frameLink.hasNeighbours)
+        #expect(packetLink.kind == .tunnel && !packetLink.hasNeighbours)
+        #expect(!frameLink.hasCarrier && !packetLink.hasCarrier, "no program holds them")
     }
 }

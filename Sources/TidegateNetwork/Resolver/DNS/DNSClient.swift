@@ -21,7 +21,7 @@ package final class DNSClient: Sendable {
     /// At most 64 questions are sent at a time and 4096 wait; further ones fail with `EAGAIN` at once, on the caller's
     /// thread. The limit starts with this call.
     package func ask(_ question: DNSQuestion, completion: @escaping @Sendable (DNSOutcome) -> Void) {
-        let request = DNSClientLoop.Request(
+        let request = DNSRequest(
             question: question, deadline: self.time.monotonic() + question.limit, completion: completion)
         guard let thread = self.runningThread(), thread.send(request) else {
             return completion(.failed(code: "EAGAIN"))

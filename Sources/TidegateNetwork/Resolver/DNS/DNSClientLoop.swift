@@ -2,25 +2,26 @@ internal import Glibc
 internal import TidegateLoop
 internal import TidegateCore
 
+/// A question with its completion.
+struct DNSRequest: Sendable {
+    let question: DNSQuestion
+    let deadline: MonotonicTime
+    let completion: @Sendable (DNSOutcome) -> Void
+}
+
+/// A question under way with its sockets and timers.
+private struct DNSExchange {
+    let request: DNSRequest
+    let query: DNSQuery
+    var machine = DNSExchangeMachine()
+    var descriptor: Int32?
+    var stream: DNSStream?
+    var limit: TimerID?
+    var resend: TimerID?
+}
+
 /// The questions under way and their sockets; lives on the client's thread.
 final class DNSClientLoop: LoopHandler {
-    /// A question with its completion.
-    struct Request: Sendable {
-        let question: DNSQuestion
-        let deadline: MonotonicTime
-        let completion: @Sendable (DNSOutcome) -> Void
-    }
-
-    private struct Exchange {
-        let request: Request
-        let query: DNSQuery
-        var machine = DNSExchangeMachine()
-        var descriptor: Int32?
-        var stream: DNSStream?
-        var limit: TimerID?
-        var resend: TimerID?
-    }
-
     private enum Timer: UInt64 {
         case limit, resend
     }
@@ -32,9 +33,9 @@ final class DNSClientLoop: LoopHandler {
 
     private let loop: Loop
     private let time: any TimeSource
-    private var exchanges: [UInt64: Exchange] = [:]
+    private var exchanges: [UInt64: DNSExchange] = [:]
     private var numbers: [Int32: UInt64] = [:]
-    private var waiting: [Request] = []
+    private var waiting: [DNSRequest] = []
     private var lastNumber: UInt64 = 0
     private var generator = SystemRandomNumberGenerator()
     private var buffer = [UInt8](repeating: 0, count: DNSClientLoop.datagramSize)
@@ -44,7 +45,7 @@ final class DNSClientLoop: LoopHandler {
         self.time = time
     }
 
-    func receive(_ request: Request) {
+    func receive(_ request: DNSRequest) {
         if self.exchanges.count < DNSClientLoop.openLimit { return self.begin(request) }
         guard self.waiting.count < DNSClientLoop.waitingLimit else {
             return request.completion(.failed(code: "EAGAIN"))
@@ -84,7 +85,7 @@ final class DNSClientLoop: LoopHandler {
 
     // MARK: One question
 
-    private func begin(_ request: Request) {
+    private func begin(_ request: DNSRequest) {
         let remaining = request.deadline - self.time.monotonic()
         guard remaining > .zero else { return request.completion(.timedOut) }
         let id = UInt16.random(in: .min ... .max, using: &self.generator)
@@ -93,7 +94,7 @@ final class DNSClientLoop: LoopHandler {
             return request.completion(.nameNotFound)
         }
         self.lastNumber += 1
-        var exchange = Exchange(request: request, query: query)
+        var exchange = DNSExchange(request: request, query: query)
         exchange.limit = self.loop.schedule(after: remaining, token: self.lastNumber << 1 | Timer.limit.rawValue)
         self.exchanges[self.lastNumber] = exchange
         self.open(.datagram, self.lastNumber)
@@ -138,7 +139,7 @@ final class DNSClientLoop: LoopHandler {
         self.numbers[descriptor] = number
     }
 
-    private func close(_ exchange: Exchange) {
+    private func close(_ exchange: DNSExchange) {
         guard let descriptor = exchange.descriptor else { return }
         self.numbers[descriptor] = nil
         // Closing the descriptor ends the watch anyway, so a failure to end it first does not matter.
