@@ -27,21 +27,6 @@ import Testing
         for target in named { #expect(makefile.contains("\n\(target):"), "make \(target)") }
     }
 
-    @Test("Every command that the README shows exists, with the flags that it shows")
-    func commandsExist() throws {
-        let sources = try self.tree.files(below: "Sources/TidegateCLI").map(\.text).joined()
-        let shown = try self.commands().filter { $0.contains("tidegate ") }
-        #expect(!shown.isEmpty)
-        for line in shown {
-            let tokens = line.split(separator: " ").drop { !$0.hasSuffix("tidegate") }.dropFirst()
-            guard let command = tokens.first, !command.hasPrefix("-") else { continue }
-            #expect(sources.contains("commandName: \"\(command)\""), "\(line)")
-            for flag in tokens.prefix(while: { $0 != "--" }) where flag.hasPrefix("--") {
-                #expect(sources.contains(flag.dropFirst(2).split(separator: "=")[0]), "\(line)")
-            }
-        }
-    }
-
     @Test("The example of library use is one that compiles")
     func example() throws {
         let readme = try self.tree.read("README.md")

@@ -136,8 +136,10 @@ import TidegateTestKit
         #expect(output.status == 0 && output.errors.contains("msg=stopping"))
     }
 
-    @Test("A bad file on SIGHUP keeps the old configuration, a good one is taken")
+    @Test("An invalid file on SIGHUP keeps the old configuration, a valid one is applied")
     func reload() async throws {
+        let server = try LiveServer { .respond(text: $0.path) }
+        defer { server.stop() }
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yml").path
         defer { try? FileManager.default.removeItem(atPath: file) }
         func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
@@ -155,10 +157,15 @@ import TidegateTestKit
             daemon.errorsSoFar.contains("\(file):1: transfers.max_connections: expected a whole number")
         }
         #expect(isRefused, "\(daemon.errorsSoFar)")
-        try write("transfers: {max_connections: 4}\n")
+        #expect(server.requests.isEmpty)
+        // The new task runs at once; the changed section is named as one that needs a restart.
+        try write(
+            "transfers: {max_connections: 4}\n"
+                + "tasks: [{name: again, url: \"\(server.url("/reloaded"))\", every: 1h, jitter: 0%}]\n")
         daemon.signal(SIGHUP)
-        let isTaken = await eventually { daemon.errorsSoFar.contains("restart required for a changed section") }
-        #expect(isTaken, "\(daemon.errorsSoFar)")
+        let isApplied = await eventually { server.requests.map(\.path) == ["/reloaded"] }
+        #expect(isApplied, "\(daemon.errorsSoFar)")
+        #expect(daemon.errorsSoFar.contains("restart required for a changed section"), "\(daemon.errorsSoFar)")
         daemon.signal(SIGTERM)
         #expect(await daemon.finish(within: .seconds(12)).status == 0)
     }

@@ -124,12 +124,21 @@ import TidegateTestKit
         return .task(TaskEvent(id: id, taskKind: .download, kind: change))
     }
 
-    @Test("Progress never pushes other events out of the log's ring")
-    func progress() {
-        let event = Event(
-            sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(),
-            payload: Self.task(.progress(TransferProgress(), delta: .init())))
-        #expect(!EventRecord.isLoggable(event))
+    @Test("A flood of progress events does not displace others from the log's buffer")
+    func progress() async throws {
+        let bus = EventBus(time: ManualTime())
+        let service = LogService(bus: bus, logger: self.logger(.logfmt, level: .debug))
+        bus.publish(Self.task(.suspended(.user)))
+        // Several times the size of the buffer, before anything is read from it.
+        for _ in 0..<5000 { bus.publish(Self.task(.progress(TransferProgress(), delta: .init()))) }
+        bus.publish(Self.task(.resumed))
+        let run = Task { try await service.run() }
+        let isLogged = await eventually { self.lines.all.contains { $0.contains("msg=\"task resumed\"") } }
+        run.cancel()
+        _ = await run.result
+        #expect(isLogged)
+        #expect(self.lines.all.count == 2, "\(self.lines.all)")
+        #expect(self.lines.all.first?.contains("msg=\"task suspended\"") == true)
     }
 
     @Test("A completion carries what an operator asks next, and no secret of the URL")

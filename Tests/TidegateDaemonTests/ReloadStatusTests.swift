@@ -32,7 +32,7 @@ import TidegateTestKit
     }
 
     @Test(
-        "A web configuration that turns bad is told like any other, and so is its repair",
+        "A web configuration that turns bad is published like any other, and so is its repair",
         .enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
     func web() async throws {
         let folder = try await WebFolder()
