@@ -26,7 +26,7 @@ import TidegateCore
             (.netlink(.modeChanged(.storm)), #""netlink.modeChanged""#, #","mode":"storm"}"#),
             (.netlink(.receiveBuffer(bytes: 9)), #""netlink.receiveBuffer""#, #","bytes":9}"#),
             (.netlink(.lost("no \"buffer\"")), #""netlink.lost""#, #","error":"no \"buffer\""}"#),
-            (.session(.poolReplaced(number: 4)), #""session.poolReplaced""#, #","pool":4}"#),
+            (.session(.poolReplaced(number: 4)), #""session.epochBegan""#, #","epoch":4}"#),
             (
                 .session(.circuitOpened(origin: "http://a:80", pause: .seconds(3))), #""session.circuitOpened""#,
                 #","origin":"http://a:80","pauseSeconds":3}"#
