@@ -136,8 +136,8 @@ func strippedLines(of text: String) -> [String] {
     return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
         let quotes = line.components(separatedBy: "\"\"\"").count - 1
         defer { if quotes % 2 == 1 { isMultiline.toggle() } }
-        if isMultiline { return quotes % 2 == 1 ? "" : "" }
+        if isMultiline { return "" }
         if quotes > 0 { return code(line[..<(line.range(of: "\"\"\"")?.lowerBound ?? line.endIndex)]) }
-        return code(line)
+        return code(Substring(line.replacing(/#".*?"#/, with: "\"\"")))
     }
 }
