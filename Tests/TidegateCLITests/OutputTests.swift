@@ -53,7 +53,9 @@ struct OutputTests {
             "bash", "-c", "exec \"$0\" \"$@\" <&- >&- 2>&-", BuiltProduct.path(of: "tidegate"), "serve",
             "--web.listen-address", "127.0.0.1:0", "--state.dir", place, "--control.socket", "\(place)/sock",
         ])
-        let isUp = await eventually(within: .seconds(30)) { access("\(place)/sock", F_OK) == 0 }
+        // A response shows that the services run, and with them the handling of signals.
+        let list = [BuiltProduct.path(of: "tidegate"), "tasks", "list", "--control.socket", "\(place)/sock"]
+        let isUp = try await eventually { try await Program.run(list).status == 0 }
         try #require(isUp)
         for number in 0...2 {
             let link = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(daemon.id)/fd/\(number)")
