@@ -1,9 +1,9 @@
-internal import TidegateCore
+package import TidegateCore
 
 /// Decides when something has held long enough without a break.
-struct StableWait: Sendable {
+package struct StableWait: Sendable {
     /// The state after an observation.
-    enum State: Sendable, Hashable {
+    package enum State: Sendable, Hashable {
         /// It has held for the required time.
         case done
         /// It holds; it must be observed again by then.
@@ -15,10 +15,10 @@ struct StableWait: Sendable {
     private let required: Duration
     private var since: MonotonicTime?
 
-    init(required: Duration) { self.required = required }
+    package init(required: Duration) { self.required = required }
 
     /// Records whether it holds at `now`.
-    mutating func observe(_ holds: Bool, at now: MonotonicTime) -> State {
+    package mutating func observe(_ holds: Bool, at now: MonotonicTime) -> State {
         guard holds else {
             self.since = nil
             return .unmet
