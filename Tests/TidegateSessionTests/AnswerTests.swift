@@ -65,14 +65,14 @@ struct AnswerTests {
     func slowHead() async throws {
         let server = try LiveServer { _ in
             LiveServerAnswer([
-                .wait(milliseconds: 700), .send(LiveServerAnswer.head(200, ["Content-Length: 10"])),
-                .wait(milliseconds: 700), .pattern(from: 0, count: 10),
+                .wait(milliseconds: 5000), .send(LiveServerAnswer.head(200, ["Content-Length: 10"])),
+                .wait(milliseconds: 5000), .pattern(from: 0, count: 10),
             ])
         }
         defer { server.stop() }
         let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
-        request.idleTimeout = .seconds(1)
+        request.idleTimeout = .seconds(8)
         #expect(await fixture.run(request).result().outcome == .success)
         #expect(server.requests.count == 1)
         await fixture.session.invalidate(cancellingTasks: true)

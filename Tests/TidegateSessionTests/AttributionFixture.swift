@@ -31,6 +31,18 @@ final class AttributionFixture: Sendable {
         family == .ipv4 ? ThreeHosts.gatewayAddress.ipv4 : ThreeHosts.gatewayAddress.ipv6
     }
 
+    /// Routes 203.0.113.0/24 and 2001:db8:f::/48 by the gateway, which drops what goes there.
+    func loseDocumentationNetworks() throws {
+        try ThreeHosts.filter(
+            self.hosts.gateway,
+            """
+            table inet t { chain f { type filter hook forward priority 0;
+              ip daddr 203.0.113.0/24 drop; ip6 daddr 2001:db8:f::/48 drop; }; }
+            """)
+        try self.hosts.gateway.ip("route add 203.0.113.0/24 via 198.51.100.2")
+        try self.hosts.gateway.ip("-6 route add 2001:db8:f::/48 via 2001:db8:2::2")
+    }
+
     /// Makes a path by another gateway the one of every target.
     func useGateway(_ gateway: String) { self.paths.gateway.withLock { $0 = IPAddress(gateway) } }
 

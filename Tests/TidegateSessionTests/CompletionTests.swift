@@ -54,6 +54,9 @@ struct CompletionTests {
         for _ in 0..<8 { chain.start() }
         #expect(await fixture.wait { chain.finished == 400 })
         await fixture.session.invalidate(cancellingTasks: true)
+        #expect(chain.finished == 400)
+        // Each of the eight went on until nothing was left, and ended there.
+        #expect(chain.declined == 8)
         #expect(fixture.recorder.events.count { $0.isCompletion } == 400)
     }
 
@@ -68,26 +71,30 @@ struct CompletionTests {
 private final class Chain: Sendable {
     private let request: TaskRequest
     private let session: Session
-    private let left: Mutex<(unstarted: Int, finished: Int)>
+    private let left: Mutex<(unstarted: Int, finished: Int, declined: Int)>
 
     init(_ request: TaskRequest, count: Int, on session: Session) {
         self.request = request
         self.session = session
-        self.left = Mutex((count, 0))
+        self.left = Mutex((count, 0, 0))
     }
 
     var finished: Int { self.left.withLock { $0.finished } }
 
+    /// How often nothing was left to be started.
+    var declined: Int { self.left.withLock { $0.declined } }
+
     func start() {
         let isNeeded = self.left.withLock { left in
-            left.unstarted -= 1
-            return left.unstarted >= 0
+            if left.unstarted == 0 { left.declined += 1 } else { left.unstarted -= 1 }
+            return left.declined == 0
         }
-        guard isNeeded else { return }
-        self.session.makeTask(self.request) { _, _ in
-            self.left.withLock { $0.finished += 1 }
-            self.start()
-        }.resume()
+        if isNeeded {
+            self.session.makeTask(self.request) { _, _ in
+                self.left.withLock { $0.finished += 1 }
+                self.start()
+            }.resume()
+        }
     }
 }
 

@@ -122,7 +122,7 @@ struct ContinuationTests {
         let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
-        request.idleTimeout = .milliseconds(100)
+        request.idleTimeout = .seconds(3)
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         #expect(server.requests.map { $0.field("if-range") } == [nil, "\"old\"", "\"old\""])

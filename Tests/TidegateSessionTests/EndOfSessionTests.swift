@@ -70,7 +70,8 @@ private final class Canceller: EventSink {
     func watch(_ task: TransferTask) { self.task.withLock { $0 = task } }
 
     func receive(_ event: Event) {
-        guard case .task(let event) = event.payload, case .attemptSucceeded = event.kind else { return }
-        self.task.withLock { $0 }?.cancel()
+        if case .task(let event) = event.payload, case .attemptSucceeded = event.kind {
+            self.task.withLock { $0 }?.cancel()
+        }
     }
 }

@@ -160,17 +160,18 @@ struct HookTests {
         defer { server.stop() }
         let answer = Latch()
         let fixture = try SessionFixture()
-        var request = try TaskRequest(url: server.url())
-        request.idleTimeout = .seconds(1)
+        let request = try TaskRequest(url: server.url())
+        var impatient = request
+        impatient.idleTimeout = .seconds(4)
         let hooks = SessionHooks(disposition: { _, _ in
             await Self.pass(answer)
             return .continue
         })
-        let slow = fixture.session.makeTask(request, options: TaskOptions(hooks: hooks))
+        let slow = fixture.session.makeTask(impatient, options: TaskOptions(hooks: hooks))
         slow.resume()
         #expect(await fixture.wait { fixture.eventNames(of: slow).contains("responseHead(200)") })
         for _ in 0..<20 { #expect(await fixture.run(request).result().outcome == .success) }
-        try await Task.sleep(for: .milliseconds(1300))
+        try await Task.sleep(for: .milliseconds(4500))
         #expect(slow.state == .running(attempt: 1))
         #expect(slow.progress.received == 0)
         answer.open()

@@ -39,10 +39,10 @@ struct StreamTests {
         let fixture = try SessionFixture()
         let stream = BodyStream(limit: 64 * 1024)
         var request = try Self.streamed(server.url(), stream)
-        request.idleTimeout = .seconds(1)
+        request.idleTimeout = .seconds(4)
         let task = fixture.run(request)
         #expect(await fixture.wait { stream.statistics.pauses > 0 })
-        try await Task.sleep(for: .milliseconds(1300))
+        try await Task.sleep(for: .milliseconds(4500))
         let held = stream.statistics.bytes
         #expect(held <= 64 * 1024 + 128 * 1024)
         #expect(task.state == .running(attempt: 1))
@@ -187,9 +187,9 @@ struct StreamTests {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
         let fixture = try SessionFixture()
-        let stream = Self.stream(Array(Self.chunks.prefix(2)), length: 100_000, delay: .milliseconds(1300))
+        let stream = Self.stream(Array(Self.chunks.prefix(2)), length: 100_000, delay: .milliseconds(4500))
         var request = try TaskRequest(url: server.url(), method: "POST", body: .stream(stream))
-        request.idleTimeout = .seconds(1)
+        request.idleTimeout = .seconds(4)
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         let sent = fixture.recorder.taskChanges(of: task.id).compactMap { change -> Int64? in
