@@ -28,13 +28,16 @@ package final class Loop {
     package let clock = SystemClock()
     private let epoll: Int32
     private var timers = TimerHeap()
+    // Nil if the time source is the machine's clock, as in every program but a test.
+    private let source: SourceTimers?
     // Atomic only because an atomic is read without a check for exclusive access, and it is read often.
     private let moment = Atomic<UInt64>(0)
 
-    init() throws(LoopError) {
+    init(time: any TimeSource = SystemClock()) throws(LoopError) {
         let epoll = tg_epoll_create()
         guard epoll >= 0 else { throw LoopError(operation: "epoll_create1", code: errno) }
         self.epoll = epoll
+        self.source = time is SystemClock ? nil : SourceTimers(time)
         self.updateNow()
     }
 
@@ -43,7 +46,10 @@ package final class Loop {
     /// The moment the current batch of events began; cheap, and the same for everything in the batch.
     package var now: MonotonicTime { MonotonicTime(nanoseconds: self.moment.load(ordering: .relaxed)) }
 
-    private func updateNow() { self.moment.store(self.clock.monotonic().nanoseconds, ordering: .relaxed) }
+    private func updateNow() {
+        self.moment.store(self.clock.monotonic().nanoseconds, ordering: .relaxed)
+        self.source?.updateNow()
+    }
 
     /// Watches a descriptor; it must not be watched yet.
     package func watch(_ descriptor: Int32, for interest: Interest) throws(LoopError) {
@@ -73,6 +79,28 @@ package final class Loop {
     /// Cancels a timer.
     package func cancel(_ timer: TimerID) { self.timers.cancel(timer) }
 
+    // MARK: - The time source
+
+    /// ``now`` on the time source that the thread was given.
+    package var sourceNow: MonotonicTime { self.source?.now ?? self.now }
+
+    /// A moment of ``clock`` on the time source.
+    package func onSource(_ moment: MonotonicTime) -> MonotonicTime {
+        self.source.map { $0.now + (moment - self.now) } ?? moment
+    }
+
+    /// Schedules a timer on the time source.
+    package func scheduleOnSource(at deadline: MonotonicTime, token: UInt64) -> TimerID {
+        self.source?.schedule(at: deadline, token: token) ?? self.schedule(at: deadline, token: token)
+    }
+
+    /// Cancels a timer of the time source.
+    package func cancelOnSource(_ timer: TimerID) {
+        if let source = self.source { source.cancel(timer) } else { self.cancel(timer) }
+    }
+
+    // MARK: - Waiting
+
     func watchInbox(_ descriptor: Int32) throws(LoopError) {
         try self.control(EPOLL_CTL_ADD, descriptor, .read, token: Loop.inboxToken)
     }
@@ -94,10 +122,12 @@ package final class Loop {
 
     // Without timers there is no end to the wait.
     private func timeToNextTimer() -> Int64 {
-        self.timers.nextDeadline().map { max(0, ($0 - self.clock.monotonic()).wholeNanoseconds) } ?? -1
+        let own = self.timers.nextDeadline().map { max(0, ($0 - self.clock.monotonic()).wholeNanoseconds) }
+        guard let other = self.source?.timeToNext()?.wholeNanoseconds else { return own ?? -1 }
+        return min(own ?? other, other)
     }
 
-    func popDueTimer() -> UInt64? { self.timers.popDue(at: self.now) }
+    func popDueTimer() -> UInt64? { self.timers.popDue(at: self.now) ?? self.source?.popDue() }
 
     private func control(
         _ operation: Int32, _ descriptor: Int32, _ interest: Interest, token: UInt64

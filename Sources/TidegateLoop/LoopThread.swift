@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Synchronization
+package import TidegateCore
 
 /// What a ``LoopThread`` runs: created on the thread, called only there, released there.
 package protocol LoopHandler: AnyObject, SendableMetatype {
@@ -36,10 +37,18 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
 
     /// Starts the thread; `make` runs on it, and the handler stays there.
     ///
-    /// The kernel shows 15 bytes of `name`.
-    package init(name: String, make: @escaping @Sendable (Loop) -> Handler) throws(LoopError) {
+    /// The kernel shows 15 bytes of `name`. The loop's timers ``Loop/scheduleOnSource(at:token:)`` follow `time`.
+    package init(
+        name: String, time: any TimeSource = SystemClock(), make: @escaping @Sendable (Loop) -> Handler
+    ) throws(LoopError) {
         let inbox = try Inbox<Handler.Command>()
-        let loop = try Loop()
+        let loop = try Loop(time: time)
+        if let time = time as? any MovableTimeSource {
+            time.onMove { [weak inbox] in
+                inbox?.wake()
+                return inbox != nil
+            }
+        }
         try loop.watchInbox(inbox.descriptor)
         // The loop is handed over whole: nothing here touches it again.
         let start = ThreadStart(loop: loop) { loop in

@@ -40,7 +40,7 @@ public final class Session: Sendable {
                 observer: observer)
             self.dependencies = dependencies
             dependencies.mailbox.connect(
-                try TransferThread { SessionLoop(engine: $0, dependencies: dependencies) })
+                try TransferThread(time: time) { SessionLoop(engine: $0, dependencies: dependencies) })
         } catch {
             throw TaskError(reason: .internal, underlying: "the session could not start: \(error)")
         }

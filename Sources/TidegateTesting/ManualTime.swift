@@ -1,9 +1,13 @@
 internal import Synchronization
 public import TidegateCore
 
-/// Clocks that only move when a test moves them.
+/// Clocks that only move when a test moves them, and with them the timers of every session that has them.
+///
+/// Retries, deadlines, timeouts of gates and attempts and the like become due when ``advance(by:)`` passes them. What
+/// happens on the wire takes its own time: connect timeouts and rate limits follow the machine's clock.
 public final class ManualTime: TimeSource {
     private let elapsed = Mutex(Duration.zero)
+    private let waiting = Mutex<[@Sendable () -> Bool]>([])
     private let start: MonotonicTime
     private let wallStart: WallTime
 
@@ -25,6 +29,14 @@ public final class ManualTime: TimeSource {
         return WallTime(microseconds: self.wallStart.microseconds + elapsed.wholeNanoseconds / 1000)
     }
 
-    /// Moves both clocks.
-    public func advance(by duration: Duration) { self.elapsed.withLock { $0 += duration } }
+    /// Moves both clocks; the timers that are due by then fire on their threads.
+    public func advance(by duration: Duration) {
+        self.elapsed.withLock { $0 += duration }
+        // Waking a thread writes to a descriptor and never comes back here.
+        self.waiting.withLock { waiting in waiting.removeAll { wake in !wake() } }
+    }
+}
+
+extension ManualTime: MovableTimeSource {
+    package func onMove(_ wake: @escaping @Sendable () -> Bool) { self.waiting.withLock { $0.append(wake) } }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+package import TidegateCore
 package import TidegateLoop
 
 /// The thread that owns libcurl, every attempt and every timer of a session.
@@ -7,9 +8,10 @@ package final class TransferThread<Client: TransferClient>: Sendable {
 
     /// Starts the thread; `make` runs on it, and its client stays there.
     ///
-    /// The kernel shows 15 bytes of `name`.
+    /// The kernel shows 15 bytes of `name`; the client's timers and the moments that are reported to it follow `time`.
     package init(
-        name: String = "tg-transfer", make: @escaping @Sendable (TransferEngine) -> Client
+        name: String = "tg-transfer", time: any TimeSource = SystemClock(),
+        make: @escaping @Sendable (TransferEngine) -> Client
     ) throws(LoopError) {
         do throws(CurlError) {
             try CurlLibrary.prepare()
@@ -17,7 +19,7 @@ package final class TransferThread<Client: TransferClient>: Sendable {
             // libcurl gives no error number; memory is what its start can lack.
             throw LoopError(operation: error.operation, code: ENOMEM)
         }
-        self.thread = try LoopThread(name: name) { loop in
+        self.thread = try LoopThread(name: name, time: time) { loop in
             let engine = TransferEngine(loop: loop)
             return TransferHandler(engine: engine, client: make(engine))
         }

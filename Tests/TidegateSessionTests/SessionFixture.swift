@@ -14,14 +14,15 @@ final class SessionFixture {
 
     init(
         _ configuration: SessionConfiguration = .standard, paths: ScriptedPathSource = ScriptedPathSource(),
-        resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, observer: TaskObserver? = nil
+        resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, observer: TaskObserver? = nil,
+        time: any TimeSource = SystemClock()
     ) throws {
-        let bus = EventBus(time: SystemClock())
+        let bus = EventBus(time: time)
         bus.attach(self.recorder)
         self.paths = paths
         self.resolver = resolver
         self.session = try Session(
-            configuration, bus: bus, paths: paths, resolver: resolver, time: SystemClock(),
+            configuration, bus: bus, paths: paths, resolver: resolver, time: time,
             generator: SeededGenerator(seed: 7), hooks: hooks, observer: observer)
     }
 

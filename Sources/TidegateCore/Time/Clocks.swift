@@ -44,12 +44,21 @@ public struct WallTime: Sendable, Hashable, Comparable {
     public static func < (left: WallTime, right: WallTime) -> Bool { left.microseconds < right.microseconds }
 }
 
-/// The two clocks, passed in by whoever starts a monitor; tests pass a manual one.
+/// The two clocks of a monitor or a session: they stamp its events and drive the timers of its tasks.
+///
+/// Programs pass `SystemClock`, tests `ManualTime` of `TidegateTesting`. Any other source has to run at the machine's
+/// rate.
 public protocol TimeSource: Sendable {
     /// The moment on the monotonic clock.
     func monotonic() -> MonotonicTime
     /// The moment on the wall clock.
     func wall() -> WallTime
+}
+
+/// A time source that stands still until it is moved.
+package protocol MovableTimeSource: TimeSource {
+    /// Calls `wake` after every move, until it returns false.
+    func onMove(_ wake: @escaping @Sendable () -> Bool)
 }
 
 extension Duration {

@@ -55,11 +55,11 @@ extension TransferEngine {
         self.sockets.apply(self.actions, on: self.loop)
         self.scheduleProgress()
         for pool in self.pools {
-            pool.takeTimer(at: self.now)
+            pool.takeTimer(at: self.loop.now)
             if let next = pool.deadline { deadline = min(deadline ?? next, next) }
         }
         // What is left for now comes first in the next batch.
-        if !self.queue.numbers.isEmpty { deadline = self.now }
+        if !self.queue.numbers.isEmpty { deadline = self.loop.now }
         self.timer.arm(at: deadline, on: self.loop)
     }
 
@@ -73,16 +73,16 @@ extension TransferEngine {
 
     private var isTimerDue: Bool {
         self.pools.contains { pool in
-            pool.takeTimer(at: self.now)
-            return pool.deadline.map { $0 <= self.now } ?? false
+            pool.takeTimer(at: self.loop.now)
+            return pool.deadline.map { $0 <= self.loop.now } ?? false
         }
     }
 
     private func runDueTimers() {
         for pool in self.pools {
-            pool.takeTimer(at: self.now)
-            guard let deadline = pool.deadline, deadline <= self.now else { continue }
-            pool.callbacks.sockets.saveExpiring(at: self.now)
+            pool.takeTimer(at: self.loop.now)
+            guard let deadline = pool.deadline, deadline <= self.loop.now else { continue }
+            pool.callbacks.sockets.saveExpiring(at: self.loop.now)
             self.guarding(pool) { () throws(CurlError) in try pool.timeOut() }
         }
     }
@@ -127,7 +127,7 @@ extension TransferEngine {
             let delay = transfer.throttle(at: self.loop.clock.monotonic()) ?? .zero
             _ = self.loop.schedule(after: delay, token: EngineTimer.rate(number: transfer.number).token)
         }
-        if kinds.contains(.moved) { transfer.timestamps.lastActivity = self.now }
+        if kinds.contains(.moved) { transfer.timestamps.lastActivity = self.loop.now }
         if !kinds.isDisjoint(with: [.moved, .progressDue]), let progress = self.newProgress(of: transfer) {
             client.attempt(id, reported: .progress(progress))
             guard transfer.request?.id == id else { return nil }
@@ -138,9 +138,19 @@ extension TransferEngine {
     }
 
     private func finish(_ transfer: CurlTransfer, _ id: AttemptID, _ code: CURLcode, _ client: some TransferClient) {
-        let outcome = OutcomeBuilder(transfer: transfer, code: code).build()
+        var outcome = OutcomeBuilder(transfer: transfer, code: code).build()
+        outcome.started = self.loop.onSource(outcome.started)
+        outcome.ended = self.loop.onSource(outcome.ended)
+        outcome.progress.lastActivity = self.loop.onSource(outcome.progress.lastActivity)
         self.remove(transfer, id)
         client.attempt(id, reported: .finished(outcome))
+    }
+
+    /// A transfer's counters, with the moment on the client's clock.
+    func progress(of transfer: CurlTransfer) -> AttemptProgress {
+        var progress = transfer.progress()
+        progress.lastActivity = self.loop.onSource(progress.lastActivity)
+        return progress
     }
 
     private func waitForSink(of transfer: CurlTransfer) {
@@ -155,15 +165,15 @@ extension TransferEngine {
 
     // What to report of a transfer whose bytes have moved, or may have; nil for nothing now.
     private func newProgress(of transfer: CurlTransfer) -> AttemptProgress? {
-        guard self.now - transfer.reports.lastProgress >= TransferEngine.progressInterval else {
+        guard self.loop.now - transfer.reports.lastProgress >= TransferEngine.progressInterval else {
             self.unreported.append(transfer.number)
             return nil
         }
-        let progress = transfer.progress()
+        let progress = self.progress(of: transfer)
         let bytes = progress.receivedWire + progress.received + progress.sent
         guard bytes != transfer.reports.reportedBytes else { return nil }
         transfer.reports.reportedBytes = bytes
-        transfer.reports.lastProgress = self.now
+        transfer.reports.lastProgress = self.loop.now
         // libcurl goes on sending what it has taken, without a callback.
         if progress.sent > 0, !transfer.response.head.isComplete { self.unreported.append(transfer.number) }
         return progress

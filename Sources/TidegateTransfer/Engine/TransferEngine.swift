@@ -25,8 +25,8 @@ package final class TransferEngine {
 
     init(loop: Loop) { self.loop = loop }
 
-    /// The moment the current batch of events began.
-    package var now: MonotonicTime { self.loop.now }
+    /// The moment the current batch of events began, on the clock of the client's timers.
+    package var now: MonotonicTime { self.loop.sourceNow }
 
     /// Connections of all pools: in use by an attempt, and kept for reuse.
     package var connections: (active: Int, idle: Int) {
@@ -45,7 +45,7 @@ package final class TransferEngine {
         let transfer = try self.transfers.take(for: request.id, queue: self.queue, clock: self.loop.clock)
         do throws(CurlError) {
             transfer.begin(request)
-            try transfer.options.configure(transfer, request, pool, at: self.now)
+            try transfer.options.configure(transfer, request, pool, at: self.loop.now)
             if transfer.openBody(request.body) { try pool.add(transfer) }
         } catch {
             self.transfers.release(transfer, of: request.id)
@@ -93,7 +93,7 @@ package final class TransferEngine {
     }
 
     /// The counters of a running attempt; nil if it is over.
-    package func progress(of id: AttemptID) -> AttemptProgress? { self.transfers[id]?.progress() }
+    package func progress(of id: AttemptID) -> AttemptProgress? { self.transfers[id].map(self.progress) }
 
     /// The try to connect of a running attempt that has come furthest so far; nil if it is connected or over.
     package func failedConnect(of id: AttemptID) -> FailedConnect? {
@@ -115,14 +115,14 @@ package final class TransferEngine {
 
     /// Schedules a timer; `token`, below 2^63, comes back in ``TransferClient/timerFired(_:)``.
     package func schedule(at deadline: MonotonicTime, token: UInt64) -> TimerID {
-        self.loop.schedule(at: deadline, token: token)
+        self.loop.scheduleOnSource(at: deadline, token: token)
     }
 
     /// Schedules a timer that fires `delay` after the current batch began.
     package func schedule(after delay: Duration, token: UInt64) -> TimerID {
-        self.loop.schedule(after: delay, token: token)
+        self.loop.scheduleOnSource(at: self.now + delay, token: token)
     }
 
     /// Cancels a timer.
-    package func cancel(_ timer: TimerID) { self.loop.cancel(timer) }
+    package func cancel(_ timer: TimerID) { self.loop.cancelOnSource(timer) }
 }
