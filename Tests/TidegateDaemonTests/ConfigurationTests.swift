@@ -49,10 +49,12 @@ import Tidegate
         #expect(transfers.gate.require == [.routed, .unmetered])
         #expect(transfers.gate.patience?.duration == .seconds(300))
         let task = try #require(configuration.tasks.first)
-        #expect(task.name == "config-sync" && task.url == "https://u.example/c" && task.every == .seconds(300))
-        #expect(try task.headers == [HTTPField("X-Key", "1")])
-        #expect(task.jitter == 0.2 && task.mode == 0o640 && task.download == "/var/lib/app/config.tar")
-        #expect(task.require == [.interface("eth0")] && task.timeout?.duration == .seconds(600))
+        #expect(
+            task.name == "config-sync" && task.submission.url == "https://u.example/c" && task.every == .seconds(300))
+        #expect(task.submission.headers == ["X-Key: 1"])
+        #expect(
+            task.jitter == 0.2 && task.submission.mode == "0640" && task.submission.output == "/var/lib/app/config.tar")
+        #expect(task.submission.require == ["interface:eth0"] && task.timeout?.duration == .seconds(600))
         #expect(task.retry.over(transfers.retry).attempts == 2 && task.retry.over(transfers.retry).cap == .seconds(60))
     }
 

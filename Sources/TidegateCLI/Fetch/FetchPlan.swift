@@ -111,19 +111,9 @@ struct FetchPlan: Sendable {
     // MARK: Request
 
     private static func request(_ url: String, _ options: FetchOptions) throws -> TaskRequest {
-        let body = options.request.body
-        let content: RequestBody =
-            switch body.content {
-            case .none: .none
-            case .text(let text): .data(Array(text.utf8))
-            case .file(let path): .file(path)
-            }
         let timeouts = try options.timeouts.parsed()
         do {
-            var request = try TaskRequest(
-                url: url, method: options.request.method ?? body.method, headers: try options.request.fields(),
-                body: content)
-            request.sha256 = try options.request.sha256.map { try OptionParsing.digest($0, of: "--sha256") }
+            var request = try options.request.submission(for: url).request()
             request.connectTimeout = timeouts.connectTimeout
             request.deadline = timeouts.deadline
             request.maxRedirects = options.http.maxRedirs
@@ -135,8 +125,8 @@ struct FetchPlan: Sendable {
                 return Credentials(user: String(parts[0]), password: parts.count == 2 ? String(parts[1]) : "")
             }
             return request
-        } catch let error as TaskError {
-            throw ValidationError(error.underlying)
+        } catch let error as TextError {
+            throw ValidationError(error.description)
         }
     }
 

@@ -5,19 +5,6 @@ internal import TidegateDaemon
 
 /// The method, header fields and body of a request, for `fetch` and `tasks submit`.
 struct RequestOptions: ParsableArguments {
-    /// A body with the method and the header fields that it implies.
-    struct Body: Equatable {
-        enum Content: Equatable {
-            case none
-            case text(String)
-            case file(String)
-        }
-
-        var content: Content
-        var method: String
-        var headers: [HTTPField] = []
-    }
-
     @Option(
         name: [.customShort("X"), .customLong("request")],
         help: ArgumentHelp("Request method (default: GET, or what the body option implies).", valueName: "method"))
@@ -52,27 +39,29 @@ struct RequestOptions: ParsableArguments {
         if let sha256 { _ = try OptionParsing.digest(sha256, of: "--sha256") }
     }
 
-    var body: Body {
-        if let text = self.data {
-            let type = HTTPField(name: .contentType, value: "application/x-www-form-urlencoded")
-            return Body(content: .text(text), method: "POST", headers: [type])
-        }
-        if let text = self.jsonBody {
-            let headers = [HTTPField.Name.contentType, .accept].map { HTTPField(name: $0, value: "application/json") }
-            return Body(content: .text(text), method: "POST", headers: headers)
-        }
-        if let file = self.uploadFile { return Body(content: .file(file), method: "PUT") }
-        return Body(content: .none, method: "GET")
+    /// The request of a URL; a missing method follows from the body.
+    func submission(for url: String) throws -> TaskSubmission {
+        var submission = TaskSubmission(url: url)
+        let fields = try self.fields()
+        submission.method = self.method
+        submission.headers = fields.isEmpty ? nil : fields.map { "\($0.name): \($0.value)" }
+        submission.body = self.data ?? self.jsonBody
+        submission.bodyFile = self.uploadFile
+        submission.sha256 = self.sha256
+        return submission
     }
 
     /// The header fields of `-H`, then those that the body implies and `-H` does not set.
-    func fields() throws -> [HTTPField] {
+    private func fields() throws -> [HTTPField] {
         let given = try self.headers.map { text in
             try OptionParsing.naming("-H") { () throws(TextError) in try HTTPField(line: text) }
         }
-        let implied = self.body.headers.filter { field in
-            !given.contains { $0.name == field.name }
+        var implied: [HTTPField] = []
+        if self.data != nil {
+            implied = [HTTPField(name: .contentType, value: "application/x-www-form-urlencoded")]
+        } else if self.jsonBody != nil {
+            implied = [.contentType, .accept].map { HTTPField(name: $0, value: "application/json") }
         }
-        return given + implied
+        return given + implied.filter { field in !given.contains { $0.name == field.name } }
     }
 }

@@ -1,4 +1,3 @@
-internal import HTTPTypes
 internal import ArgumentParser
 internal import Glibc
 internal import Tidegate
@@ -79,12 +78,12 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             self.outputDir == nil ? [] : try FileNaming.names(for: self.urls)
         }
         return try self.urls.enumerated().map { position, url in
-            var submission = TaskSubmission(url: url)
+            var submission = try self.request.submission(for: url)
+            submission.bodyFile = try submission.bodyFile.map(self.absolute)
             submission.output = try self.output.map(self.absolute)
             if let directory = self.outputDir {
                 submission.output = try self.absolute("\(directory)/\(names[position])")
             }
-            try self.setRequest(of: &submission)
             submission.key = self.key
             submission.onDuplicate = self.onDuplicate?.rawValue
             submission.priority = self.priority
@@ -118,19 +117,6 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         }
         for text in self.require {
             _ = try OptionParsing.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
-        }
-    }
-
-    private func setRequest(of submission: inout TaskSubmission) throws {
-        let (body, fields) = (self.request.body, try self.request.fields())
-        // The daemon derives a missing method from the body in the same way.
-        submission.method = self.request.method
-        submission.headers = fields.isEmpty ? nil : fields.map { "\($0.name): \($0.value)" }
-        submission.sha256 = self.request.sha256
-        switch body.content {
-        case .none: break
-        case .text(let text): submission.body = text
-        case .file(let path): submission.bodyFile = try self.absolute(path)
         }
     }
 

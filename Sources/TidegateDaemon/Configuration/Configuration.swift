@@ -1,4 +1,3 @@
-package import HTTPTypes
 package import TidegateCore
 
 /// The configuration file; nil and empty values mean the default.
@@ -102,22 +101,19 @@ package struct Configuration: Sendable, Hashable {
 
 /// A request that the daemon makes periodically.
 package struct ScheduledTask: Sendable, Hashable {
-    package var name = ""
-    package var url = ""
-    package var method: String?
-    package var headers: [HTTPField] = []
+    /// The request, as it could be submitted.
+    package var submission = TaskSubmission(url: "")
     package var headersFile: String?
-    package var bodyFile: String?
     package var every: Duration = .zero
     /// The maximum random delay of a run, as a fraction of ``every``.
     package var jitter = 0.1
-    package var download: String?
-    package var mode: UInt16?
-    /// The expected SHA-256 digest of the body, in 64 hexadecimal digits.
-    package var sha256: String?
     package var timeout: DurationText?
-    package var require: [Requirement]?
     package var retry = Configuration.Retry()
+
+    package var name: String {
+        get { self.submission.name ?? "" }
+        set { self.submission.name = newValue }
+    }
 
     package init() {}
 }

@@ -27,7 +27,7 @@ extension ConfigurationSchema {
         .value("url", \.url, .url),
         .value("buffer", \.buffer, ValueParser<ByteText>.size(in: 1 << 20...1 << 40)),
         .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))),
-        .labels("labels", \.labels), .headers("headers", \.headers),
+        .labels("labels", \.labels), .headers("headers") { $0.headers.append($1) },
         .section(
             "basic_auth", \.self,
             [.value("username", \.user, .text), .value("password_file", \.passwordFile, .absolutePath)]),

@@ -78,14 +78,16 @@ enum ConfigurationSchema {
     // MARK: tasks
 
     static let task: [Field<ScheduledTask>] = [
-        .value("name", \.name, .name, isRequired: true), .value("url", \.url, .url, isRequired: true),
-        .value("method", \.method, .method), .headers("headers", \.headers),
-        .value("headers_file", \.headersFile, .absolutePath), .value("body_file", \.bodyFile, .absolutePath),
+        .value("name", \.name, .name, isRequired: true), .value("url", \.submission.url, .url, isRequired: true),
+        .value("method", \.submission.method, .method),
+        .headers("headers") { $0.submission.headers = ($0.submission.headers ?? []) + ["\($1.name): \($1.value)"] },
+        .value("headers_file", \.headersFile, .absolutePath),
+        .value("body_file", \.submission.bodyFile, .absolutePath),
         .value("every", \.every, .duration(atLeast: .seconds(1)), isRequired: true),
-        .value("jitter", \.jitter, .percentage), .value("download", \.download, .absolutePath),
-        .value("mode", \.mode, .fileMode), .value("timeout", \.timeout, .limit),
-        .list("require", \.require, .requirement), .section("retry", \.retry, Self.retry),
-        .value("sha256", \.sha256, .digest),
+        .value("jitter", \.jitter, .percentage), .value("download", \.submission.output, .absolutePath),
+        .value("mode", \.submission.mode, .fileMode), .value("timeout", \.timeout, .limit),
+        .list("require", \.submission.require, .requirement), .section("retry", \.retry, Self.retry),
+        .value("sha256", \.submission.sha256, .digest),
     ]
 
     // MARK: checks across keys
@@ -95,15 +97,14 @@ enum ConfigurationSchema {
         _ tasks: [ScheduledTask], nodes: [ConfigurationNode], problems: inout ProblemList
     ) {
         problems.refuseDuplicates(of: "name", in: tasks.map(\.name), at: nodes)
-        problems.refuseDuplicates(of: "download", in: tasks.map { $0.download ?? "" }, at: nodes)
-        for (task, node) in zip(tasks, nodes) where task.mode != nil && task.download == nil {
-            problems.add("\"mode\" requires \"download\"", at: node)
-        }
-        for (task, node) in zip(tasks, nodes) where task.bodyFile != nil && ["GET", "HEAD"].contains(task.method) {
-            problems.add("\"body_file\" requires a method other than \(task.method ?? "")", at: node)
-        }
-        for (task, node) in zip(tasks, nodes) where task.bodyFile != nil && task.download != nil {
-            problems.add("\"body_file\" and \"download\" are mutually exclusive", at: node)
+        problems.refuseDuplicates(of: "download", in: tasks.map { $0.submission.output ?? "" }, at: nodes)
+        for (task, node) in zip(tasks.map(\.submission), nodes) {
+            if task.mode != nil, task.output == nil { problems.add("\"mode\" requires \"download\"", at: node) }
+            guard task.bodyFile != nil else { continue }
+            if let method = task.method, ["GET", "HEAD"].contains(method) {
+                problems.add("\"body_file\" requires a method other than \(method)", at: node)
+            }
+            if task.output != nil { problems.add("\"body_file\" and \"download\" are mutually exclusive", at: node) }
         }
     }
 
@@ -193,7 +194,7 @@ extension ValueParser<String> {
 
 extension Field {
     /// A key with header fields, each under its name.
-    static func headers(_ key: String, _ path: SectionPath<Section, [HTTPField]>) -> Field {
+    static func headers(_ key: String, _ add: @escaping @Sendable (inout Section, HTTPField) -> Void) -> Field {
         Field(key: key, isRequired: false) { section, node, problems in
             switch node.content {
             case .null: break
@@ -204,7 +205,7 @@ extension Field {
                         let value = try ValueParser<String>.text.parse(entry.value)
                         return try HTTPField(line: "\(entry.key): \(value)")
                     }
-                    if let header { section[keyPath: path].append(header) }
+                    if let header { add(&section, header) }
                 }
             }
         }

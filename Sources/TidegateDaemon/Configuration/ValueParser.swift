@@ -33,6 +33,16 @@ extension ValueParser<String> {
         return text
     }
 
+    /// Permission bits in octal.
+    static let fileMode = ValueParser.text("a file mode") { text throws(TextError) in
+        _ = try FileModeText.parse(text)
+        return text
+    }
+
+    static let requirement = ValueParser.text("a requirement") { text throws(TextError) in
+        try RequirementText.parse(text).description
+    }
+
     static let regularExpression = ValueParser.text("a regular expression") { text throws(TextError) in
         do {
             _ = try Regex(text)
@@ -177,10 +187,5 @@ extension ValueParser<UInt16> {
     static let port = ValueParser.text("a port") { text throws(TextError) in
         guard let port = UInt16(text), port > 0 else { throw TextError("\"\(text)\" is not a port from 1 to 65535") }
         return port
-    }
-
-    /// Permission bits in octal.
-    static let fileMode = ValueParser.text("a file mode") { text throws(TextError) in
-        try FileModeText.parse(text)
     }
 }

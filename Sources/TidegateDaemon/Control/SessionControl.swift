@@ -9,14 +9,15 @@ struct SessionControl: TaskControl {
     private static let finishedTasksLimit = 1000
 
     func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse {
-        let request = try submission.request()
-        let policy = try submission.duplicatePolicy()
         do {
+            let (request, policy) = (try submission.request(), try submission.duplicatePolicy())
             let made = try await self.session.submit(
                 request, key: submission.key, onDuplicate: policy, isSuspended: submission.suspended ?? false)
             return SubmitResponse(id: made.id, isNew: made.isNew)
-        } catch {
+        } catch let error as TaskError {
             throw ControlRefusal(error)
+        } catch {
+            throw ControlRefusal(.malformed, "\(error)")
         }
     }
 

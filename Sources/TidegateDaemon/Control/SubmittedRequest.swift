@@ -1,16 +1,16 @@
 internal import HTTPTypes
-internal import Tidegate
-internal import TidegateCore
+package import Tidegate
+package import TidegateCore
 
 extension TaskSubmission {
     /// The request of the submission.
     ///
-    /// - Throws: ``ControlRefusal`` with a message for the client.
-    func request() throws(ControlRefusal) -> TaskRequest {
+    /// - Throws: ``TextError`` with the member that cannot be used.
+    package func request() throws(TextError) -> TaskRequest {
         // With an unset variable as its key, every submission would be the same task.
-        if self.key == "" { throw ControlRefusal(.malformed, "\"key\" is empty") }
+        if self.key == "" { throw TextError("\"key\" is empty") }
+        try self.checkNames()
         do {
-            try self.checkNames()
             var request = try TaskRequest(
                 url: self.url, method: self.method ?? self.defaultMethod, headers: try self.headerFields(),
                 body: try self.requestBody())
@@ -23,18 +23,16 @@ extension TaskSubmission {
             request.sha256 = try self.digest()
             if let retries = self.retries { request.retry = try self.retryPolicy(retries) }
             return request
-        } catch let refusal as ControlRefusal {
-            throw refusal
         } catch {
-            throw ControlRefusal(.malformed, "\(error)")
+            throw TextError("\(error)")
         }
     }
 
-    func duplicatePolicy() throws(ControlRefusal) -> DuplicatePolicy {
+    func duplicatePolicy() throws(TextError) -> DuplicatePolicy {
         guard let word = self.onDuplicate else { return .keep }
-        guard self.key != nil else { throw ControlRefusal(.malformed, "\"onDuplicate\" requires \"key\"") }
+        guard self.key != nil else { throw TextError("\"onDuplicate\" requires \"key\"") }
         guard let policy = DuplicatePolicy(rawValue: word) else {
-            throw ControlRefusal(.malformed, "\"\(word)\" is not one of keep, replace, append")
+            throw TextError("\"\(word)\" is not one of keep, replace, append")
         }
         return policy
     }

@@ -1,4 +1,3 @@
-internal import HTTPTypes
 internal import Tidegate
 internal import TidegateCore
 
@@ -7,38 +6,35 @@ extension ScheduledTask {
     ///
     /// - Throws: ``TextError`` with the file or the value that cannot be used.
     func request(under transfers: Configuration.Transfers) throws(TextError) -> TaskRequest {
-        let method = self.method ?? (self.bodyFile == nil ? "GET" : "POST")
-        let fields = try self.allHeaders()
-        do {
-            var request = try TaskRequest(
-                url: self.url, method: method, headers: fields, body: self.bodyFile.map { .file($0) } ?? .none)
-            request.name = self.name
-            request.destination =
-                self.download.map { .file($0, permissions: self.mode, continues: true) } ?? .discard
-            request.attemptTimeout = self.timeout?.duration
-            request.sha256 = self.sha256.flatMap { ContentDigest($0) }
+        var submission = self.submission
+        submission.method = submission.method ?? (submission.bodyFile == nil ? "GET" : "POST")
+        submission.headers = (submission.headers ?? []) + (try self.linesOfHeadersFile())
+        var request = try submission.request()
+        if case .file(let path, let permissions, _) = request.destination {
+            request.destination = .file(path, permissions: permissions, continues: true)
+        }
+        request.attemptTimeout = self.timeout?.duration
+        do throws(PolicyError) {
             request.retry = try self.retryPolicy(under: transfers)
-            request.gate = try self.gatePolicy(under: transfers)
+            request.gate = try GatePolicy(
+                require: request.gate?.require ?? transfers.gate.require ?? [.routed],
+                patience: transfers.gate.patience?.duration)
             return request
         } catch {
-            throw TextError("\(error)")
+            throw TextError(error.description)
         }
     }
 
-    private func allHeaders() throws(TextError) -> [HTTPField] {
-        guard let file = self.headersFile else { return self.headers }
+    private func linesOfHeadersFile() throws(TextError) -> [String] {
+        guard let file = self.headersFile else { return [] }
         let text: String
         do {
             text = try TextFile.read(file, atMost: 1 << 16)
         } catch {
             throw TextError("\(file): \(error)")
         }
-        var headers = self.headers
-        for line in text.split(whereSeparator: \.isNewline) where !line.allSatisfy(\.isWhitespace) && line.first != "#"
-        {
-            headers.append(try HTTPField(line: String(line)))
-        }
-        return headers
+        let lines = text.split(whereSeparator: \.isNewline)
+        return lines.filter { !$0.allSatisfy(\.isWhitespace) && $0.first != "#" }.map(String.init)
     }
 
     // The timeout does not include time without a path: such a run is held, and the next run is skipped.
@@ -48,11 +44,6 @@ extension ScheduledTask {
             retry.longest = DurationText(min(timeout, retry.longest.map { $0.duration ?? timeout } ?? timeout))
         }
         return try retry.policy()
-    }
-
-    private func gatePolicy(under transfers: Configuration.Transfers) throws(PolicyError) -> GatePolicy {
-        try GatePolicy(
-            require: self.require ?? transfers.gate.require ?? [.routed], patience: transfers.gate.patience?.duration)
     }
 }
 

@@ -1,51 +1,53 @@
-public import TidegateCore
+package import TidegateCore
 internal import FoundationEssentials
-public import HTTPTypes
+package import HTTPTypes
 
 /// A submitted request in a form that survives its process.
 ///
 /// Everything that a ``TaskRequest`` has and that means the same to another process.
 public struct TaskDescription: Sendable, Hashable, Codable {
-    /// The URL as it was given.
-    public var url: String
-    /// The request method.
-    public var method: String
-    /// The header fields.
-    public var headers: [HTTPField]
-    /// The request's body.
-    public var body: Body
-    /// Where the response's body goes.
-    public var destination: Place
+    package let url: String
+    package let method: String
+    package let headers: [HTTPField]
+    package let body: Body
+    package let destination: Place
     /// The caller's own name for the task; nil if duplicates do not matter.
-    public var key: String?
+    public let key: String?
+    let options: RequestOptions
+
     /// A name to be known by in lists.
-    public var name: String?
-    var connectTimeout: Duration
-    var idleTimeout: Duration
-    var attemptTimeout: Duration?
-    /// How long the task may take in all, waiting included; nil is without end.
-    public var deadline: Duration?
-    var gate: Gate?
-    var retry: Retry?
-    /// Higher goes first if not all can go.
-    public var priority: Int
-    var usesHTTP2: Bool
-    var acceptsCompression: Bool
-    var user: String?
-    var password: String?
-    var bytesPerSecondLimit: Int?
-    var maxRedirects: Int
-    var isMarkedIdempotent: Bool
-    /// When it is too late, in microseconds since 1970; nil is never.
-    var expires: Int64?
-    /// What the body's SHA-256 has to be, in hexadecimal digits.
-    var sha256: String?
-    /// Where an earlier download ended.
-    var resuming: ResumeData?
-    var trust: Trust?
+    package var name: String? { self.options.name }
+
+    private enum CodingKeys: CodingKey {
+        case url, method, headers, body, destination, key
+    }
+
+    /// Reads one object: the options stand beside the other members.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.url = try members.decode(String.self, forKey: .url)
+        self.method = try members.decode(String.self, forKey: .method)
+        self.headers = try members.decode([HTTPField].self, forKey: .headers)
+        self.body = try members.decode(Body.self, forKey: .body)
+        self.destination = try members.decode(Place.self, forKey: .destination)
+        self.key = try members.decodeIfPresent(String.self, forKey: .key)
+        self.options = try RequestOptions(from: decoder)
+    }
+
+    /// Writes one object.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(self.url, forKey: .url)
+        try members.encode(self.method, forKey: .method)
+        try members.encode(self.headers, forKey: .headers)
+        try members.encode(self.body, forKey: .body)
+        try members.encode(self.destination, forKey: .destination)
+        try members.encodeIfPresent(self.key, forKey: .key)
+        try self.options.encode(to: encoder)
+    }
 
     /// A request's body.
-    public enum Body: Sendable, Hashable, Codable {
+    package enum Body: Sendable, Hashable, Codable {
         /// None.
         case none
         /// Bytes, kept in the journal itself.
@@ -55,7 +57,7 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     }
 
     /// Where a response's body goes.
-    public enum Place: Sendable, Hashable, Codable {
+    package enum Place: Sendable, Hashable, Codable {
         /// Into memory: gone with the process, and then fetched again.
         case memory(limit: Int)
         /// Into a file.
@@ -65,15 +67,15 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     }
 
     /// Bytes that encode as base64.
-    public struct Bytes: Sendable, Hashable, Codable {
+    package struct Bytes: Sendable, Hashable, Codable {
         /// The bytes.
-        public var bytes: [UInt8]
+        package var bytes: [UInt8]
 
         /// Some bytes.
-        public init(_ bytes: [UInt8]) { self.bytes = bytes }
+        package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
         /// Reads base64.
-        public init(from decoder: any Decoder) throws {
+        package init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             guard let data = Data(base64Encoded: try container.decode(String.self)) else {
                 throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64")
@@ -82,28 +84,9 @@ public struct TaskDescription: Sendable, Hashable, Codable {
         }
 
         /// Writes base64.
-        public func encode(to encoder: any Encoder) throws {
+        package func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             try container.encode(Data(self.bytes).base64EncodedString())
         }
-    }
-
-    struct Gate: Sendable, Hashable, Codable {
-        var require: [String]
-        var patience: Duration?
-    }
-
-    struct Retry: Sendable, Hashable, Codable {
-        var attempts: Int
-        var base: Duration
-        var cap: Duration
-        var maxElapsed: Duration?
-        var statuses: [Int]
-    }
-
-    struct Trust: Sendable, Hashable, Codable {
-        var caFile: String?
-        var pins: [String: [String]]
-        var isInsecure: Bool
     }
 }

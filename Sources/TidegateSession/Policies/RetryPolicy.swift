@@ -1,5 +1,5 @@
 /// How often, and how fast, a task is retried.
-public struct RetryPolicy: Sendable, Hashable {
+public struct RetryPolicy: Sendable, Hashable, Codable {
     /// How many charged attempts without progress there are at most; 1 and up.
     public let attempts: Int
     /// The longest first delay; each further one may be twice as long.
@@ -36,6 +36,16 @@ public struct RetryPolicy: Sendable, Hashable {
             try PolicyError.check((300...599).contains(status), "retry.statuses", "\(status) is not 300 to 599")
         }
         self.init(unchecked: attempts, base: base, cap: cap, maxElapsed: maxElapsed, statuses: statuses)
+    }
+
+    /// Reads a policy as it was encoded; throws if this version would not accept it.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        try self.init(
+            attempts: members.decode(Int.self, forKey: .attempts), base: members.decode(Duration.self, forKey: .base),
+            cap: members.decode(Duration.self, forKey: .cap),
+            maxElapsed: members.decodeIfPresent(Duration.self, forKey: .maxElapsed),
+            statuses: members.decode(Set<Int>.self, forKey: .statuses))
     }
 
     private init(unchecked attempts: Int, base: Duration, cap: Duration, maxElapsed: Duration?, statuses: Set<Int>) {

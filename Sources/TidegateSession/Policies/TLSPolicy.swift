@@ -1,5 +1,5 @@
 /// Whom a session trusts.
-public struct TLSPolicy: Sendable, Hashable {
+public struct TLSPolicy: Sendable, Hashable, Codable {
     /// A file of certificate authorities in PEM form; nil trusts the system's.
     public let caFile: String?
     /// The public keys accepted by host, each `sha256//BASE64` (RFC 7469); hosts without an entry accept any.
@@ -27,6 +27,15 @@ public struct TLSPolicy: Sendable, Hashable {
         self.init(
             unchecked: caFile, pins: Dictionary(uniqueKeysWithValues: pins.map { ($0.key.lowercased(), $0.value) }),
             isInsecure: isInsecure)
+    }
+
+    /// Reads a policy as it was encoded; throws if this version would not accept it.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        try self.init(
+            caFile: members.decodeIfPresent(String.self, forKey: .caFile),
+            pins: members.decode([String: [String]].self, forKey: .pins),
+            isInsecure: members.decode(Bool.self, forKey: .isInsecure))
     }
 
     private init(unchecked caFile: String?, pins: [String: [String]], isInsecure: Bool) {

@@ -17,25 +17,8 @@ final class RequestBox: Sendable {
         let address: HTTPURL
         let body: RequestBody
         var headers: [HTTPField]
-        var name: String?
         var destination = Destination.memory(limit: 16 << 20)
-        var connectTimeout = Duration.seconds(10)
-        var idleTimeout = Duration.seconds(60)
-        var attemptTimeout: Duration?
-        var deadline: Duration?
-        var gate: GatePolicy?
-        var retry: RetryPolicy?
-        var priority = 0
-        var usesHTTP2 = false
-        var acceptsCompression = false
-        var credentials: Credentials?
-        var bytesPerSecondLimit: Int?
-        var maxRedirects = 10
-        var isMarkedIdempotent = false
-        var expires: WallTime?
-        var sha256: ContentDigest?
-        var resuming: ResumeData?
-        var tls: TLSPolicy?
+        var options = RequestOptions()
     }
 
     init(_ parts: Parts) {
@@ -56,7 +39,8 @@ final class RequestBox: Sendable {
     private static func isIdempotent(_ parts: Parts) -> Bool {
         switch parts.method {
         case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
-        default: parts.isMarkedIdempotent || parts.headers.contains { $0.name.canonicalName == "idempotency-key" }
+        default:
+            parts.options.isMarkedIdempotent || parts.headers.contains { $0.name.canonicalName == "idempotency-key" }
         }
     }
 }

@@ -17,8 +17,8 @@ public struct TaskRequest: Sendable {
 
     /// The name shown in lists and results.
     public var name: String? {
-        get { self.box.parts.name }
-        set { self.change { $0.name = newValue } }
+        get { self.options.name }
+        set { self.options.name = newValue }
     }
     /// Where the response's body goes.
     public var destination: Destination {
@@ -27,97 +27,103 @@ public struct TaskRequest: Sendable {
     }
     /// Connect timeout.
     public var connectTimeout: Duration {
-        get { self.box.parts.connectTimeout }
-        set { self.change { $0.connectTimeout = newValue } }
+        get { self.options.connectTimeout }
+        set { self.options.connectTimeout = newValue }
     }
     /// How long an attempt may go without a byte either way.
     public var idleTimeout: Duration {
-        get { self.box.parts.idleTimeout }
-        set { self.change { $0.idleTimeout = newValue } }
+        get { self.options.idleTimeout }
+        set { self.options.idleTimeout = newValue }
     }
     /// How long one attempt may take in all; nil is no limit.
     public var attemptTimeout: Duration? {
-        get { self.box.parts.attemptTimeout }
-        set { self.change { $0.attemptTimeout = newValue } }
+        get { self.options.attemptTimeout }
+        set { self.options.attemptTimeout = newValue }
     }
     /// How long the task may take in all, waiting included and suspensions not; nil is no limit.
     public var deadline: Duration? {
-        get { self.box.parts.deadline }
-        set { self.change { $0.deadline = newValue } }
+        get { self.options.deadline }
+        set { self.options.deadline = newValue }
     }
     /// What attempts wait for; nil uses the session's gate.
     public var gate: GatePolicy? {
-        get { self.box.parts.gate }
-        set { self.change { $0.gate = newValue } }
+        get { self.options.gate }
+        set { self.options.gate = newValue }
     }
     /// How the task is retried; nil uses the session's policy.
     public var retry: RetryPolicy? {
-        get { self.box.parts.retry }
-        set { self.change { $0.retry = newValue } }
+        get { self.options.retry }
+        set { self.options.retry = newValue }
     }
     /// Tasks with a higher priority go first when not all can run.
     public var priority: Int {
-        get { self.box.parts.priority }
-        set { self.change { $0.priority = newValue } }
+        get { self.options.priority }
+        set { self.options.priority = newValue }
     }
     /// True offers HTTP/2 to https servers.
     public var usesHTTP2: Bool {
-        get { self.box.parts.usesHTTP2 }
-        set { self.change { $0.usesHTTP2 = newValue } }
+        get { self.options.usesHTTP2 }
+        set { self.options.usesHTTP2 = newValue }
     }
     /// True requests a compressed response and decompresses it; such a response cannot be resumed.
     public var acceptsCompression: Bool {
-        get { self.box.parts.acceptsCompression }
-        set { self.change { $0.acceptsCompression = newValue } }
+        get { self.options.acceptsCompression }
+        set { self.options.acceptsCompression = newValue }
     }
     /// For HTTP's Basic scheme; nil uses those of the URL.
     public var credentials: Credentials? {
-        get { self.box.parts.credentials }
-        set { self.change { $0.credentials = newValue } }
+        get { self.options.user.map { Credentials(user: $0, password: self.options.password ?? "") } }
+        set { (self.options.user, self.options.password) = (newValue?.user, newValue?.password) }
     }
     /// The highest average rate of the response's body; nil is no limit.
     public var bytesPerSecondLimit: Int? {
-        get { self.box.parts.bytesPerSecondLimit }
-        set { self.change { $0.bytesPerSecondLimit = newValue } }
+        get { self.options.bytesPerSecondLimit }
+        set { self.options.bytesPerSecondLimit = newValue }
     }
     /// How many redirects are followed; with 0 the redirect itself is the response.
     public var maxRedirects: Int {
-        get { self.box.parts.maxRedirects }
-        set { self.change { $0.maxRedirects = newValue } }
+        get { self.options.maxRedirects }
+        set { self.options.maxRedirects = newValue }
     }
     /// True if the request may be sent again although the first one may have been executed.
     public var isMarkedIdempotent: Bool {
-        get { self.box.parts.isMarkedIdempotent }
-        set { self.change { $0.isMarkedIdempotent = newValue } }
+        get { self.options.isMarkedIdempotent }
+        set { self.options.isMarkedIdempotent = newValue }
     }
     /// When the task expires, even if it waits or is suspended; nil is never.
     ///
     /// The task fails as `deadlineExceeded` then.
     public var expires: WallTime? {
-        get { self.box.parts.expires }
-        set { self.change { $0.expires = newValue } }
+        get { self.options.expires.map { WallTime(microseconds: $0) } }
+        set { self.options.expires = newValue?.microseconds }
     }
     /// What the body's SHA-256 has to be; another one fails the task as `digestMismatch`.
     ///
     /// A file is checked before it is moved to its place, and with every byte of it that an earlier process left; what
     /// goes into a stream or a descriptor is delivered before it can be checked.
     public var sha256: ContentDigest? {
-        get { self.box.parts.sha256 }
-        set { self.change { $0.sha256 = newValue } }
+        get { self.options.sha256.flatMap { ContentDigest($0) } }
+        set { self.options.sha256 = newValue?.description }
     }
     /// The earlier download that this one continues; see ``resume(from:)``.
     public internal(set) var resuming: ResumeData? {
-        get { self.box.parts.resuming }
-        set { self.change { $0.resuming = newValue } }
+        get { self.options.resuming }
+        set { self.options.resuming = newValue }
     }
     /// What certificates this task trusts; nil uses the session's policy.
     public var tls: TLSPolicy? {
-        get { self.box.parts.tls }
-        set { self.change { $0.tls = newValue } }
+        get { self.options.trust }
+        set { self.options.trust = newValue }
     }
 
     var address: HTTPURL { self.box.parts.address }
     var firstHop: Hop { self.box.firstHop }
+
+    /// Everything that has a key in the journal.
+    var options: RequestOptions {
+        get { self.box.parts.options }
+        set { self.change { $0.options = newValue } }
+    }
 
     private var box: RequestBox
 
