@@ -24,7 +24,7 @@ extension Monitor {
     public func wait(
         for conditions: WaitCondition..., stable: Duration = .zero, timeout: Duration? = nil
     ) async throws(WaitError) {
-        try await self.diagnostics.wait(for: conditions, stable: stable, timeout: timeout)
+        try await self.diagnostics.wait(for: WaitConfiguration(conditions, stable: stable, timeout: timeout))
     }
 
     /// Finds where the path to a host, a port or a URL fails, rung by rung, as `tidegate explain` shows it.
@@ -56,7 +56,7 @@ extension Monitor {
     public var endpointDependencies: EndpointDependencies {
         EndpointDependencies(
             view: self, bus: self.bus, recorder: self.recorder, time: self.time,
-            targetNames: self.configuration.targetNames, version: TidegateVersion.version)
+            targetNames: self.configuration.namesOfTargets, version: TidegateVersion.version)
     }
 
     /// What this monitor and the program measure.

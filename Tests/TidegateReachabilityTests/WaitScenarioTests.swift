@@ -14,8 +14,9 @@ struct WaitScenarioTests {
         let ladder = LadderFixture(hosts, web: ScriptedHTTPChecker { _ in HTTPCheck.Result(reached: .connect) })
         let wait = Task {
             try await ladder.diagnostics.wait(
-                for: .carrier(interface: "v0"), .host("10.0.0.1", 22), stable: .milliseconds(300),
-                timeout: .seconds(60))
+                for: WaitConfiguration(
+                    [.carrier(interface: "v0"), .host("10.0.0.1", 22)], stable: .milliseconds(300),
+                    timeout: .seconds(60)))
         }
         let early = await ladder.fixture.status { $0.global.level == .none }
         #expect(early.global.level == .none)
@@ -25,6 +26,55 @@ struct WaitScenarioTests {
         #expect(ladder.web.questions.map(\.lastStage).first == .connect)
     }
 
+    @Test("A wait reports the unmet condition as values, again only when it fails on another rung")
+    func reports() async throws {
+        let hosts = try VethPairFixture()
+        try hosts.there.ip("link set p0 down")
+        let ladder = LadderFixture(hosts, web: ScriptedHTTPChecker { _ in HTTPCheck.Result(reached: .connect) })
+        let (reports, continuation) = AsyncStream.makeStream(of: UnmetCondition.self)
+        let target = try Target("10.0.0.1:22")
+        let wait = Task {
+            let configuration = WaitConfiguration([.host(target, .tcp), .carrier(interface: "late0")])
+            try await ladder.diagnostics.wait(for: configuration) { continuation.yield($0) }
+        }
+        var seen: [UnmetCondition] = []
+        for await unmet in reports {
+            seen.append(unmet)
+            switch seen.count {
+            case 1: try hosts.there.ip("link set p0 up")
+            case 2:
+                try hosts.here.batch("link add late0 type veth peer name late1\nlink set late0 up\nlink set late1 up")
+            default: break
+            }
+            if seen.count == 2 { break }
+        }
+        try await wait.value
+        #expect(seen.map(\.rung) == [.carrier, .interface])
+        #expect(seen.map(\.condition) == [.host(target, .tcp), .carrier(interface: "late0")])
+        #expect(seen.map(\.reason) == [.noCarrier, .noInterface])
+    }
+
+    @Test("A wait without time checks every condition once; of several, any may be enough")
+    func single() async throws {
+        let ladder = LadderFixture(
+            try VethPairFixture(), web: ScriptedHTTPChecker { _ in HTTPCheck.Result(reached: .connect) })
+        let host = try WaitCondition.host("10.0.0.1", 22)
+        let absent = WaitCondition.carrier(interface: "absent0")
+        func wait(_ conditions: [WaitCondition], isAnyEnough: Bool) async throws(WaitError) {
+            try await ladder.diagnostics.wait(
+                for: WaitConfiguration(conditions, isAnyEnough: isAnyEnough, stable: .seconds(60), timeout: .zero))
+        }
+        try await wait([host], isAnyEnough: false)
+        try await wait([absent, host], isAnyEnough: true)
+        #expect(ladder.web.questions.count == 2)
+        let error = await #expect(throws: WaitError.self) { try await wait([host, absent], isAnyEnough: false) }
+        guard case .timedOut(let unmet?)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(unmet.condition == absent && unmet.reason == .noInterface)
+    }
+
     @Test("A wait that is over names the condition and the rung that it fails on")
     func timeout() async throws {
         let hosts = try VethPairFixture()
@@ -32,7 +82,8 @@ struct WaitScenarioTests {
         let ladder = LadderFixture(hosts)
         let error = await #expect(throws: WaitError.self) {
             try await ladder.diagnostics.wait(
-                for: .route(family: nil), .carrier(interface: "v0"), timeout: .milliseconds(300))
+                for: WaitConfiguration(
+                    [.route(family: nil), .carrier(interface: "v0")], timeout: .milliseconds(300)))
         }
         guard case .timedOut(let unmet?)? = error else {
             Issue.record("\(String(describing: error))")
@@ -47,7 +98,7 @@ struct WaitScenarioTests {
         let ladder = LadderFixture(try VethPairFixture())
         let wait = Task { () -> WaitError? in
             do throws(WaitError) {
-                try await ladder.diagnostics.wait(for: .carrier(interface: "absent0"))
+                try await ladder.diagnostics.wait(for: WaitConfiguration([.carrier(interface: "absent0")]))
                 return nil
             } catch {
                 return error
@@ -57,7 +108,7 @@ struct WaitScenarioTests {
         #expect(await wait.value == .cancelled)
         ladder.fixture.monitor.stop()
         await #expect(throws: WaitError.self) {
-            try await ladder.diagnostics.wait(for: .carrier(interface: "absent0"))
+            try await ladder.diagnostics.wait(for: WaitConfiguration([.carrier(interface: "absent0")]))
         }
     }
 

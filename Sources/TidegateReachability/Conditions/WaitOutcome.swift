@@ -1,18 +1,18 @@
-public import TidegateCore
+package import TidegateCore
 
 /// Whether a condition holds and, if not, what is missing.
-public enum WaitOutcome: Sendable, Hashable {
+package enum WaitOutcome: Sendable, Hashable {
     /// It holds.
     case satisfied
     /// It does not: the first rung that fails, why, and a sentence without a final full stop.
     case unsatisfied(Rung, UnreachableReason?, sentence: String)
 
     /// True when the condition holds.
-    public var isSatisfied: Bool { self == .satisfied }
+    package var isSatisfied: Bool { self == .satisfied }
 }
 
 /// The result of checking a host: a connection, a handshake, an answer.
-public enum HostCheckResult: Sendable, Hashable {
+package enum HostCheckResult: Sendable, Hashable {
     /// Not made yet.
     case pending
     /// The host answered as it should.
@@ -22,7 +22,7 @@ public enum HostCheckResult: Sendable, Hashable {
 }
 
 /// What checks found, for conditions that the kernel's state alone does not decide.
-public enum ConditionEvidence: Sendable, Hashable {
+package enum ConditionEvidence: Sendable, Hashable {
     /// Nothing was checked yet.
     case pending
     /// A host's check.
@@ -37,7 +37,7 @@ extension WaitCondition {
     /// - Parameters:
     ///   - family: Only this family counts (`-4`, `-6`).
     ///   - evidence: What checks found, for conditions that the status does not decide.
-    public func evaluate(
+    package func evaluate(
         _ status: ReachabilityStatus, family: AddressFamily? = nil, evidence: ConditionEvidence = .pending
     ) -> WaitOutcome {
         guard status.families.contains(where: { $0.verdict.level != .unknown }) else {

@@ -1,11 +1,11 @@
-public import TidegateCore
+package import TidegateCore
 internal import TidegateNetwork
 
 /// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.
 ///
 /// It reads the kernel through its monitor and sends a few packets: a byte to the gateway, a query to each resolver,
 /// one request to the target. It changes nothing and keeps nothing.
-public final class PathDiagnostics: Sendable {
+package final class PathDiagnostics: Sendable {
     let monitor: ReachabilityMonitor
     let resolver: any NameResolver
     let web: any HTTPChecker
@@ -44,7 +44,7 @@ public final class PathDiagnostics: Sendable {
     /// Diagnoses the path to a target over each family at once: where it fails, and why.
     ///
     /// - Parameter limit: The deadline for everything; what is not known by then stays unknown.
-    public func diagnose(
+    package func diagnose(
         _ target: ExplainTarget, families: [AddressFamily] = AddressFamily.allCases,
         within limit: Duration = .seconds(10)
     ) async -> Explanation {
@@ -54,7 +54,7 @@ public final class PathDiagnostics: Sendable {
     }
 
     /// Whether the gateway of a family's default path answers; no packet is sent if it has just been reachable.
-    public func gateway(_ family: AddressFamily) async -> RungReport {
+    package func gateway(_ family: AddressFamily) async -> RungReport {
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit + .seconds(1))
         guard let findings = await diagnosis.defaultPath(family, watching: true) else {
             return LadderDescriptions.notChecked(.gateway)
@@ -70,7 +70,7 @@ public final class PathDiagnostics: Sendable {
     }
 
     /// Whether a resolver answers; with a family, one whose own address is of that family.
-    public func dns(_ family: AddressFamily? = nil) async -> RungReport {
+    package func dns(_ family: AddressFamily? = nil) async -> RungReport {
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit + .seconds(1))
         let servers = self.dependencies.settings().nameservers.filter { family == nil || $0.family == family }
         guard !servers.isEmpty else {
@@ -82,7 +82,7 @@ public final class PathDiagnostics: Sendable {
     }
 
     /// Whether the internet answers over a family; unknown if no check URL is configured.
-    public func internet(_ family: AddressFamily) async -> RungReport {
+    package func internet(_ family: AddressFamily) async -> RungReport {
         guard !self.policy.urls.isEmpty else { return InternetRung.report(nil) }
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit * 2)
         guard let findings = await diagnosis.defaultPath(family, watching: false) else {
@@ -93,7 +93,7 @@ public final class PathDiagnostics: Sendable {
     }
 
     /// Whether an address of a host answers as `check` wants; over one family only if one is given.
-    public func host(
+    package func host(
         _ target: Target, _ check: WaitCondition.HostCheck, family: AddressFamily? = nil,
         within limit: Duration = .seconds(5)
     ) async -> HostCheckResult {

@@ -25,7 +25,7 @@ extension ReachabilityEngine {
         case resolved(String, Result<[IPAddress], ResolveFailure>)
         case timeToLive(String, Duration)
         case resolversChanged
-        case waitForStatus(within: Duration, CheckedContinuation<Void, Never>)
+        case waitForStatus(within: Duration, DelayedCalls.Call)
         case evaluate(CheckedContinuation<Duration, Never>)
         case report(RouteQuery, CheckedContinuation<RouteReport, Never>)
         case call(after: Duration, DelayedCalls.Call)

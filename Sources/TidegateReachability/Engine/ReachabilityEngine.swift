@@ -72,9 +72,8 @@ final class ReachabilityEngine: NetlinkDelegate {
             self.evaluator.readResolvers()
             self.evaluate(receivedAt: nil)
             self.targets.resolveAgain()
-        case .waitForStatus(let limit, let waiter):
-            guard !self.isComplete else { return waiter.resume() }
-            self.calls.add(after: limit, isWaiting: true) { waiter.resume() }
+        case .waitForStatus(let limit, let call):
+            if self.isComplete { call() } else { self.calls.add(after: limit, isWaiting: true, call) }
         case .evaluate(let waiter):
             let start = self.kernel.moment
             self.evaluatePeriodically()

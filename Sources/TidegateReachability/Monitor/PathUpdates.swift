@@ -2,8 +2,7 @@ public import TidegateCore
 
 /// The present path to a target, then every change of it; never ends by itself.
 ///
-/// Made by ``ReachabilityMonitor/paths(to:)``. Of several changes that a consumer has not taken yet, only the newest is
-/// kept.
+/// Of several changes that a consumer has not taken yet, only the newest is kept.
 public struct PathUpdates: AsyncSequence, Sendable {
     let source: any PathSource
     let target: Target

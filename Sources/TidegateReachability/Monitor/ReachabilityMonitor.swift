@@ -1,12 +1,14 @@
 internal import Synchronization
-public import TidegateCore
+package import TidegateCore
 package import TidegateNetwork
 
 /// Watches links, addresses, routes and rules of this network namespace, and says where packets would go.
 ///
 /// It runs one thread, `tg-netlink`, until it is stopped or released. It needs no privilege. If the kernel cannot be
 /// read, every level is `unknown`, all gates are open, and ``unavailableReason`` says why.
-public final class ReachabilityMonitor: PathSource, Sendable {
+package final class ReachabilityMonitor: PathSource, Sendable {
+    /// Carries the monitor's events.
+    let bus: EventBus
     private let store: ReachabilityStore
     private let thread: NetlinkThread<ReachabilityEngine>?
     private let lastWatch = Atomic<UInt64>(0)
@@ -37,6 +39,7 @@ public final class ReachabilityMonitor: PathSource, Sendable {
             systemResolvers: resolverAddresses ?? { resolverFiles.read().finalServers },
             evidence: self.evidence, web: web)
         let store = ReachabilityStore(mode: options.isOnce ? .once : .event)
+        self.bus = bus
         self.store = store
         self.lookupContext = LookupContext(mark: configuration.mark, uid: configuration.uid)
         bus.attach(self.evidence)
@@ -66,7 +69,7 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// Evaluates once without watching: one dump and the lookups, and the targets' names within `limit`.
-    public static func evaluateOnce(
+    package static func evaluateOnce(
         _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
         within limit: Duration = .seconds(5)
     ) async -> ReachabilityStatus {
@@ -87,7 +90,7 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// Everything known now, as published: a gain shows once it is stable.
-    public var status: ReachabilityStatus { self.store.status }
+    package var status: ReachabilityStatus { self.store.status }
 
     /// The status with these targets, too: their verdicts as gates see them, if they are watched.
     func status(including targets: Set<Target>) -> ReachabilityStatus {
@@ -98,21 +101,24 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// True once there is a first verdict, which may be `unknown`; by then its events have been published.
-    public var isReady: Bool { self.store.read { $0.isReady } }
+    package var isReady: Bool { self.store.read { $0.isReady } }
 
     /// Why the kernel cannot be read, in one sentence without a final full stop; nil while it can.
-    public var unavailableReason: String? { self.store.read { $0.unavailableReason } }
+    package var unavailableReason: String? { self.store.read { $0.unavailableReason } }
 
-    /// The first status with every configured target's name resolved, or what is known after `limit`.
-    public func firstStatus(within limit: Duration) async -> ReachabilityStatus {
-        await withCheckedContinuation { waiter in
-            guard self.thread?.send(.waitForStatus(within: limit, waiter)) ?? false else { return waiter.resume() }
+    /// The first status with every configured target's name resolved, or what is known after `limit` or once the Swift
+    /// task is cancelled.
+    package func firstStatus(within limit: Duration) async -> ReachabilityStatus {
+        // A stream, because a continuation would not end with the Swift task.
+        let (first, continuation) = AsyncStream.makeStream(of: Never.self)
+        if self.thread?.send(.waitForStatus(within: limit) { continuation.finish() }) ?? false {
+            for await _ in first {}
         }
         return self.store.status
     }
 
     /// Ends the watch; verdicts stay as they were last.
-    public func stop() {
+    package func stop() {
         self.resolverWatch?.stop()
         self.thread?.stop()
     }
@@ -151,15 +157,15 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     ///
     /// Each iteration watches on its own, until it ends. A consumer that is slower than the changes gets the newest
     /// one only: what it missed is superseded, so nothing is buffered but that.
-    public func paths(to target: Target) -> PathUpdates { PathUpdates(source: self, target: target) }
+    package func paths(to target: Target) -> PathUpdates { PathUpdates(source: self, target: target) }
 
     /// The verdict that gates go by; `unknown` for a target without a watch that is not configured either.
-    public func current(_ target: Target) -> TargetVerdict {
+    package func current(_ target: Target) -> TargetVerdict {
         self.store.read { $0.gatingTargets[target] } ?? TargetVerdict(target: target, verdict: .unknown)
     }
 
     /// Watches a target: calls `sink` once soon, then at every change, always on the netlink thread.
-    public func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
+    package func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
         let id = self.lastWatch.add(1, ordering: .relaxed).newValue
         guard let thread = self.thread, thread.send(.watch(target, id: id, handler: sink)) else {
             sink(TargetVerdict(target: target, verdict: .unknown))
@@ -169,7 +175,7 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// True while `address` is this host's, on a link in any state; true if the kernel cannot be read.
-    public func holdsAddress(_ address: IPAddress) -> Bool {
+    package func holdsAddress(_ address: IPAddress) -> Bool {
         if address.isLoopback { return true }
         return self.store.read {
             $0.unavailableReason != nil || !$0.isReady || $0.heldAddresses.contains(address.withoutZone)
@@ -177,12 +183,12 @@ public final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// The verdict of a family that gates go by.
-    public func family(_ family: AddressFamily) -> Verdict {
+    package func family(_ family: AddressFamily) -> Verdict {
         self.store.read { $0.gatingFamilies[family] } ?? .unknown
     }
 
     /// True if the link of `path` has this name, or this alternative name (`altname` in ip-link(8)).
-    public func isInterface(_ name: String, of path: NetworkPath) -> Bool {
+    package func isInterface(_ name: String, of path: NetworkPath) -> Bool {
         path.interface == name
             || self.store.read { $0.status.links.contains { $0.index == path.index && $0.isNamed(name) } }
     }

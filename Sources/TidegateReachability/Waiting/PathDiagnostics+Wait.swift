@@ -1,68 +1,67 @@
-public import TidegateCore
+internal import TidegateCore
 
 extension PathDiagnostics {
     // Names are given this long to be resolved before the conditions are evaluated for the first time.
     private static let resolveTimeout = Duration.seconds(5)
     private static let checkTimeout = Duration.seconds(5)
-    // Also without an event: checks are due by their own intervals.
-    private static let pollInterval = Duration.milliseconds(250)
 
-    /// Waits until all conditions hold, and have held for `stable` without a break.
+    /// Waits until the conditions hold.
     ///
     /// Conditions that need packets, such as `dns` or a host with a check, are checked when paths change, and otherwise
     /// after intervals of 1 to 10 seconds.
-    /// - Parameter timeout: How long to wait; nil for as long as it takes.
+    /// - Parameter onUnmet: Called with the first condition that does not hold, whenever it fails on another rung.
     /// - Throws: ``WaitError`` when the time is over, or when the Swift task is cancelled.
-    public func wait(
-        for conditions: WaitCondition..., stable: Duration = .zero, timeout: Duration? = nil
-    ) async throws(WaitError) {
-        try await self.wait(for: conditions, stable: stable, timeout: timeout)
-    }
-
-    /// Waits as ``wait(for:stable:timeout:)-(WaitCondition...,_,_)`` does; over one family only, if one is given.
-    public func wait(
-        for conditions: [WaitCondition], family: AddressFamily? = nil, stable: Duration = .zero,
-        timeout: Duration? = nil
+    package func wait(
+        for configuration: WaitConfiguration, onUnmet: (UnmetCondition) -> Void = { _ in }
     ) async throws(WaitError) {
         let start = self.time.monotonic()
-        let targets = Set(conditions.compactMap(\.target))
-        let (wakes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        // A watch keeps a target's verdict up to date that is not configured.
-        let watches = targets.map { self.monitor.watch($0) { _ in continuation.yield() } }
-        let ticker = Ticker(self.monitor, every: PathDiagnostics.pollInterval, continuation)
-        ticker.start()
-        defer {
-            ticker.stop()
-            for watch in watches { watch.cancel() }
-        }
+        let targets = Set(configuration.targets)
+        let wakes = WakeSource(self.monitor, targets: targets)
+        defer { wakes.stop() }
         let poller = ConditionPoller(
-            conditions, check: { await self.evidence(for: $0, family, in: $1) }, onResult: { continuation.yield() })
-        let limit = min(timeout ?? PathDiagnostics.resolveTimeout, PathDiagnostics.resolveTimeout)
-        _ = await self.monitor.firstStatus(within: limit)
-        var wait = StableWait(required: stable)
-        var unmet: UnmetCondition?
-        for await _ in wakes {
+            configuration.conditions, check: { await self.evidence(for: $0, configuration.family, in: $1) },
+            onResult: wakes.wake)
+        let timeout = configuration.isSingle ? nil : configuration.timeout
+        _ = await self.monitor.firstStatus(
+            within: min(timeout ?? PathDiagnostics.resolveTimeout, PathDiagnostics.resolveTimeout))
+        wakes.tick()
+        var wait = StableWait(required: configuration.isSingle ? .zero : configuration.stable)
+        var (last, isFirst) = (UnmetCondition?.none, true)
+        for await _ in wakes.stream {
             let (status, now) = (self.monitor.status(including: targets), self.time.monotonic())
-            poller.pollAll(status, at: now)
-            unmet = self.unmet(conditions, family, in: status, poller)
+            let isOver = configuration.timeout.map { now - start >= $0 } ?? false
+            if !isOver || configuration.isSingle && isFirst { poller.pollAll(status, at: now) }
+            isFirst = false
+            let unmet = self.unmet(configuration, in: status, poller)
             if wait.observe(unmet == nil, at: now) == .done { return }
-            if let timeout, now - start >= timeout { throw .timedOut(unmet) }
+            if isOver, !configuration.isSingle || !poller.isChecking { throw .timedOut(unmet) }
+            // Nothing is reported before the first result, or when only the text changes while a change settles.
+            if let unmet, unmet.reason == nil, poller.isChecking { continue }
+            if let unmet, unmet.rung != last?.rung, !isOver { onUnmet(unmet) }
+            last = unmet
         }
-        // Without a monitor that runs, nothing will change any more.
-        throw Task.isCancelled ? .cancelled : .timedOut(unmet)
+        // The stream also ends with the monitor: then nothing will change any more.
+        throw Task.isCancelled ? .cancelled : .timedOut(last)
     }
 
+    /// The first condition that does not hold; nil if enough of them do.
     private func unmet(
-        _ conditions: [WaitCondition], _ family: AddressFamily?, in status: ReachabilityStatus,
-        _ poller: ConditionPoller
+        _ configuration: WaitConfiguration, in status: ReachabilityStatus, _ poller: ConditionPoller
     ) -> UnmetCondition? {
-        for condition in conditions {
+        var first: UnmetCondition?
+        for condition in configuration.conditions {
             let evidence = poller.evidence(for: condition, in: status)
-            let outcome = condition.evaluate(status, family: family, evidence: evidence)
-            guard case .unsatisfied(let rung, let reason, let sentence) = outcome else { continue }
-            return UnmetCondition(condition: condition, rung: rung, reason: reason, message: sentence)
+            let outcome = condition.evaluate(status, family: configuration.family, evidence: evidence)
+            switch outcome {
+            case .satisfied:
+                if configuration.isAnyEnough { return nil }
+            case .unsatisfied(let rung, let reason, var message):
+                if rung == .monitor, let error = self.monitor.unavailableReason { message += ": \(error)" }
+                first = first ?? UnmetCondition(condition: condition, rung: rung, reason: reason, message: message)
+                if !configuration.isAnyEnough { return first }
+            }
         }
-        return nil
+        return first
     }
 
     /// Checks a condition once, if the kernel's state alone cannot decide it; pending if there is no path for the check.
