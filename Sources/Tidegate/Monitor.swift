@@ -1,3 +1,4 @@
+internal import Synchronization
 public import TidegateCore
 package import TidegateMetrics
 package import TidegateReachability
@@ -29,6 +30,7 @@ public final class Monitor: Sendable {
     /// Has recorded every event of the bus since its start.
     package let recorder: MetricsRecorder
     let time: any TimeSource
+    private let hasFirstStatus = Atomic<Bool>(false)
 
     /// Starts watching; the first verdict follows within milliseconds.
     ///
@@ -100,6 +102,15 @@ extension Monitor: MonitorView {
 
     /// True once there is a first verdict; `unknown` is a verdict.
     public var isReady: Bool { self.reachability.isReady }
+
+    /// Waits for the first verdicts on this host and on every configured target, whose names are resolved for them.
+    ///
+    /// Returns after `limit` at the latest, and at once if a wait has ended before.
+    public func waitForFirstStatus(within limit: Duration = .seconds(5)) async {
+        guard !self.hasFirstStatus.load(ordering: .acquiring) else { return }
+        _ = await self.reachability.firstStatus(within: limit)
+        if !Task.isCancelled { self.hasFirstStatus.store(true, ordering: .releasing) }
+    }
 }
 
 /// Passes every event on to the metrics.

@@ -30,4 +30,10 @@ public struct MonitorConfiguration: Sendable {
         self.hooks = hooks
         self.observer = observer
     }
+
+    /// The name in metrics of every configured target.
+    var namesOfTargets: [Target: String] {
+        Dictionary(self.reachability.targets.map { ($0, $0.description) }) { first, _ in first }
+            .merging(self.targetNames) { _, name in name }
+    }
 }

@@ -17,7 +17,7 @@ public struct MonitorMetrics: Sendable {
     public func encodedExposition(for format: ExpositionFormat) -> [UInt8] {
         let monitor = self.monitor
         let inputs = ScrapeInputs(
-            of: monitor, bus: monitor.bus, time: monitor.time, targetNames: monitor.configuration.targetNames)
+            of: monitor, bus: monitor.bus, time: monitor.time, targetNames: monitor.configuration.namesOfTargets)
         return monitor.recorder.exposition(of: inputs, in: format)
     }
 

@@ -19,6 +19,8 @@ final class FakeView: MonitorView {
         var tasks: [TaskInfo] = []
         var statistics = EveryEvent.statistics
         var isReady = true
+        /// The status after the first verdict, if there is none yet.
+        var firstStatus: ReachabilityStatus?
     }
 
     init(_ state: State = State()) { self.state = Mutex(state) }
@@ -30,6 +32,10 @@ final class FakeView: MonitorView {
     func task(_ id: TaskID) -> TaskInfo? { self.tasks().first { $0.id == id } }
     func sessionStatistics() -> SessionStatistics { self.state.withLock { $0.statistics } }
     var isReady: Bool { self.state.withLock { $0.isReady } }
+
+    func waitForFirstStatus(within limit: Duration) async {
+        self.change { if let first = $0.firstStatus.take() { ($0.status, $0.isReady) = (first, true) } }
+    }
 }
 
 /// What a route responded.

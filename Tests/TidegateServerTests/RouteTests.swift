@@ -73,6 +73,23 @@ import TidegateTestKit
         #expect(try await self.fixture.respond("GET", "/-/ready").status == 200)
     }
 
+    @Test("The first scrape waits for the first verdicts, and shows their levels, links and targets")
+    func firstScrape() async throws {
+        self.fixture.view.change { state in
+            state.firstStatus = state.status
+            state.status = .unavailable(mode: .event)
+            state.isReady = false
+        }
+        #expect(try await self.fixture.respond("GET", "/-/ready").status == 503, "only a scrape waits")
+        let text = try await self.fixture.respond("GET", "/metrics").text
+        for sample in [
+            "tidegate_reachability_level{level=\"routed\"} 1", "tidegate_interface_up{device=\"eth0\"} 1",
+            "tidegate_target_reachable{target=\"api\"} 1", "tidegate_reachability_level{level=\"unknown\"} 0",
+        ] {
+            #expect(text.contains("\n\(sample)\n"), "\(sample)")
+        }
+    }
+
     @Test("The format is negotiated, and Vary names what it depends on")
     func negotiation() async throws {
         let response = try await self.fixture.respond(

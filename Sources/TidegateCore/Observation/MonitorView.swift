@@ -1,4 +1,4 @@
-/// What the endpoint may ask a monitor: looking only, never waiting.
+/// What the endpoint may ask a monitor.
 public protocol MonitorView: Sendable {
     /// Everything the monitor knows about the network now.
     var status: ReachabilityStatus { get }
@@ -10,6 +10,8 @@ public protocol MonitorView: Sendable {
     func sessionStatistics() -> SessionStatistics
     /// True once there is a first verdict; `unknown` is a verdict.
     var isReady: Bool { get }
+    /// Waits for the first verdicts on this host and on every configured target, at most for `limit` in all.
+    func waitForFirstStatus(within limit: Duration) async
 }
 
 /// Counts of a session's tasks and connections at one moment.

@@ -7,12 +7,17 @@ internal import TidegateMetrics
 
 /// The exposition, in the format and the encoding that the client asks for.
 struct MetricsRoute: Sendable {
+    // Names may be looked up in vain; Prometheus waits 10 seconds for a response.
+    private static let firstStatusLimit = Duration.seconds(2)
+
     let dependencies: EndpointRoutes.Dependencies
     private let scrapes = ScrapeCoalescer()
 
     init(dependencies: EndpointRoutes.Dependencies) { self.dependencies = dependencies }
 
     func respond(to request: Request, context: ServerContext) async -> Response {
+        // A level of unknown in the first scrape would look like a failure at every start.
+        await self.dependencies.view.waitForFirstStatus(within: MetricsRoute.firstStatusLimit)
         let key = ScrapeCoalescer.Key(
             format: ContentNegotiation.format(accept: request.headers.list(.accept)),
             names: QueryParameters(target: request.head.path ?? "").values(of: "name[]"),
@@ -37,17 +42,9 @@ struct MetricsRoute: Sendable {
     }
 
     private func inputs(inFlight: Int) -> ScrapeInputs {
-        let (configuration, view) = (self.dependencies.configuration, self.dependencies.view)
-        var statistics = self.dependencies.bus.statistics()
-        statistics[.sse]?.add(self.dependencies.history.statistics)
-        let subscribers = statistics.map { kind, statistics in
-            ScrapeInputs.Subscriber(
-                label: kind.label, queued: statistics.queued, capacity: statistics.capacity, dropped: statistics.dropped
-            )
-        }
-        return ScrapeInputs(
-            now: self.dependencies.time.monotonic(), status: view.status, targetNames: configuration.targetNames,
-            session: view.sessionStatistics(), subscribers: subscribers.sorted { $0.label < $1.label },
-            process: ProcessReader(time: self.dependencies.time).sample(), requestsInFlight: inFlight)
+        ScrapeInputs(
+            of: self.dependencies.view, bus: self.dependencies.bus, time: self.dependencies.time,
+            targetNames: self.dependencies.configuration.targetNames, streams: self.dependencies.history.statistics,
+            requestsInFlight: inFlight)
     }
 }
