@@ -1,4 +1,4 @@
-/// Every metric there is, once.
+/// Every metric, once.
 package enum Catalogue {
     // MARK: Tasks
 
@@ -33,32 +33,34 @@ package enum Catalogue {
     // MARK: Attempts
 
     static let requestAttempts = MetricDefinition.counter(
-        "tidegate_request_attempts_total", by: ["method", "code"], "Tries on the wire, by status or none."
+        "tidegate_request_attempts_total", by: ["method", "code"],
+        "HTTP attempts, by method and status code (\"none\" if there was no response)."
     ).withExemplars()
     static let requestDuration = MetricDefinition.histogram(
         "tidegate_request_duration_seconds", in: .seconds, by: ["method", "code_class"], bounds: Buckets.requests,
-        "Time of one try on the wire, to its last byte or its failure."
+        "Time of one attempt, to its last byte or its failure."
     ).withExemplars()
     static let requestPhaseDuration = MetricDefinition.histogram(
         "tidegate_request_phase_duration_seconds", in: .seconds, by: ["phase"], bounds: Buckets.phases,
-        "Time of the phases that a try went through; a reused connection has no resolve, connect and tls.")
+        "Time of the phases of attempts; a reused connection has no resolve, connect and tls.")
     static let taskRetries = MetricDefinition.counter(
-        "tidegate_task_retries_total", by: ["reason"], "Further tries scheduled.")
+        "tidegate_task_retries_total", by: ["reason"], "Retries scheduled.")
     static let taskRetrySuccesses = MetricDefinition.counter(
         "tidegate_task_retry_successes_total", "Tasks that succeeded after a charged failure.")
     static let taskRetriesExhausted = MetricDefinition.counter(
-        "tidegate_task_retries_exhausted_total", by: ["reason"], "Tasks for which no further try was allowed.")
+        "tidegate_task_retries_exhausted_total", by: ["reason"], "Tasks for which no further retry was allowed.")
     static let taskRetryBackoff = MetricDefinition.histogram(
-        "tidegate_task_retry_backoff_seconds", in: .seconds, bounds: Buckets.waits, "Waits chosen before further tries."
+        "tidegate_task_retry_backoff_seconds", in: .seconds, bounds: Buckets.waits, "Waits chosen before retries."
     )
     static let retryBudgetTokens = MetricDefinition.gauge(
-        "tidegate_retry_budget_tokens", by: ["host"], "What is left to pay retries with; of several ports the least.")
+        "tidegate_retry_budget_tokens", by: ["host"], "Remaining retry budget (minimum over ports).")
     static let sentBytes = MetricDefinition.counter(
         "tidegate_sent_bytes_total", in: .bytes, by: ["kind"], "Request body bytes sent.")
     static let receivedBytes = MetricDefinition.counter(
         "tidegate_received_bytes_total", in: .bytes, by: ["kind"], "Response body bytes received, before decoding.")
     static let requestBodySize = MetricDefinition.histogram(
-        "tidegate_request_body_size_bytes", in: .bytes, bounds: Buckets.sizes, "Request bodies of tries that succeeded."
+        "tidegate_request_body_size_bytes", in: .bytes, bounds: Buckets.sizes,
+        "Request bodies of attempts that succeeded."
     )
     static let responseBodySize = MetricDefinition.histogram(
         "tidegate_response_body_size_bytes", in: .bytes, bounds: Buckets.sizes,
@@ -70,26 +72,27 @@ package enum Catalogue {
         "tidegate_inflight_transferred_bytes", in: .bytes, by: ["kind"], "Body bytes that those tasks have.")
     static let connections = MetricDefinition.gauge("tidegate_connections", by: ["state"], "Connections to servers.")
     static let connectionsOpened = MetricDefinition.counter(
-        "tidegate_connections_opened_total", "Connections opened for tries.")
+        "tidegate_connections_opened_total", "Connections opened for attempts.")
     static let connectionReuses = MetricDefinition.counter(
-        "tidegate_connection_reuses_total", "Tries made on a connection that was already open.")
+        "tidegate_connection_reuses_total", "Attempts made on a connection that was already open.")
     static let networkEpochs = MetricDefinition.counter(
-        "tidegate_network_epochs_total", "Times pooled connections and cached names were given up for a new path.")
+        "tidegate_network_epochs_total",
+        "Times pooled connections and cached names were dropped because the path changed.")
     static let refetchedBytes = MetricDefinition.counter(
         "tidegate_refetched_bytes_total", in: .bytes, "Bytes received again for offsets already held.")
     static let resumeRestarts = MetricDefinition.counter(
-        "tidegate_resume_restarts_total", "Continued downloads that had to start again.")
+        "tidegate_resume_restarts_total", "Resumed downloads that had to start again.")
 
     // MARK: Gate
 
     static let gateState = MetricDefinition.gauge(
-        "tidegate_gate_state", by: ["state"], "Whether the gate that asks for a route is open: exactly one state is 1.")
+        "tidegate_gate_state", by: ["state"], "Whether the gate that requires a route is open: exactly one state is 1.")
     static let gateWaitingTasks = MetricDefinition.gauge("tidegate_gate_waiting_tasks", "Tasks waiting at the gate.")
     static let gateWait = MetricDefinition.histogram(
         "tidegate_gate_wait_seconds", in: .seconds, by: ["result"], bounds: Buckets.waits,
         "Waits at a gate that was shut; tasks let through at once are not observed.")
     static let gateAdmissions = MetricDefinition.counter(
-        "tidegate_gate_admissions_total", by: ["result"], "Tasks that the gate let through, or that it gave up.")
+        "tidegate_gate_admissions_total", by: ["result"], "Tasks that passed the gate or timed out there.")
 
     // MARK: Reachability
 
@@ -105,7 +108,7 @@ package enum Catalogue {
         "tidegate_reachability_last_transition_timestamp_seconds", in: .seconds, origin: .recorded,
         "When the global level last changed.")
     static let reasonInfo = MetricDefinition.gauge(
-        "tidegate_reachability_reason_info", by: ["family", "reason"], "Why a family is not reachable, where it is not."
+        "tidegate_reachability_reason_info", by: ["family", "reason"], "Why a family is not reachable, if it is not."
     )
     static let defaultPath = MetricDefinition.gauge(
         "tidegate_default_path", by: ["family"], "Whether the family's sentinels are routed.")
@@ -114,7 +117,7 @@ package enum Catalogue {
     static let interfaceCarrier = MetricDefinition.gauge(
         "tidegate_interface_carrier", by: ["device"], "Whether the link's lower layer has the medium.")
     static let interfaceInfo = MetricDefinition.gauge(
-        "tidegate_interface_info", by: ["device", "type"], "The links and what they are; always 1.")
+        "tidegate_interface_info", by: ["device", "type"], "The links and their types; always 1.")
     static let interfaceCarrierLosses = MetricDefinition.counter(
         "tidegate_interface_carrier_losses_total", by: ["device"], origin: .collected,
         "Times the carrier was lost, by the kernel's own counter.")
@@ -137,10 +140,10 @@ package enum Catalogue {
     static let netlinkResyncDuration = MetricDefinition.histogram(
         "tidegate_netlink_resync_duration_seconds", in: .seconds, bounds: Buckets.phases, "Time of full dumps.")
     static let netlinkMalformed = MetricDefinition.counter(
-        "tidegate_netlink_malformed_total", "Messages that made no sense.")
+        "tidegate_netlink_malformed_total", "Malformed netlink messages.")
     static let netlinkLookups = MetricDefinition.counter("tidegate_netlink_lookups_total", "Route lookups made.")
     static let netlinkMode = MetricDefinition.gauge(
-        "tidegate_netlink_mode", by: ["mode"], "How changes are learnt: exactly one mode is 1.")
+        "tidegate_netlink_mode", by: ["mode"], "How changes are learned: exactly one mode is 1.")
     static let netlinkReceiveBuffer = MetricDefinition.gauge(
         "tidegate_netlink_receive_buffer_bytes", in: .bytes, "Effective size of the netlink receive buffer.")
 
@@ -150,7 +153,7 @@ package enum Catalogue {
         "tidegate_bus_events_published_total", by: ["topic"], "Events published.")
     static let busDropped = MetricDefinition.counter(
         "tidegate_bus_events_dropped_total", by: ["subscriber"], origin: .collected,
-        "Events that subscribers lost for newer ones.")
+        "Events that subscribers lost because newer ones displaced them.")
     static let busQueueLength = MetricDefinition.gauge(
         "tidegate_bus_queue_length", by: ["subscriber"], "Events waiting for their subscriber.")
     static let busQueueCapacity = MetricDefinition.gauge(
@@ -174,23 +177,23 @@ package enum Catalogue {
         "tidegate_journal_write_duration_seconds", in: .seconds, bounds: Buckets.phases,
         "Time of the journal's transactions, until they were durable.")
     static let remoteWriteSamples = MetricDefinition.counter(
-        "tidegate_remote_write_samples_total", "Samples that the receiver of remote write has taken.")
+        "tidegate_remote_write_samples_total", "Samples that the remote-write receiver has taken.")
     static let remoteWriteDropped = MetricDefinition.counter(
         "tidegate_remote_write_samples_dropped_total", by: ["reason"],
-        "Samples that the receiver of remote write will never have.")
+        "Samples that were dropped before the remote-write receiver took them.")
     static let remoteWriteFailures = MetricDefinition.counter(
         "tidegate_remote_write_failures_total", by: ["error_type"],
-        "Tries to send samples that failed and are made again.")
+        "Failed attempts to send samples, which are repeated.")
     static let remoteWritePending = MetricDefinition.gauge(
         "tidegate_remote_write_pending_bytes", in: .bytes, origin: .recorded,
-        "Size of the samples that wait to be sent, as files.")
+        "Size of the samples that wait to be sent.")
     static let configReloadSuccessful = MetricDefinition.gauge(
-        "tidegate_config_last_reload_successful", origin: .recorded, "Whether the configuration was last read well.")
+        "tidegate_config_last_reload_successful", origin: .recorded, "Whether the last configuration reload succeeded.")
     static let configReloadTime = MetricDefinition.gauge(
         "tidegate_config_last_reload_success_timestamp_seconds", in: .seconds, origin: .recorded,
-        "When the configuration was last read well.")
+        "When the configuration was last loaded successfully.")
     static let buildInfo = MetricDefinition.gauge(
-        "tidegate_build_info", by: ["version", "revision", "swiftversion", "arch"], "What is running; always 1.")
+        "tidegate_build_info", by: ["version", "revision", "swiftversion", "arch"], "The running build; always 1.")
 
     // MARK: Process (names and sentences as every Prometheus client has them)
 

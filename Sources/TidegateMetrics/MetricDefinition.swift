@@ -1,4 +1,4 @@
-/// What the exposition says about a metric, and where its values come from.
+/// A metric as the exposition describes it, and the source of its values.
 package struct MetricDefinition: Sendable {
     /// The kinds of metrics in use.
     package enum Kind: Sendable, Equatable {
@@ -7,7 +7,7 @@ package struct MetricDefinition: Sendable {
         case histogram([Double])
     }
 
-    /// Base units only; the unit is the last word of the family's name.
+    /// Base units only; the unit is the last part of the family's name.
     package enum Unit: String, Sendable {
         case none = ""
         case seconds, bytes
@@ -17,7 +17,7 @@ package struct MetricDefinition: Sendable {
     package enum Origin: Sendable {
         /// Events move it.
         case recorded
-        /// It is read when somebody scrapes.
+        /// It is read at each scrape.
         case collected
     }
 
@@ -33,7 +33,7 @@ package struct MetricDefinition: Sendable {
     package private(set) var labels: [String]
     /// Where the values come from.
     package let origin: Origin
-    /// Whether its series name a task to look at.
+    /// Whether its series have exemplars, which name a task.
     var hasExemplars = false
     /// Where a histogram's observations are counted; one for all its series.
     let layout: HistogramLayout

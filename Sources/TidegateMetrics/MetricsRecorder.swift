@@ -1,8 +1,8 @@
 package import TidegateCore
 
-/// Moves the metrics as events say, and writes them down.
+/// Records events in the metrics, and writes the exposition.
 ///
-/// Recording takes no lock for a series that exists and allocates nothing; whoever owns the bus attaches a sink that
+/// Recording takes no lock for a series that exists and allocates nothing; the monitor attaches a sink to its bus that
 /// passes every event on.
 package final class MetricsRecorder: Sendable {
     private let registry: Registry
@@ -19,7 +19,7 @@ package final class MetricsRecorder: Sendable {
     /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
     /// verdict.
     ///
-    /// `hostLabel` says whether attempts are told apart by host.
+    /// `hostLabel` says whether attempts are labelled with their host.
     package init(build: BuildInfo, start: MonotonicTime, wall: WallTime, hostLabel: HostLabel = .off) {
         let registry = Registry(start: wall)
         let overflows = TableFamily<OtherLabel, Counter>(Catalogue.labelOverflow)
@@ -40,7 +40,7 @@ package final class MetricsRecorder: Sendable {
     /// Every metric of the exposition, in its order.
     package var definitions: [MetricDefinition] { self.registry.definitions + [Catalogue.metricSeries] }
 
-    /// Takes in what a program measures through swift-metrics; `onConflict` hears of each refused name once.
+    /// A factory for what the program measures through swift-metrics; `onConflict` is called once for each refused name.
     package func adapter(onConflict: @escaping @Sendable (String) -> Void = { _ in }) -> MetricsAdapter {
         MetricsAdapter(self.registry, conflicts: self.conflicts, overflows: self.overflows, onConflict: onConflict)
     }
@@ -90,7 +90,7 @@ package final class MetricsRecorder: Sendable {
         case .held(let reason, detail: _): self.tasks.held(reason)
         case .released(let reason, let duration): self.tasks.released(reason, after: duration)
         case .gate(let result, let waited): self.gate.record(result, waited: waited)
-        case .progress(_, let delta): self.attempts.moved(delta, kind: kind)
+        case .progress(_, let delta): self.attempts.progressed(delta, kind: kind)
         case .attemptFailed(let summary, _, _, isCharged: _):
             self.attempts.ended(summary, of: task, at: time, isSuccess: false)
         case .attemptSucceeded(let summary): self.attempts.ended(summary, of: task, at: time, isSuccess: true)

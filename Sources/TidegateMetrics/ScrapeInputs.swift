@@ -12,7 +12,7 @@ package struct ScrapeInputs: Sendable {
     package var session: SessionStatistics
     /// The bus's subscribers, one entry for each kind.
     package var subscribers: [Subscriber]
-    /// The process's own figures; nil where they cannot be read.
+    /// The process's own figures; nil if they cannot be read.
     package var process: ProcessSample?
     /// Requests that the endpoint is answering.
     package var requestsInFlight: Int
@@ -74,7 +74,7 @@ package struct ProcessSample: Sendable, Hashable {
     }
 }
 
-/// What is running, as `tidegate_build_info` and `--version` tell it.
+/// The build, as `tidegate_build_info` and `--version` show it.
 package struct BuildInfo: Sendable, Hashable {
     package var version: String
     package var revision: String

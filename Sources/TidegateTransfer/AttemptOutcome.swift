@@ -68,7 +68,7 @@ extension AttemptOutcome {
 
     fileprivate struct Values: Sendable {
         var osError: Int32 = 0
-        var socketError: FailureEvidence.SocketError?
+        var socketError: SocketError?
         var failedConnect: FailedConnect?
         var certificate: CertificateSummary?
         var certificateError: CertificateError?
@@ -88,7 +88,7 @@ extension AttemptOutcome {
         set { if newValue != 0 || self.details != nil { self.details = self.changed { $0.osError = newValue } } }
     }
     /// The kind of that error; nil if there is none.
-    package var socketError: FailureEvidence.SocketError? {
+    package var socketError: SocketError? {
         get { self.details?.values.socketError }
         set { if newValue != nil || self.details != nil { self.details = self.changed { $0.socketError = newValue } } }
     }

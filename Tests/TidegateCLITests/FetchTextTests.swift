@@ -59,17 +59,17 @@ import TidegateCore
         var result = Samples.result(.failure, .retriesExhausted, attempts: 4, party: refused)
         #expect(
             FetchText.summary(result, label: "big.iso")
-                == "big.iso: failed after 4 attempts: their host refused the connection (their side's fault): "
+                == "big.iso: failed after 4 attempts: their host refused the connection (the server): "
                 + "every retry was used"
         )
         result.explanation = "\(result.url): could not connect, after 4 attempts"
         #expect(
             FetchText.failure(result)
-                == "failed after 4 attempts: their host refused the connection (their side's fault): could not connect")
+                == "failed after 4 attempts: their host refused the connection (the server): could not connect")
         result.explanation = "their host refused the connection"
         #expect(
             FetchText.failure(result)
-                == "failed after 4 attempts: their host refused the connection (their side's fault)")
+                == "failed after 4 attempts: their host refused the connection (the server)")
     }
 
     @Test("What failed on this host alone names no rung, and a gate that gave up is no failed attempt")
@@ -83,7 +83,7 @@ import TidegateCore
         full.explanation = "/x/.big.iso.tidegate: write: No space left on device"
         #expect(
             FetchText.failure(full)
-                == "failed: /x/.big.iso.tidegate: write: No space left on device (this side's fault)")
+                == "failed: /x/.big.iso.tidegate: write: No space left on device (this host)")
         var gaveUp = Samples.result(
             .failure, .gateTimeout, party: Attribution(party: .mine, rung: .carrier, isCertain: true))
         gaveUp.explanation = "no path: eth0 has no carrier"

@@ -46,23 +46,29 @@ import Testing
     @Test("tasks watch prints a line per event, and of progress each tenth once")
     func watch() {
         var text = WatchText()
+        let id = "018bcfe5-6800-7000-8000-000000000001"
         func line(_ event: String, _ members: String = "") -> [String] {
-            text.lines(
-                "{\"schema\":1,\"event\":\"task.\(event)\",\"time\":\"T\",\"task\":\"ID\"\(members)}", self.plain)
+            let start = "{\"schema\":1,\"event\":\"task.\(event)\",\"time\":\"T\",\"task\":\"\(id)\",\"kind\":\"data\""
+            return text.lines("\(start)\(members)}", self.plain).map { $0.replacing(id, with: "ID") }
+        }
+        func progress(_ bytes: Int) -> [String] {
+            line("progress", ",\"attempt\":1,\"bytes\":\(bytes),\"expectedBytes\":2048,\"sentBytes\":0")
         }
         #expect(line("created", ",\"method\":\"GET\",\"url\":\"http://a/\"") == ["T  ID  accepted: GET http://a/"])
-        #expect(line("held", ",\"reason\":\"path\",\"detail\":\"no path\"") == ["T  ID  waiting(path): no path"])
+        #expect(line("held", ",\"reason\":\"path\",\"detail\":\"no path\"") == ["T  ID  waiting: no path"])
         #expect(line("held", ",\"reason\":\"backoff\"").isEmpty)
-        #expect(line("gate", ",\"result\":\"open\"").isEmpty)
-        #expect(line("progress", ",\"fraction\":0.41,\"expectedBytes\":2048") == ["T  ID  41 % of 2.0 KiB"])
-        #expect(line("progress", ",\"fraction\":0.44,\"expectedBytes\":2048").isEmpty)
-        #expect(line("progress", ",\"fraction\":0.5,\"expectedBytes\":2048") == ["T  ID  50 % of 2.0 KiB"])
+        #expect(line("gate", ",\"result\":\"immediate\",\"waitedSeconds\":0").isEmpty)
+        #expect(progress(840) == ["T  ID  41 % of 2.0 KiB"])
+        #expect(progress(900).isEmpty)
+        #expect(progress(1024) == ["T  ID  50 % of 2.0 KiB"])
+        #expect(line("retryScheduled", ",\"reason\":\"http_5xx\",\"delaySeconds\":4") == ["T  ID  retry in 4s"])
+        let end = ",\"method\":\"GET\",\"url\":\"http://a/\",\"bytes\":2048,\"durationSeconds\":1.5,\"outcome\":"
         #expect(
-            line("retryScheduled", ",\"reason\":\"http_5xx\",\"delaySeconds\":4") == ["T  ID  retry in 4s: http_5xx"])
-        #expect(
-            line("completed", ",\"outcome\":\"failure\",\"reason\":\"httpStatus\",\"explanation\":\"the server\"")
-                == ["T  ID  failure(httpStatus): the server"])
-        #expect(line("completed", ",\"outcome\":\"success\",\"file\":\"/x\"") == ["T  ID  success: /x"])
+            line(
+                "completed",
+                end + "\"failure\",\"reason\":\"httpStatus\",\"party\":\"theirs\",\"explanation\":\"status 500\"")
+                == ["T  ID  failed: status 500 (the server)"])
+        #expect(line("completed", end + "\"success\",\"file\":\"/x\"") == ["T  ID  done: 2.0 KiB in 1.5s"])
         #expect(
             text.lines("{\"schema\":1,\"event\":\"dropped\",\"count\":7}", self.plain)
                 == ["7 events were lost; run tasks list for the current state"])

@@ -28,7 +28,7 @@ import TidegateCore
 
     struct Row: Sendable, CustomTestStringConvertible {
         let situation: String
-        var error: FailureEvidence.SocketError?
+        var error: SocketError?
         var icmp: (Offender, Says)?
         var isImmediate = false
         var isOnLink = false
@@ -50,17 +50,17 @@ import TidegateCore
             isCertain: true, phrase: "this host has no route to X"),
         Row(
             situation: "an unreachable route of our own", error: .hostUnreachable, isImmediate: true, party: .mine,
-            rung: .route, isCertain: true, phrase: "a route of this host's makes X unreachable"),
+            rung: .route, isCertain: true, phrase: "a route of this host makes X unreachable"),
         Row(
             situation: "a prohibit route of our own, or a dropping filter", error: .prohibited, isImmediate: true,
-            party: .mine, rung: .route, isCertain: true, phrase: "a rule or a filter of this host's forbids X"),
+            party: .mine, rung: .route, isCertain: true, phrase: "a rule or a filter of this host forbids X"),
         Row(
             situation: "a blackhole route of our own", error: .blackholed, isImmediate: true, party: .mine,
             rung: .route,
-            isCertain: true, phrase: "a blackhole route of this host's swallows X"),
+            isCertain: true, phrase: "a blackhole route of this host discards packets to X"),
         Row(
             situation: "the source address is gone", error: .addressNotAvailable, party: .mine, rung: .address,
-            isCertain: true, phrase: "the source address is gone"),
+            isCertain: true, phrase: "this host has no source address for X"),
         Row(
             situation: "a rejecting filter of our own", error: .hostUnreachable, icmp: (.own, .prohibited),
             party: .mine,
@@ -115,14 +115,14 @@ import TidegateCore
             situation: "silence, while others answer", failure: .timedOut,
             peers: PeerHistory.Evidence(reached: 1, missed: 3),
             party: .path, rung: .tcp, isCertain: false,
-            phrase: "1 other host on eth0 by G answered in the last 30 s"),
+            phrase: "1 other host on eth0 via G answered in the last 30 s"),
         Row(
             situation: "silence all around", failure: .timedOut, peers: PeerHistory.Evidence(missed: 3),
             party: .upstream,
-            rung: .tcp, isCertain: false, phrase: "nor did 3 other hosts on eth0 by G in the last 30 s"),
+            rung: .tcp, isCertain: false, phrase: "nor did 3 other hosts on eth0 via G in the last 30 s"),
         Row(
             situation: "a connection, and no handshake", failure: .timedOut, stage: .tls, party: .theirs, rung: .tls,
-            isCertain: false, phrase: "X accepted the connection and shook no hands"),
+            isCertain: false, phrase: "X accepted the connection and did not answer the handshake"),
         Row(
             situation: "a reset in the handshake", error: .reset, failure: .reset, stage: .tls, party: .theirs,
             rung: .tls, isCertain: false, phrase: "X broke the connection during the handshake"),
@@ -135,7 +135,7 @@ import TidegateCore
         Row(
             situation: "an answer that stops, while others go on", failure: .stalled, stage: .body,
             peers: PeerHistory.Evidence(reached: 2), party: .theirs, rung: .http, isCertain: false,
-            phrase: "2 other hosts on eth0 by G answered in the last 30 s"),
+            phrase: "2 other hosts on eth0 via G answered in the last 30 s"),
     ]
 
     @Test("Every row of the table, in both versions of IP", arguments: Self.rows, AddressFamily.allCases)
@@ -154,8 +154,8 @@ import TidegateCore
             number = "\(isIPv4 ? "ICMP" : "ICMPv6") \(type)/\(code)"
             return ICMPError(offender: address, type: type, code: code)
         }
-        let judged = Attribution.classify(
-            FailureEvidence(
+        let judged = FaultClassifier.attribution(
+            of: FailureEvidence(
                 failure: row.failure, stage: row.stage, socketError: row.error, refusal: refusal, peer: target,
                 local: own, isImmediate: row.isImmediate, unanswered: 4, before: verdict, after: verdict,
                 peers: row.peers))
@@ -173,8 +173,8 @@ import TidegateCore
             interface: "eth0", index: 2, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"))
         let verdict = Verdict(level: .routed, path: path)
         let refusal = ICMPError(offender: IPAddress("10.0.0.2"), type: 3, code: 1)
-        let judged = Attribution.classify(
-            FailureEvidence(failure: .connectFailed, refusal: refusal, before: verdict, after: .unknown))
+        let judged = FaultClassifier.attribution(
+            of: FailureEvidence(failure: .connectFailed, refusal: refusal, before: verdict, after: .unknown))
         #expect(judged?.party == .gateway)
         #expect(judged?.evidence.first == "the gateway 10.0.0.1 does not answer on eth0")
     }

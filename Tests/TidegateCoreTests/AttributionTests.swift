@@ -7,8 +7,8 @@ import TidegateCore
 
     @Test("A lost path explains every symptom on it", arguments: [TaskFailure.timedOut, .reset, .resolveFailed])
     func lostPath(_ failure: TaskFailure) throws {
-        let judged = Attribution.classify(
-            FailureEvidence(
+        let judged = FaultClassifier.attribution(
+            of: FailureEvidence(
                 failure: failure, socketError: .reset,
                 refusal: ICMPError(offender: IPAddress("192.0.2.9"), type: 3, code: 0), before: Self.routed,
                 after: Self.cut))
@@ -22,10 +22,11 @@ import TidegateCore
     func movedPath() {
         let moved = Verdict(
             level: .routed, path: NetworkPath(interface: "wlan0", index: 3, gateway: IPAddress("10.1.0.1")))
-        let judged = Attribution.classify(FailureEvidence(failure: .timedOut, before: Self.routed, after: moved))
+        let judged = FaultClassifier.attribution(
+            of: FailureEvidence(failure: .timedOut, before: Self.routed, after: moved))
         #expect(judged?.party == .mine)
         #expect(judged?.rung == .route)
-        #expect(judged?.evidence == ["the path moved from eth0 to wlan0 by 10.1.0.1 under the attempt"])
+        #expect(judged?.evidence == ["the path moved from eth0 to wlan0 via 10.1.0.1 under the attempt"])
     }
 
     @Test(
@@ -38,13 +39,13 @@ import TidegateCore
             (.httpStatus, 404, nil, nil, .mine, .http), (.resolveFailed, nil, nil, .timedOut, .resolver, .dns),
             (.resolveFailed, nil, nil, .nameNotFound, .theirs, .dns), (.truncated, nil, nil, nil, .theirs, .http),
             (.diskFull, nil, nil, nil, .mine, nil),
-        ] as [(TaskFailure, Int?, FailureEvidence.SocketError?, ResolveFailure?, FaultParty, Rung?)])
+        ] as [(TaskFailure, Int?, SocketError?, ResolveFailure?, FaultParty, Rung?)])
     func steadyPath(
-        _ failure: TaskFailure, _ status: Int?, _ error: FailureEvidence.SocketError?, _ name: ResolveFailure?,
+        _ failure: TaskFailure, _ status: Int?, _ error: SocketError?, _ name: ResolveFailure?,
         _ party: FaultParty, _ rung: Rung?
     ) {
-        let judged = Attribution.classify(
-            FailureEvidence(
+        let judged = FaultClassifier.attribution(
+            of: FailureEvidence(
                 failure: failure, status: status, socketError: error, resolveFailure: name, before: Self.routed,
                 after: Self.routed))
         #expect(judged?.party == party)
@@ -54,7 +55,8 @@ import TidegateCore
     @Test("Nobody is to blame for a cancelled task")
     func cancelled() {
         #expect(
-            Attribution.classify(FailureEvidence(failure: .cancelled, before: Self.cut, after: Self.cut)) == nil)
+            FaultClassifier.attribution(of: FailureEvidence(failure: .cancelled, before: Self.cut, after: Self.cut))
+                == nil)
     }
 
     @Test("A rung that is known to fail explains those above it, unless the other side has answered")
@@ -63,24 +65,25 @@ import TidegateCore
         var evidence = FailureEvidence(
             failure: .timedOut, stage: .connect, before: Self.routed, after: Self.routed, rungs: [gateway])
         #expect(
-            Attribution.classify(evidence)
+            FaultClassifier.attribution(of: evidence)
                 == Attribution(party: .gateway, rung: .gateway, isCertain: true, evidence: ["10.0.0.1 is silent"]))
         evidence.stage = .response
-        #expect(Attribution.classify(evidence)?.party == .theirs)
+        #expect(FaultClassifier.attribution(of: evidence)?.party == .theirs)
         evidence.stage = .connect
         evidence.rungs = [RungReport(rung: .internet, status: .bad, reason: .limited)]
-        #expect(Attribution.classify(evidence)?.party == .upstream)
+        #expect(FaultClassifier.attribution(of: evidence)?.party == .upstream)
         evidence.rungs = [RungReport(rung: .dns, status: .bad, reason: .resolverTimeout)]
-        #expect(Attribution.classify(evidence)?.party == .unknown, "the name was no matter here")
+        #expect(FaultClassifier.attribution(of: evidence)?.party == .unknown, "the name was no matter here")
         evidence.failure = .resolveFailed
         evidence.stage = .resolve
-        #expect(Attribution.classify(evidence)?.party == .resolver)
+        #expect(FaultClassifier.attribution(of: evidence)?.party == .resolver)
     }
 
     @Test("Behind a captive portal a bad certificate is the portal's")
     func portal() {
         let portal = Verdict(level: .portal, reason: .portal, path: NetworkPath(interface: "eth0", index: 2))
-        let judged = Attribution.classify(FailureEvidence(failure: .tlsFailed, before: Self.routed, after: portal))
+        let judged = FaultClassifier.attribution(
+            of: FailureEvidence(failure: .tlsFailed, before: Self.routed, after: portal))
         #expect(judged?.party == .upstream)
         #expect(judged?.rung == .internet)
     }

@@ -5,14 +5,14 @@ import TidegateCore
     private func json(_ payload: Event.Payload, redaction: URLRedaction = URLRedaction()) -> String {
         let event = Event(
             sequence: 7, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0), payload: payload)
-        return event.json(redaction: redaction)?.description ?? ""
+        return event.json(redaction: redaction).description
     }
 
     private static let start = #"{"schema":1,"event":"#
     private static let middle = #","seq":7,"time":"1970-01-01T00:00:00.000Z""#
 
     @Test(
-        "Every object begins alike and tells its own members",
+        "Every object begins alike and has its own members",
         arguments: [
             (.netlink(.overrun), #""netlink.overrun""#, "}"),
             (.netlink(.received(.newlink, count: 3)), #""netlink.received""#, #","type":"newlink","count":3}"#),
@@ -41,7 +41,7 @@ import TidegateCore
                 .daemon(.requestAnswered(handler: "page", status: 200)), #""daemon.requestAnswered""#,
                 #","handler":"page","status":200}"#
             ),
-            (.daemon(.turnSkipped(task: "sync")), #""daemon.turnSkipped""#, #","name":"sync"}"#),
+            (.daemon(.runSkipped(task: "sync")), #""daemon.turnSkipped""#, #","name":"sync"}"#),
             (.daemon(.journal(.opened(unfinished: 2))), #""daemon.journalOpened""#, #","unfinished":2}"#),
             (
                 .daemon(.journal(.failed(.diskFull, entries: 1))), #""daemon.journalFailed""#,
@@ -53,7 +53,7 @@ import TidegateCore
         #expect(self.json(payload) == Self.start + name + Self.middle + rest)
     }
 
-    @Test("The end of a task tells its request, without what its URL hides")
+    @Test("The end of a task has its request, without the secrets of its URL")
     func completed() throws {
         let id = try #require(TaskID("018bcfe5-6800-7000-8000-000000000001"))
         let result = TaskResult(
@@ -70,7 +70,7 @@ import TidegateCore
         #expect(open.contains("https://me:secret@a.example/x?token=1#y"))
     }
 
-    @Test("A task's creation passes the redaction, too")
+    @Test("The URL of a task's creation is redacted, too")
     func created() throws {
         let id = try #require(TaskID("018bcfe5-6800-7000-8000-000000000001"))
         let event = TaskEvent(id: id, taskKind: .data, kind: .created(method: "GET", url: "http://u@h/p?q"))

@@ -21,9 +21,14 @@ import TidegateCore
     @Test("A change of a path and of a link are the objects that scripts rely on")
     func events() throws {
         let verdict = try #require(JSONTests.sample.families.first?.verdict)
+        func json(_ sequence: UInt64, _ payload: Event.Payload) -> String {
+            let moment = MonotonicTime(nanoseconds: 0)
+            return Event(sequence: sequence, time: WallTime(microseconds: 0), moment: moment, payload: payload)
+                .json().description
+        }
         let event = PathEvent(
             scope: .family(.ipv4), from: Verdict(level: .none, reason: .noCarrier), to: verdict)
-        let path = event.json(sequence: 7, time: WallTime(microseconds: 0)).description
+        let path = json(7, .path(event))
         #expect(
             path == """
                 {"schema":1,"event":"path.changed","seq":7,"time":"1970-01-01T00:00:00.000Z","scope":"family",\
@@ -33,7 +38,7 @@ import TidegateCore
                 """)
         let link = LinkEvent(from: nil, to: JSONTests.sample.links.first)
         #expect(
-            link.json(sequence: 8, time: WallTime(microseconds: 0))?.description == """
+            json(8, .link(link)) == """
                 {"schema":1,"event":"link.changed","seq":8,"time":"1970-01-01T00:00:00.000Z","name":"eth0","index":2,\
                 "from":null,"to":{"admin":"up","carrier":true,"operstate":"up","usable":true,"reason":null}}
                 """)

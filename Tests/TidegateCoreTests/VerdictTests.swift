@@ -17,8 +17,8 @@ import TidegateCore
         #expect(ReachabilityStatus.global(over: families).level == expected)
     }
 
-    @Test("A renamed interface is the same way; another source is another")
-    func sameWay() {
+    @Test("A renamed interface is the same path; another source is another path")
+    func samePath() {
         let path = NetworkPath(interface: "eth0", index: 2, source: IPAddress("10.0.0.2"))
         var renamed = path
         renamed.interface = "wan0"
@@ -30,17 +30,17 @@ import TidegateCore
         #expect(!verdict.isEquivalent(to: Verdict(level: .routed)))
     }
 
-    @Test("Labels are snake case, JSON words camel case")
+    @Test("Labels are snake case, JSON values camel case")
     func labels() {
         #expect(UnreachableReason.dadFailed.label == "dad_failed")
         #expect(TaskFailure.tlsPinMismatch.label == "tls_pin_mismatch")
         #expect(ReachabilityLevel.none.label == "none")
-        #expect(PathWarning.degradedMultipath(live: 1, total: 2).description == "degradedMultipath(1/2)")
+        #expect(PathWarning.degradedMultipath(live: 1, total: 2).description == "only 1 of 2 nexthops usable")
         #expect(TaskEvent.RetryReason.status(502).label == "http_5xx")
         #expect(TaskEvent.RetryReason.status(429).label == "http_429")
     }
 
-    @Test("Requirements read back; other words are refused")
+    @Test("Requirements parse what they print; other texts are refused")
     func requirements() {
         for text in ["none", "routed", "online", "unmetered", "interface:wwan0"] {
             #expect(Requirement(text)?.description == text)

@@ -75,7 +75,7 @@ import TidegateTestKit
         ),
         (.netlink(.received(.newlink, count: 3)), nil),
         (.netlink(.overrun), "warning netlink overrun, resynchronizing"),
-        (.daemon(.turnSkipped(task: "sync")), "info scheduled run skipped: the previous run is still active|name=sync"),
+        (.daemon(.runSkipped(task: "sync")), "info scheduled run skipped: the previous run is still active|name=sync"),
         (.daemon(.configurationLoaded(isGood: false)), "error configuration reload failed"),
         (
             task(.held(.path, detail: "eth0 has no carrier")),
@@ -148,7 +148,10 @@ import TidegateTestKit
             id: id, name: "sync", kind: .download, method: "GET", url: "https://u:p@a.example/x?key=1",
             outcome: .failure, attempts: 4, held: [.path: .seconds(3)], duration: .seconds(9))
         result.failure = .retriesExhausted
-        let record = try #require(EventRecord(TaskEvent(id: id, taskKind: .download, kind: .completed(result))))
+        let event = Event(
+            sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(),
+            payload: .task(TaskEvent(id: id, taskKind: .download, kind: .completed(result))))
+        let record = try #require(EventRecord(event))
         #expect(record.level == .warning)
         #expect(record.fields["url"] == "https://a.example/x" && record.fields["held_path"] == "3s")
         #expect(record.fields["error_type"] == "retries_exhausted" && record.fields["name"] == "sync")

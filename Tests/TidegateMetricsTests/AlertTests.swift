@@ -66,7 +66,7 @@ import TidegateTestKit
         for expr in self.rules.expressions { #expect(!expr.contains(" by "), "\(expr) loses labels of the target") }
     }
 
-    @Test("Their failures, what lies between, and the long loss of our path are told apart")
+    @Test("Failures of servers, of the network between and the long loss of our path have alerts of their own")
     func parties() throws {
         let parties = [
             "TidegateTheirFailures", "TidegateFailuresBetween", "TidegateOurFailures", "TidegateOurPathLost",

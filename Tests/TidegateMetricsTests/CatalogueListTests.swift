@@ -3,9 +3,9 @@ import TidegateCore
 
 @testable import TidegateMetrics
 
-/// The catalogue as it was promised: written down by hand, so that nothing goes, comes or changes its labels unseen.
+/// The catalogue written down by hand, so that no metric is added or removed or changes its labels unnoticed.
 @Suite struct CatalogueListTests {
-    private static let promised = """
+    private static let expected = """
         tidegate_tasks gauge state
         tidegate_held_tasks gauge reason
         tidegate_task_held_seconds_total counter reason
@@ -94,30 +94,30 @@ import TidegateCore
         process_threads gauge
         """
 
-    @Test("The metrics are those that were promised, with their kinds and labels")
-    func promised() {
-        let wanted = Set(Self.promised.split(separator: "\n").map(String.init))
+    @Test("The metrics are those of the list, with their kinds and labels")
+    func list() {
+        let wanted = Set(Self.expected.split(separator: "\n").map(String.init))
         let actual = Fixture(hostLabel: .top(limit: 50)).recorder.definitions.map {
             ([$0.name, $0.typeName] + $0.labels).joined(separator: " ")
         }
-        #expect(wanted.subtracting(actual) == [], "promised, and not there")
-        #expect(Set(actual).subtracting(wanted) == [], "there, and not promised")
+        #expect(wanted.subtracting(actual) == [], "in the list, and not there")
+        #expect(Set(actual).subtracting(wanted) == [], "there, and not in the list")
         #expect(actual.count == wanted.count)
     }
 
-    // Nothing that a monitor does moves these: the program around it does, or hosts beyond the bound.
-    private static let movedByOthers: Set<String> = [
+    // No event of a monitor changes these: the embedding program does, or hosts beyond the bound.
+    private static let changedByOthers: Set<String> = [
         "tidegate_metric_conflicts_total", "tidegate_label_overflow_total",
     ]
 
-    @Test("Every metric that events move is moved by one of the events there are")
-    func moved() {
-        let (still, moved) = (Fixture().series(), Fixture.eventful().series())
+    @Test("Every metric that events change is changed by one of the events")
+    func changed() {
+        let (initial, changed) = (Fixture().series(), Fixture.eventful().series())
         for definition in Fixture().recorder.definitions where definition.origin == .recorded {
-            guard !Self.movedByOthers.contains(definition.name) else { continue }
+            guard !Self.changedByOthers.contains(definition.name) else { continue }
             let name = definition.kind.isHistogram ? definition.name + "_count" : definition.name
-            let before = still.filter { $0.key.prefix { $0 != "{" } == name }
-            let after = moved.filter { $0.key.prefix { $0 != "{" } == name }
+            let before = initial.filter { $0.key.prefix { $0 != "{" } == name }
+            let after = changed.filter { $0.key.prefix { $0 != "{" } == name }
             #expect(!after.isEmpty && after != before, "\(definition.name)")
         }
     }
@@ -132,8 +132,8 @@ import TidegateCore
         }
     }
 
-    @Test("Metrics moved by the program around and by too many hosts are moved by these")
-    func movedByOthers() {
+    @Test("The embedding program and too many hosts change the metrics about them")
+    func changedByOthers() {
         let fixture = Fixture(hostLabel: .top(limit: 0))
         let adapter = fixture.recorder.adapter()
         _ = adapter.makeMeter(label: "tidegate_tasks", dimensions: [])

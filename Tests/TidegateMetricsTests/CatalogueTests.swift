@@ -6,7 +6,7 @@ import TidegateCore
 @Suite struct CatalogueTests {
     private let definitions = Fixture().recorder.definitions
 
-    @Test("No metric stands twice, and no family's samples clash with another's")
+    @Test("No metric is listed twice, and no family's samples clash with another's")
     func unique() {
         let names = self.definitions.map(\.name)
         #expect(Set(names).count == names.count)
@@ -29,7 +29,7 @@ import TidegateCore
         }
     }
 
-    @Test("The unit is the family's last word, and every base unit is declared")
+    @Test("The unit is the last part of the family's name, and every base unit is declared")
     func units() {
         for definition in self.definitions {
             for unit in [MetricDefinition.Unit.seconds, .bytes] {
@@ -54,12 +54,13 @@ import TidegateCore
         }
     }
 
-    @Test("A dense label's places are those of its cases")
+    @Test("A fixed label's ordinals are the positions of its cases")
     func ordinals() {
         func check<Label: FixedLabel>(_ type: Label.Type) {
             #expect(Label.allCases.map(\.ordinal) == Array(0..<Label.allCases.count), "\(type)")
         }
         check(TaskKind.self)
+        check(AdmissionResult.self)
         check(PhaseDurations.Phase.self)
         check(Event.Topic.self)
         check(HoldReason.self)

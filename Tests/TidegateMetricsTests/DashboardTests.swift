@@ -14,7 +14,7 @@ import TidegateTestKit
         self.metrics = try KnownMetrics()
     }
 
-    @Test("Every metric in a panel, a mark or a variable exists, with the labels asked for")
+    @Test("Every metric in a panel, a mark or a variable exists, with the labels used")
     func known() {
         for dashboard in self.dashboards {
             for (title, expr) in dashboard.queries {
@@ -27,7 +27,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("Every metric in an alert or a recording rule exists, with the labels asked for")
+    @Test("Every metric in an alert or a recording rule exists, with the labels used")
     func knownRules() throws {
         for file in ["alerts.yml", "rules.yml"] {
             for expr in try RuleFile(file).expressions {
@@ -62,7 +62,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("Nobody else has the dashboards' file names, and every file is one of them")
+    @Test("Dashboards have unique file names, and every file is one of them")
     func files() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Dashboard.folder.path)
         #expect(Set(files.filter { $0.hasSuffix(".json") }) == Set(Dashboard.names.map { "\($0).json" }))

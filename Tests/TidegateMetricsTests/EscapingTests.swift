@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct EscapingTests {
     @Test(
-        "Label values lose nothing and end nothing",
+        "Label values are escaped without loss",
         arguments: [
             ("plain", "plain"), ("a\"b", "a\\\"b"), ("a\\b", "a\\\\b"), ("a\nb", "a\\nb"), ("a\tb", "a\tb"),
             ("ü€😀", "ü€😀"), ("", ""), ("\\n", "\\\\n"),
@@ -13,7 +13,7 @@ import Testing
         #expect(String(decoding: Escaping.labelValue(value), as: UTF8.self) == expected)
     }
 
-    @Test("Invalid UTF-8 becomes a replacement character before it can blind a scrape")
+    @Test("Invalid UTF-8 becomes a replacement character, so that it cannot break a scrape")
     func invalid() {
         let name = String(decoding: [0x65, 0xFF, 0x74, 0xC3] as [UInt8], as: UTF8.self)
         let bytes = Escaping.samplePrefix("a", ["device"], [name])
@@ -27,7 +27,7 @@ import Testing
         #expect(String(decoding: Escaping.help(text, for: .text), as: UTF8.self) == "a \"b\" \\\\ c\\nd")
     }
 
-    @Test("Labels stand in the order of the definition")
+    @Test("Labels are in the order of the definition")
     func prefix() {
         let bytes = Escaping.samplePrefix("a_total", ["x", "y"], ["1", "2"])
         #expect(String(decoding: bytes, as: UTF8.self) == "a_total{x=\"1\",y=\"2\"} ")

@@ -30,7 +30,7 @@ import TidegateTestKit
         return fixture
     }
 
-    // Four links and three targets, where a laptop has two and none.
+    // Four links and three targets; a laptop has two and none.
     private static func inputs(_ fixture: Fixture) throws -> ScrapeInputs {
         var inputs = fixture.inputs
         inputs.status.links = (0..<4).map { number in

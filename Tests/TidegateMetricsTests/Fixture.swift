@@ -19,7 +19,7 @@ struct Fixture {
         self.bus.attach(Passing(recorder: self.recorder))
     }
 
-    /// A fixture to which everything has happened.
+    /// A fixture after every event.
     static func eventful(hostLabel: HostLabel = .off) -> Fixture {
         let fixture = Fixture(hostLabel: hostLabel)
         for payload in EveryEvent.payloads {
@@ -29,10 +29,10 @@ struct Fixture {
         return fixture
     }
 
-    func publish(_ change: TaskEvent.Kind, kind: TaskKind = .data) {
+    func publish(_ event: TaskEvent.Kind, kind: TaskKind = .data) {
         var generator = SystemRandomNumberGenerator()
         let id = TaskID(at: self.time.wall(), using: &generator)
-        self.bus.publish(.task(TaskEvent(id: id, taskKind: kind, kind: change)))
+        self.bus.publish(.task(TaskEvent(id: id, taskKind: kind, kind: event)))
     }
 
     var inputs: ScrapeInputs {

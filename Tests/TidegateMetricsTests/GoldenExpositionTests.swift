@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct GoldenExpositionTests {
     @Test(
-        "The exposition of everything that can happen is known to the byte",
+        "The exposition after every event is known to the byte",
         arguments: [(ExpositionFormat.openMetrics, "openmetrics.txt"), (.text, "text.txt")])
     func golden(_ format: ExpositionFormat, _ name: String) throws {
         let file = SourceFile.here.appendingPathComponent("Golden/\(name)")
@@ -43,7 +43,7 @@ import Testing
         #expect(fixture.text(.text).contains("# TYPE \(name)_total counter\n\(name)_total 0\n"))
     }
 
-    @Test("The exposition after everything happened stays within its budget")
+    @Test("The exposition after every event stays within its budget")
     func budget() {
         let fixture = Fixture.eventful()
         let series = fixture.series().count

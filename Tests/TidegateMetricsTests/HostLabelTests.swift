@@ -4,9 +4,9 @@ import TidegateTestKit
 
 @testable import TidegateMetrics
 
-/// Attempts by host: only where it was asked for, bounded, and what goes over the bound is counted.
+/// Attempts by host: only if configured, bounded, and what exceeds the bound is counted.
 @Suite struct HostLabelTests {
-    private static func fixture(_ label: HostLabel, asking hosts: [String?]) -> Fixture {
+    private static func fixture(_ label: HostLabel, attempting hosts: [String?]) -> Fixture {
         let fixture = Fixture(hostLabel: label)
         for host in hosts {
             var summary = EveryEvent.attempt(1)
@@ -24,9 +24,9 @@ import TidegateTestKit
         series.filter { $0.key.hasPrefix("tidegate_label_overflow_total") }
     }
 
-    @Test("Off, which is the default, no series has a host and none tells of budgets")
+    @Test("By default no series has a host, and none shows budgets")
     func off() {
-        let fixture = Self.fixture(.off, asking: ["a.example", "b.example"])
+        let fixture = Self.fixture(.off, attempting: ["a.example", "b.example"])
         var inputs = fixture.inputs
         inputs.session.retryTokens = ["a.example": 3]
         let series = fixture.series(of: inputs)
@@ -37,7 +37,7 @@ import TidegateTestKit
 
     @Test("Listed hosts have series of their own, and all the others one together, which is no overflow")
     func listed() {
-        let fixture = Self.fixture(.allowlist(["a.example"]), asking: ["a.example", "b.example", "c.example", nil])
+        let fixture = Self.fixture(.allowlist(["a.example"]), attempting: ["a.example", "b.example", "c.example", nil])
         let series = fixture.series()
         #expect(
             Self.attempts(series) == [
@@ -51,7 +51,7 @@ import TidegateTestKit
 
     @Test("Beyond the bound only the host is replaced, and every time is counted for each metric")
     func all() {
-        let fixture = Self.fixture(.top(limit: 2), asking: ["a", "b", "c", "a", "d", "b", "c"])
+        let fixture = Self.fixture(.top(limit: 2), attempting: ["a", "b", "c", "a", "d", "b", "c"])
         var failed = EveryEvent.attempt(1, status: nil)
         failed.host = "e"
         fixture.publish(.attemptFailed(failed, .connectFailed, nil, isCharged: true))
@@ -107,9 +107,9 @@ import TidegateTestKit
         #expect(Self.overflows(series).values.allSatisfy { $0 == others })
     }
 
-    @Test("Budgets are told for the hosts that have a label, and the least of the others")
+    @Test("Budgets are shown for the hosts that have a label, and the least of the others")
     func budgets() {
-        let fixture = Self.fixture(.top(limit: 2), asking: ["a", "b"])
+        let fixture = Self.fixture(.top(limit: 2), attempting: ["a", "b"])
         var inputs = fixture.inputs
         inputs.session.retryTokens = ["a": 500, "b": 486, "c": 20, "d": 3.5]
         let tokens = fixture.series(of: inputs).filter { $0.key.hasPrefix("tidegate_retry_budget_tokens") }
@@ -120,15 +120,21 @@ import TidegateTestKit
             ])
     }
 
-    @Test("Whatever a host is called, the exposition stays one that can be read", arguments: ExpositionFormat.allCases)
-    func hostile(_ format: ExpositionFormat) {
+    @Test("Every host name is escaped, in every format", arguments: ExpositionFormat.allCases)
+    func hostile(_ format: ExpositionFormat) throws {
         let names = ["a\"b", "a\\b", "a\nb", String(repeating: "x", count: 10_000), "", "\u{FFFD}"]
-        let fixture = Self.fixture(.top(limit: 50), asking: names)
+        let fixture = Self.fixture(.top(limit: 50), attempting: names)
+        // The fixture's budgets are of another host.
+        let expected = Set(names + ["_other"])
+        guard format != .protobuf else {
+            let bytes = fixture.recorder.exposition(of: fixture.inputs, in: format)
+            let labels = try ProtobufMessage.stream(bytes).flatMap { $0.messages(4) }.flatMap { $0.messages(1) }
+            #expect(Set(labels.filter { $0.strings(1) == ["host"] }.flatMap { $0.strings(2) }) == expected)
+            return
+        }
         let text = fixture.text(format)
-        guard format != .protobuf else { return }
         #expect(text.contains("host=\"a\\\"b\"") && text.contains("host=\"a\\\\b\"") && text.contains("host=\"a\\nb\""))
         let labels = fixture.recorder.samples(of: fixture.inputs).flatMap(\.labels).filter { $0.name == "host" }
-        // The fixture's budgets are of another host.
-        #expect(Set(labels.map(\.value)) == Set(names + ["_other"]))
+        #expect(Set(labels.map(\.value)) == expected)
     }
 }

@@ -64,7 +64,7 @@ extension LintRule {
         LintRule.selector("target-job") { selector, _ in selector.has("job", "=~", "$job") },
         LintRule.selector("target-instance") { selector, _ in selector.has("instance", "=~", "$instance") },
         LintRule.selector("target-required-matchers") { selector, _ in
-            // A metric's name stands before the braces, where people and tools look for it.
+            // A metric's name stands before the braces; tools expect it there.
             !selector.name.isEmpty && !selector.matchers.contains { $0.label == "__name__" }
         },
         LintRule.selector("target-rate-interval") { selector, _ in

@@ -2,10 +2,10 @@ internal import Foundation
 internal import Testing
 internal import TidegateTestKit
 
-/// What Grafana's own linter asks of a dashboard for Prometheus, one rule after the other.
+/// The rules of Grafana's own linter for Prometheus dashboards.
 struct LintRule: Sendable, CustomTestStringConvertible {
     let name: String
-    /// What is wrong, in sentences; empty where nothing is.
+    /// The violations, one sentence each.
     let findings: @Sendable (Dashboard) -> [String]
 
     var testDescription: String { self.name }
@@ -17,12 +17,12 @@ struct LintRule: Sendable, CustomTestStringConvertible {
         self.findings = findings
     }
 
-    /// A rule on each panel that shows data; true where it holds.
+    /// A rule on each panel that shows data; true if it holds.
     static func panel(_ name: String, _ holds: @escaping @Sendable (Dashboard.Panel) -> Bool) -> LintRule {
         LintRule(name) { dashboard in dashboard.charts.filter { !holds($0) }.map { "panel \($0.title)" } }
     }
 
-    /// A rule on each selector of each query; true where it holds.
+    /// A rule on each selector of each query; true if it holds.
     static func selector(
         _ name: String, _ holds: @escaping @Sendable (PromQLSelector, Dashboard.Panel?) -> Bool
     ) -> LintRule {

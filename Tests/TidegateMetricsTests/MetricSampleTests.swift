@@ -24,7 +24,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("Whatever stands in a label comes back as it was")
+    @Test("Every label value is read back unchanged")
     func awkward() {
         let values = ["", "\"", "\\", "\n", "a=\"b\",c={d} e", "\\n", "Ünï©ode 🛰", "}"]
         let labels = values.indices.map { "l\($0)" }

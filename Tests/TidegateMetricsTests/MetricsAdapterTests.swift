@@ -6,18 +6,18 @@ import Testing
 
 @Suite struct MetricsAdapterTests {
     private let fixture = Fixture()
-    private let conflicts = Received()
+    private let conflicts = ConflictRecorder()
 
-    /// What the adapter has told.
-    private final class Received: Sendable {
-        private let phrase = Mutex<[String]>([])
-        var all: [String] { self.phrase.withLock { $0 } }
-        func receive(_ word: String) { self.phrase.withLock { $0.append(word) } }
+    /// The conflicts that the adapter has reported.
+    private final class ConflictRecorder: Sendable {
+        private let messages = Mutex<[String]>([])
+        var all: [String] { self.messages.withLock { $0 } }
+        func add(_ message: String) { self.messages.withLock { $0.append(message) } }
     }
 
-    private var adapter: MetricsAdapter { self.fixture.recorder.adapter { [conflicts] in conflicts.receive($0) } }
+    private var adapter: MetricsAdapter { self.fixture.recorder.adapter { [conflicts] in conflicts.add($0) } }
 
-    @Test("Every kind of metric appears in the exposition under a name that Prometheus takes")
+    @Test("Every kind of metric appears in the exposition under a valid name")
     func kinds() {
         let adapter = self.adapter
         adapter.makeCounter(label: "http.requests", dimensions: [("path", "/a\"b"), ("le", "x")]).increment(by: 3)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "A clash is refused, counted, and told once for each name",
+        "A clash is refused, counted, and reported once for each name",
         arguments: ["tidegate_tasks", "process_threads", "tidegate_metric_series", "mine", "mine_bucket", "mine.count"])
     func conflicts(_ label: String) {
         let adapter = self.adapter

@@ -2,7 +2,7 @@ internal import TidegateCore
 
 @testable import TidegateMetrics
 
-/// The table of all metrics for people, as `dashboards/METRICS.md` has it.
+/// The table of all metrics, as `dashboards/METRICS.md` has it.
 enum MetricsTable {
     /// The command that writes the file again.
     static let command = "TIDEGATE_WRITE_METRICS=1 swift test --filter MetricsTableTests"
@@ -19,23 +19,23 @@ enum MetricsTable {
     private static let introduction = """
         # Metrics
 
-        Everything that `/metrics` has, in its order. Written from the catalogue in the code by
-        `\(Self.command)`; a test fails where the two differ.
+        Every metric of `/metrics`, in its order. Generated from the catalogue in the code by
+        `\(Self.command)`; a test fails if the two differ.
 
-        | name | type | labels | unit | what it is |
+        | name | type | labels | unit | description |
         |---|---|---|---|---|
 
         """
 
     private static let ending = """
 
-        Labels in brackets are there with `metrics: {host_label: allowlist|top}` only, and so are metrics marked so. Hosts that
-        are not listed, or that come after the first `max_hosts`, are `_other` together.
+        Labels in brackets exist only with `metrics: {host_label: allowlist|top}`, and so do metrics marked so. Hosts that are
+        not listed, or that come after the first `max_hosts`, share the value `_other`.
 
         Every histogram has classic buckets in each format and native ones (schema 3, 160 buckets at most) in protobuf. Metrics
-        marked with exemplars name a task, and its attempt, in OpenMetrics and protobuf.
+        marked with exemplars name a task and its attempt in OpenMetrics and protobuf.
 
-        Scheduled probes do not exist yet, so that nothing is called `tidegate_probe_…`.
+        There are no scheduled probes yet, and so no `tidegate_probe_…` metrics.
 
         """
 

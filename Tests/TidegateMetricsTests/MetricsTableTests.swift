@@ -7,7 +7,7 @@ import TidegateTestKit
 @Suite struct MetricsTableTests {
     private static let file = Dashboard.folder.appendingPathComponent("METRICS.md")
 
-    @Test("The table of all metrics says what the code says")
+    @Test("The table of all metrics is up to date")
     func written() throws {
         guard ProcessInfo.processInfo.environment["TIDEGATE_WRITE_METRICS"] == nil else {
             return try MetricsTable.text.write(to: Self.file, atomically: true, encoding: .utf8)

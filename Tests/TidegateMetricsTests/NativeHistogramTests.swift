@@ -64,7 +64,7 @@ import TidegateTestKit
         let histogram = Histogram(Catalogue.taskRetryBackoff, values: [])
         for value in values { histogram.observe(value) }
         var output = ExpositionWriter(reusing: [], format: .protobuf)
-        output.open(Header(Catalogue.taskRetryBackoff))
+        output.open(FamilyHeader(Catalogue.taskRetryBackoff))
         histogram.write(to: &output)
         output.close()
         let family = try #require(try ProtobufMessage.stream(output.finish()).first)
@@ -88,7 +88,7 @@ import TidegateTestKit
         return (ProtobufMessage.signed(message.numbers(5)[0]), message.numbers(7)[0], counts)
     }
 
-    @Test("Spans and deltas give every count back")
+    @Test("Spans and deltas encode every count")
     func spans() throws {
         let native = try self.native(self.reading([0, 1, 1, 1, 1.05, 2, 100]))
         #expect(native.schema == 3)

@@ -17,7 +17,7 @@ import Testing
         #expect(NumberText.float(value) == expected)
     }
 
-    @Test("What is written gives the number back")
+    @Test("The text of a number parses to the same number")
     func roundTrip() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {

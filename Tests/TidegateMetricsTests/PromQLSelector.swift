@@ -9,15 +9,15 @@ struct PromQLSelector: Equatable {
         let value: String
     }
 
-    /// The metric; empty where only labels choose.
+    /// The metric; empty if only labels select.
     let name: String
     var matchers: [Matcher] = []
-    /// What stands in the brackets behind it.
+    /// The range in brackets behind it.
     var range: String?
     /// Functions and aggregations around it, the outermost first.
     let calls: [String]
 
-    /// Every selector of an expression, from left to right; the expression's own syntax is for promtool to judge.
+    /// Every selector of an expression, from left to right; the expression's own syntax is checked by promtool.
     static func all(in expr: String) -> [PromQLSelector] {
         var reader = PromQLReader(expr)
         return reader.selectors()
@@ -42,7 +42,7 @@ private struct PromQLReader {
     private let tokens: [Token]
     private var position = 0
     private var calls: [String] = []
-    /// A word that a parenthesis makes a call.
+    /// An identifier before a parenthesis: a function.
     private var caller = ""
 
     init(_ expr: String) {

@@ -4,7 +4,7 @@ import TidegateTestKit
 
 @testable import TidegateMetrics
 
-/// The protobuf format says what the text says, and native buckets besides.
+/// The protobuf format has the samples of the text, and native buckets.
 @Suite struct ProtobufExpositionTests {
     private let fixture = Fixture.eventful()
 
@@ -13,7 +13,7 @@ import TidegateTestKit
         var families: [String: ProtobufMessage] = [:]
         for message in try ProtobufMessage.stream(bytes) {
             let name = try #require(message.strings(1).first)
-            #expect(families.updateValue(message, forKey: name) == nil, "\(name) stands twice")
+            #expect(families.updateValue(message, forKey: name) == nil, "\(name) is there twice")
         }
         return families
     }
@@ -31,7 +31,7 @@ import TidegateTestKit
         for (series, value) in text { #expect(samples[series] == value, "\(series)") }
     }
 
-    @Test("Names, types, units and sentences are those of the catalogue")
+    @Test("Names, types, units and help texts are those of the catalogue")
     func metadata() throws {
         let families = try self.families()
         for definition in self.fixture.recorder.definitions {
@@ -43,7 +43,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("Counters and histograms tell since when they count")
+    @Test("Counters and histograms have start timestamps")
     func startTimes() throws {
         let families = try self.families()
         let counter = try #require(families["tidegate_task_resumes_total"]?.messages(4).first?.messages(3).first)
@@ -54,7 +54,7 @@ import TidegateTestKit
         #expect(histogram.messages(15).first?.numbers(1) == [UInt64(start.microseconds / 1_000_000)])
     }
 
-    @Test("A family nobody has moved is left out, and one with a name is found with and without its ending")
+    @Test("A family without series is left out, and one is found by its name with and without its ending")
     func choice() throws {
         let empty = Fixture()
         let all = try ProtobufMessage.stream(empty.recorder.exposition(of: empty.inputs, in: .protobuf))

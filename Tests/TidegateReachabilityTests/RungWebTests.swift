@@ -10,7 +10,7 @@ struct RungWebTests {
     private static let path = NetworkPath(interface: "eth0", index: 77, gateway: gateway, source: own)
 
     private static func failed(
-        _ error: FailureEvidence.SocketError?, _ refusal: ICMPError? = nil, _ failure: TaskFailure = .connectFailed
+        _ error: SocketError?, _ refusal: ICMPError? = nil, _ failure: TaskFailure = .connectFailed
     ) -> HTTPCheck.Result {
         HTTPCheck.Result(reached: nil, failure: failure, socketError: error, refusal: refusal)
     }

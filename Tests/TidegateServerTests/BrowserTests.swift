@@ -52,7 +52,9 @@ struct BrowserTests {
             }
             fixture.bus.publish(.path(PathEvent(scope: .global, from: EveryEvent.routed, to: EveryEvent.unplugged)))
             #expect(try await browser.shows("\(Self.level) === 'No network'", within: .seconds(1)))
-            #expect(try await browser.text("document.querySelector('.ladder .bad em').textContent") == "no carrier")
+            #expect(
+                try await browser.text("document.querySelector('.ladder .bad em').textContent")
+                    == "the link has no carrier")
             #expect(try await browser.text("document.title") == "No network – Tidegate")
             let colours = "['h1', 'body'].map(name => getComputedStyle(document.querySelector(name)).color)"
             #expect(try await browser.text("new Set(\(colours)).size") == "1", "bad news are not pale")

@@ -28,8 +28,8 @@ import TidegateTestKit
                 var frame = try await reader.next()
                 while frame.name == "task.progress" { frame = try await reader.next() }
                 #expect(frame.id == "test-\(event.sequence)")
-                #expect(frame.name == event.payload.name)
-                #expect(frame.data == event.json()?.description)
+                #expect(frame.name == event.name)
+                #expect(frame.data == event.json().description)
             }
         }
     }

@@ -37,7 +37,7 @@ import TidegateCore
         #expect(
             html.contains(
                 "<li class=\"bad\"><span class=\"mark\" role=\"img\" aria-label=\"fails\">✕</span>"
-                    + "<span>carrier<em>no carrier</em></span></li>"))
+                    + "<span>carrier<em>the link has no carrier</em></span></li>"))
         #expect(html.components(separatedBy: "aria-label=\"holds\"").count == 3)
     }
 }

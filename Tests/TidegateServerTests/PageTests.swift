@@ -18,7 +18,7 @@ import TidegateTestKit
         self.fixture.view.change { $0.tasks = [.example()] }
         let html = try await self.html
         for text in [
-            "There is a way out", "eth0 through 10.0.0.1 from 10.0.0.2", "no address", "api.example.com:443",
+            "There is a way out", "eth0 via 10.0.0.1 from 10.0.0.2", "no address", "api.example.com:443",
             "http://10.0.0.1/file", "value=\"40\"", "400 B of 1000 B", "running", "Tidegate 1.2.3", "IPv6",
         ] {
             #expect(html.contains(text), "\(text)")
@@ -100,17 +100,17 @@ import TidegateTestKit
         for payload in EveryEvent.payloads { self.fixture.bus.publish(payload) }
         let html = try await self.html
         for text in [
-            "gave up, connect failed <span class=\"party party-mine\">this host</span>",
-            "GET http://10.0.0.1/file: done, 2.0 KiB in 800 ms",
-            "attempt 1, http status: status 503 <span class=\"party party-theirs\">the other side</span>",
+            "failed: could not connect <span class=\"party party-mine\">this host</span>",
+            "GET http://10.0.0.1/file: done: 2.0 KiB in 800ms",
+            "attempt 1 failed: status 503 <span class=\"party party-theirs\">the server</span>",
         ] {
             #expect(html.contains(text), "\(text)")
         }
         self.fixture.bus.publish(.link(LinkEvent(from: nil, to: EveryEvent.status.links[0])))
         self.fixture.bus.publish(.path(PathEvent(scope: .global, from: .unknown, to: EveryEvent.unplugged)))
         let later = try await self.html
-        #expect(later.contains("eth0: appeared, usable"))
-        #expect(later.contains("<span>No network, no carrier </span>"))
+        #expect(later.contains("eth0 appeared: eth0 is usable"))
+        #expect(later.contains("<span>No network, the link has no carrier </span>"))
     }
 
     @Test("URLs are shown redacted")
@@ -121,9 +121,9 @@ import TidegateTestKit
         #expect(!html.contains("secret") && !html.contains("token"))
     }
 
-    @Test("Sizes have binary units")
+    @Test("Sizes are shown in units of 1024 bytes")
     func sizes() {
-        #expect(TransferProgress(receivedWire: 1023).pageText == "1023 B")
-        #expect(TransferProgress(receivedWire: 1536, expected: 5 << 30).pageText == "1.5 KiB of 5.0 GiB")
+        #expect(TransferProgress(receivedWire: 1023).description == "1023 B")
+        #expect(TransferProgress(receivedWire: 1536, expected: 5 << 30).description == "1.5 KiB of 5.0 GiB")
     }
 }

@@ -43,7 +43,7 @@ import TidegateTestKit
         #expect(self.svg.totals.map(\.count) == [1, 3, 1])
         let html = self.svg.html(current: .routed)
         #expect(html.contains("<rect class=\"party-theirs\""))
-        #expect(html.contains("the other side <b>3</b>"))
+        #expect(html.contains("the server <b>3</b>"))
     }
 
     @Test("The window grows with the uptime, up to an hour; older failures are dropped")

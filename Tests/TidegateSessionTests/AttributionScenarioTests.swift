@@ -72,7 +72,7 @@ struct AttributionScenarioTests {
         let compared = try await self.fixture.blame(for: lost, within: .seconds(1))
         #expect(compared.party == .path)
         #expect(compared.rung == .tcp)
-        #expect(compared.evidence.last == "1 other host on v0 by 10.0.0.1 answered in the last 30 s")
+        #expect(compared.evidence.last == "1 other host on v0 via 10.0.0.1 answered in the last 30 s")
     }
 
     @Test("Where every host is silent, it is upstream's")
@@ -83,7 +83,7 @@ struct AttributionScenarioTests {
         _ = try await self.fixture.blame(for: "198.51.100.7", within: .seconds(1))
         let blame = try await self.fixture.blame(for: "198.51.100.2", within: .seconds(1))
         #expect(blame.party == .upstream)
-        #expect(blame.evidence.last == "nor did 1 other host on v0 by 10.0.0.1 in the last 30 s")
+        #expect(blame.evidence.last == "nor did 1 other host on v0 via 10.0.0.1 in the last 30 s")
     }
 
     @Test("A server that breaks off the handshake, or shakes no hands, is theirs at TLS")
@@ -143,7 +143,7 @@ struct AttributionScenarioTests {
         let blame = try await self.fixture.blame(for: self.fixture.far(family))
         #expect(blame.party == .mine)
         #expect(blame.isCertain)
-        #expect(blame.evidence.first == "a filter of this host's refuses it")
+        #expect(blame.evidence.first == "a filter of this host refuses it")
     }
 
     @Test("A route that the kernel has lost before anybody said so is ours")

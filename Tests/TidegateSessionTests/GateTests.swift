@@ -39,7 +39,7 @@ struct GateTests {
         let result = await task.result()
         #expect(result.failure == .gateTimeout)
         #expect(result.requireUnmet == .routed)
-        #expect(result.explanation == "no path: the link has no address")
+        #expect(result.explanation == "no path: no address")
         #expect(result.attribution?.party == .mine)
         #expect(result.attempts == 0)
         #expect(

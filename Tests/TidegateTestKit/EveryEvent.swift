@@ -75,7 +75,7 @@ public enum EveryEvent {
     private static var daemon: [Event.Payload] {
         [
             .daemon(.configurationLoaded(isGood: true)), .daemon(.requestAnswered(handler: "metrics", status: 200)),
-            .daemon(.turnSkipped(task: "sync")), .daemon(.stopping),
+            .daemon(.runSkipped(task: "sync")), .daemon(.stopping),
             .daemon(.journal(.opened(unfinished: 2))),
             .daemon(.journal(.committed(entries: 3, duration: .milliseconds(2)))),
             .daemon(.journal(.failed(.diskFull, entries: 1))),

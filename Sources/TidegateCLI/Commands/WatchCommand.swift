@@ -45,11 +45,7 @@ struct WatchCommand: AsyncParsableCommand {
             return
         }
         switch event.payload {
-        case .path(let path): terminal.print(path.json(sequence: event.sequence, time: event.time).description)
-        case .link(let link):
-            if let object = link.json(sequence: event.sequence, time: event.time) {
-                terminal.print(object.description)
-            }
+        case .path, .link: terminal.print(event.json().description)
         case .netlink, .task, .session, .daemon: break
         }
     }

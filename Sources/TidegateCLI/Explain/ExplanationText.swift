@@ -25,9 +25,7 @@ enum ExplanationText {
 
     private static func rung(_ report: RungReport, _ page: Page) -> [String] {
         let headline = self.headline(report)
-        // The reason comes first, unless the evidence contains it.
-        let isIncluded = headline.map(report.evidence.contains) ?? true
-        var clauses = (isIncluded ? [] : [headline].compactMap(\.self)) + report.evidence
+        var clauses = [headline].compactMap(\.self) + report.evidence
         if clauses.isEmpty, report.status == .notApplicable { clauses = ["not applicable"] }
         return page.rung(
             mark: report.status.mark, color: report.status.color, name: report.rung.rawValue, clauses: clauses)
@@ -44,7 +42,7 @@ enum ExplanationText {
         } else {
             lines = page.row("fails at", "unknown: not every rung could be checked", .doubtful)
         }
-        if let party = explanation.party { lines += page.row("whose", VerdictDescriptions.text(of: party)) }
+        if let party = explanation.party { lines += page.row("whose", party.description) }
         if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
         return lines
     }
@@ -54,11 +52,8 @@ enum ExplanationText {
         return place + (self.headline(failure).map { ": \($0)" } ?? "")
     }
 
-    // The reason; the matching evidence if there is any, since that names the link or the host.
     private static func headline(_ report: RungReport) -> String? {
-        guard let reason = report.reason else { return nil }
-        return report.evidence.first { VerdictDescriptions.isSaid(reason, by: $0) }
-            ?? VerdictDescriptions.phrase(reason)
+        report.reason?.description(ofLink: report.link)
     }
 
     // Reached over one family: the failure of the other one is shown as well.

@@ -1,3 +1,4 @@
+internal import TidegateCore
 internal import TidegateDaemon
 
 /// File names from URLs.

@@ -1,3 +1,4 @@
+internal import TidegateCore
 internal import ArgumentParser
 internal import TidegateDaemon
 

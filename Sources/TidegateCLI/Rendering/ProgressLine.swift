@@ -57,7 +57,7 @@ struct ProgressLine: Sendable {
             guard let left = self.retryIn else { return detail ?? "retry soon" }
             return "retry in \(max(0, Int(left.inSeconds.rounded(.up)))) s"
         case .path, .constraint, .schedule, .circuit, .budget, .concurrency, .disk, .drain:
-            return detail ?? reason.phrase
+            return detail ?? reason.description
         }
     }
 
@@ -96,22 +96,5 @@ struct ProgressLine: Sendable {
     private static func fit(_ text: String, _ width: Int) -> String {
         guard text.count > width else { return text + String(repeating: " ", count: width - text.count) }
         return "…" + text.suffix(width - 1)
-    }
-}
-
-extension HoldReason {
-    /// What a transfer waits for, if there is no detail.
-    var phrase: String {
-        switch self {
-        case .path: "no path"
-        case .constraint: "no path that meets the requirements"
-        case .schedule: "scheduled"
-        case .backoff: "retry soon"
-        case .circuit: "circuit open after repeated failures"
-        case .budget: "retry budget exhausted"
-        case .concurrency: "queued"
-        case .disk: "disk full"
-        case .drain: "shutting down"
-        }
     }
 }

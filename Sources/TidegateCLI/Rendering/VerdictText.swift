@@ -14,7 +14,7 @@ extension ReachabilityLevel {
 extension Verdict {
     /// The path, `via 10.0.0.1 on eth0` and `source 10.0.0.2`, or the reason, `eth0 has no carrier`; then the warnings.
     func details(among links: [Link]) -> [String] {
-        self.pathDetails(among: links) + self.notes.map(\.phrase)
+        self.pathDetails(among: links) + self.notes.map(\.description)
     }
 
     private func pathDetails(among links: [Link]) -> [String] {
@@ -25,27 +25,11 @@ extension Verdict {
     }
 }
 
-extension PathWarning {
-    /// The warning in words.
-    var phrase: String {
-        switch self {
-        case .degradedMultipath(let live, let total): "only \(live) of \(total) nexthops usable"
-        case .deprecatedOnly: "only deprecated source addresses"
-        case .uniqueLocalSource: "unique local source address"
-        case .mixedPaths: "destinations use different paths"
-        case .partial: "only part of the internet is routed"
-        case .thisHost: "this host"
-        case .tunnel: "through a tunnel"
-        case .deadPreferredDefault: "an unusable default route is preferred over a usable one"
-        }
-    }
-}
-
 extension Link {
     /// The link's state, without its name.
     var stateDescription: String {
         guard let reason = self.reason else { return "up" }
-        return Link.stateDescription[reason] ?? VerdictDescriptions.phrase(reason, link: self.name)
+        return Link.stateDescription[reason] ?? reason.description(ofLink: self.name)
     }
 
     private static let stateDescription: [UnreachableReason: String] = [

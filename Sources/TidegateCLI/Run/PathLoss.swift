@@ -21,7 +21,7 @@ struct PathLoss: Sendable {
         guard let before = change.from.path, let after = change.to.path, !before.isSamePath(as: after) else {
             return nil
         }
-        return "moved from \(before.summary) to \(after.summary)"
+        return "moved from \(before) to \(after)"
     }
 
     private func isRelevant(_ scope: PathEvent.Scope) -> Bool {
@@ -30,13 +30,5 @@ struct PathLoss: Sendable {
         case .family(let family): self.family == nil || family == self.family
         case .target(let target): self.targets.contains(target)
         }
-    }
-}
-
-extension NetworkPath {
-    fileprivate var summary: String {
-        let gateway = self.gateway.map { " via \($0)" } ?? ""
-        let source = self.source.map { " from \($0)" } ?? ""
-        return "\(self.interface)\(gateway)\(source)"
     }
 }

@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 internal import TidegateServer
-internal import TidegateDaemon
+internal import TidegateCore
 
 /// The text of `tasks watch`.
 struct WatchText {
     /// The last tenth of its progress that was shown for each task.
-    private var tenths: [String: Int] = [:]
+    private var tenths: [TaskID: Int] = [:]
 
     /// The lines for an event of the stream; none if it is not shown.
     mutating func lines(_ line: String, _ style: TextStyle) -> [String] {
@@ -15,50 +15,33 @@ struct WatchText {
         if let gap = try? decoder.decode(Gap.self, from: data) {
             return ["\(gap.count) events were lost; run tasks list for the current state"]
         }
-        guard let event = try? decoder.decode(WatchEvent.self, from: data), let text = self.text(event) else {
-            return []
-        }
-        return ["\(event.time)  \(event.task)  \(text)".escapingControls]
+        guard let stamp = try? decoder.decode(Stamp.self, from: data),
+            let event = try? decoder.decode(TaskEvent.self, from: data), let text = self.text(of: event)
+        else { return [] }
+        return ["\(stamp.time)  \(event.id)  \(text)".escapingControls]
     }
 
-    private mutating func text(_ event: WatchEvent) -> String? {
-        switch event.event {
-        case "task.created": return "accepted: \(event.method ?? "") \(event.url ?? "")"
-        case "task.resumed": return "resumed"
-        case "task.suspended": return "suspended by the \(event.reason ?? "user")"
+    private mutating func text(of event: TaskEvent) -> String? {
+        switch event.kind {
         // The retry line announces the backoff.
-        case "task.held" where event.reason == "backoff": return nil
-        case "task.held": return "waiting(\(event.reason ?? ""))\(event.detail.map { ": \($0)" } ?? "")"
-        case "task.attemptStarted": return "attempt \(event.attempt ?? 1)"
-        case "task.attemptFailed": return "attempt \(event.attempt ?? 1) failed: \(event.reason ?? "")"
-        case "task.retryScheduled":
-            let delay = event.delaySeconds.map { DurationText(.seconds($0)).description } ?? "a moment"
-            return "retry in \(delay): \(event.reason ?? "")"
-        case "task.retriesExhausted": return "retries exhausted: \(event.reason ?? "")"
-        case "task.restarted":
-            return "restarting: \(ByteText(event.discardedBytes ?? 0)) could not be resumed"
-        case "task.progress": return self.progress(event)
-        case "task.moveFailed": return "cannot commit the download to \(event.file ?? "")"
-        case "task.completed":
-            self.tenths[event.task] = nil
-            return self.end(event)
-        // Gate results, response heads and successful attempts are left to --json.
-        default: return nil
+        case .held(.backoff, detail: _): return nil
+        case .progress(let progress, delta: _): return self.progress(progress, of: event.id)
+        case .completed(let result):
+            self.tenths[event.id] = nil
+            return event.kind.sentence + (result.attribution.map { " (\($0.party))" } ?? "")
+        case .created, .resumed, .suspended, .held, .attemptStarted, .attemptFailed, .retryScheduled, .retriesExhausted,
+            .restarted, .moveFailed:
+            return event.kind.sentence
+        case .released, .gate, .responseHead, .attemptSucceeded, .refetched, .moved: return nil
         }
     }
 
-    private mutating func progress(_ event: WatchEvent) -> String? {
-        guard let fraction = event.fraction else { return nil }
+    private mutating func progress(_ progress: TransferProgress, of task: TaskID) -> String? {
+        guard let fraction = progress.fraction else { return nil }
         let tenth = Int(fraction * 10)
-        guard self.tenths[event.task] != tenth else { return nil }
-        self.tenths[event.task] = tenth
-        return "\(Int(fraction * 100)) % of \(ByteText(event.expectedBytes ?? 0))"
-    }
-
-    private func end(_ event: WatchEvent) -> String {
-        let outcome = event.outcome ?? "completed"
-        guard outcome == "failure" else { return outcome + (event.file.map { ": \($0)" } ?? "") }
-        return "failure(\(event.reason ?? ""))\(event.explanation.map { ": \($0)" } ?? "")"
+        guard self.tenths[task] != tenth else { return nil }
+        self.tenths[task] = tenth
+        return "\(Int(fraction * 100)) % of \(ByteText(progress.expected ?? 0))"
     }
 
     private struct Snapshot: Decodable {
@@ -69,21 +52,7 @@ struct WatchText {
         let count: Int
     }
 
-    private struct WatchEvent: Decodable {
-        let event: String
+    private struct Stamp: Decodable {
         let time: String
-        let task: String
-        let method: String?
-        let url: String?
-        let reason: String?
-        let detail: String?
-        let attempt: Int?
-        let delaySeconds: Double?
-        let discardedBytes: Int64?
-        let fraction: Double?
-        let expectedBytes: Int64?
-        let outcome: String?
-        let file: String?
-        let explanation: String?
     }
 }

@@ -58,7 +58,7 @@ struct WaitRun: Sendable {
     private func unmetCondition(in status: ReachabilityStatus, _ poller: ConditionPoller) -> UnmetCondition? {
         if let error = self.monitor.reachability.unavailableReason {
             return UnmetCondition(
-                rung: .monitor, reason: .monitorDown, message: "\(VerdictDescriptions.phrase(.monitorDown)): \(error)")
+                rung: .monitor, reason: .monitorDown, message: "\(UnreachableReason.monitorDown): \(error)")
         }
         var first: UnmetCondition?
         for condition in self.options.conditions {

@@ -4,7 +4,7 @@
 public struct IPAddress: Sendable, Hashable {
     /// The IP version.
     public let family: AddressFamily
-    /// The interface index of a link-local IPv6 address; 0 where it has none.
+    /// The interface index of a link-local IPv6 address; 0 if it has none.
     public let zone: UInt32
     // IPv4 sits in the lowest 32 bits of `low`.
     let high: UInt64
@@ -68,7 +68,7 @@ extension IPAddress {
         }
     }
 
-    /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291), judged by prefix: the kernel's scope may differ.
+    /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291), by prefix: the kernel's scope may differ.
     public var isLinkLocal: Bool {
         switch self.family {
         case .ipv4: self.low >> 16 == 0xA9FE
@@ -89,7 +89,7 @@ extension IPAddress {
         }
     }
 
-    /// True for addresses that mean the same host everywhere, as far as prefixes tell: none of the kinds above, nor
+    /// True for addresses that mean the same host everywhere, as far as prefixes say: none of the kinds above, nor
     /// private or shared IPv4 space (RFC 1918, RFC 6598).
     public var isGlobal: Bool {
         if self.isLoopback || self.isLinkLocal || self.isUniqueLocal || self.isMulticast { return false }
@@ -110,7 +110,7 @@ extension IPAddress {
 // MARK: - Text
 
 extension IPAddress: CustomStringConvertible {
-    /// The canonical text: a dotted quad, or RFC 5952 with `%index` where the address has a zone.
+    /// The canonical text: a dotted quad, or RFC 5952 with `%index` if the address has a zone.
     public var description: String {
         switch self.family {
         case .ipv4: self.octets.map(String.init).joined(separator: ".")
@@ -137,7 +137,7 @@ extension IPAddress: CustomStringConvertible {
         return "\(text(groups[..<gap.lowerBound]))::\(text(groups[gap.upperBound...]))"
     }
 
-    // RFC 5952 4.2: the longest run of at least two zero groups, the first one where several are as long.
+    // RFC 5952 4.2: the longest run of at least two zero groups, the first one of several equally long.
     private static func longestZeroRun(in groups: [UInt16]) -> Range<Int>? {
         var best: Range<Int>?
         var start = 0

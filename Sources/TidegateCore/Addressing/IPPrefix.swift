@@ -5,7 +5,7 @@ public struct IPPrefix: Sendable, Hashable, CustomStringConvertible {
     /// The number of network bits: 0 to 32, or 0 to 128.
     public let length: Int
 
-    /// An address with a prefix length; nil where the length does not fit the family.
+    /// An address with a prefix length; nil if the length does not fit the family.
     public init?(_ address: IPAddress, length: Int) {
         guard (0...address.family.bits).contains(length) else { return nil }
         self.address = address

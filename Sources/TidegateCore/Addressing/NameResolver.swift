@@ -4,7 +4,7 @@ public enum ResolveFailure: String, Error, Sendable, CaseIterable, Hashable {
     case nameNotFound
     /// No answer in time, or a temporary failure (EAI_AGAIN).
     case timedOut
-    /// The resolver answered with a failure, or could not be asked.
+    /// The resolver answered with a failure, or could not be queried.
     case failed
 
     /// The reason as a verdict gives it.
@@ -17,7 +17,7 @@ public enum ResolveFailure: String, Error, Sendable, CaseIterable, Hashable {
     }
 }
 
-/// Turns names into addresses; one answer serves everybody who asks for the same name meanwhile.
+/// Resolves names; one look-up serves every caller that needs the same name in the meantime.
 public protocol NameResolver: Sendable {
     /// Resolves `name` and calls `completion` once, on a thread of the resolver's or, from the cache, on the caller's.
     ///
@@ -25,29 +25,29 @@ public protocol NameResolver: Sendable {
     /// resolves to itself.
     func resolve(_ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void)
 
-    /// The last good answer for `name`, however old; nil where there never was one.
+    /// The last good answer for `name`, however old; nil if there never was one.
     func cached(_ name: String) -> [IPAddress]?
 
-    /// Forgets freshness: the next question for any name goes to the network. Called when the path has changed.
+    /// Expires every cached answer: the next look-up of any name goes to the network. Called when the path has changed.
     func invalidate()
 
-    /// Tells how long the last good answer for `name` still holds; nil where nobody knows.
+    /// Finds out how long the last good answer for `name` still holds; nil if that is not known.
     ///
-    /// Within ``DNSTTL/bounds``. It may take a question to a server, so whoever needs only addresses does not ask.
+    /// Within ``DNSTTL/bounds``. It may take a query to a server, so callers that need only addresses do not use it.
     /// `completion` is called once, on a thread of the resolver's or on the caller's.
     func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void)
 }
 
 extension NameResolver {
-    /// Nobody knows.
+    /// Not known.
     public func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void) { completion(nil) }
 }
 
-/// How long an answer about a name is taken for true.
+/// How long an answer about a name is used.
 public enum DNSTTL {
-    /// Where the answer itself does not say: a minute.
+    /// If the answer itself does not say: a minute.
     public static let unknown = Duration.seconds(60)
-    /// Below, asking would cost more than it tells; above, a mistake would last.
+    /// Below, queries would be frequent for little gain; above, a mistake would last.
     public static let bounds = Duration.seconds(5)...Duration.seconds(3600)
 
     /// A time to live within the bounds.

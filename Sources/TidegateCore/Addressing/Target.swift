@@ -1,10 +1,10 @@
-/// What somebody wants to reach: a host name or an address, perhaps with a port.
+/// What is to be reached: a host name or an address, perhaps with a port.
 public struct Target: Sendable, Hashable, CustomStringConvertible {
     /// A host name in lower case without a final dot, or the canonical text of an address.
     public let host: String
-    /// The port, 1 to 65535; nil where only the host matters.
+    /// The port, 1 to 65535; nil if only the host matters.
     public let port: UInt16?
-    /// The address, where the host is one.
+    /// The address, if the host is one.
     public let address: IPAddress?
 
     /// A target from parts already known to be good.
@@ -16,7 +16,7 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
 
     /// Parses `HOST`, `HOST:PORT`, `ADDRESS`, `[IPV6]` or `[IPV6]:PORT`.
     ///
-    /// - Parameter zone: The index of the interface that an IPv6 zone names; nil where it names none. Without it, a
+    /// - Parameter zone: The index of the interface that an IPv6 zone names; nil if it names none. Without it, a
     ///   zone has to be a number.
     /// - Throws: ``TargetError``, which quotes the part that is wrong.
     public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {

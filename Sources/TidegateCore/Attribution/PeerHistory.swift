@@ -1,16 +1,16 @@
-/// Which targets could be reached on which path lately: the evidence that others give about a failure.
+/// Which targets could be reached on which path recently: the evidence that others give about a failure.
 ///
 /// One row for each target, updated in place, so that a success costs a look-up and no memory.
-public struct PeerHistory: Sendable {
+package struct PeerHistory: Sendable {
     /// What became of attempts to other hosts on the same path in the last 30 s.
-    public struct Evidence: Sendable, Hashable {
+    package struct Evidence: Sendable, Hashable {
         /// Hosts that answered, and not failed since.
-        public var reached: Int
+        package var reached: Int
         /// Hosts that could not be reached, and have not answered since.
-        public var missed: Int
+        package var missed: Int
 
         /// Counts of hosts.
-        public init(reached: Int = 0, missed: Int = 0) {
+        package init(reached: Int = 0, missed: Int = 0) {
             self.reached = reached
             self.missed = missed
         }
@@ -46,7 +46,7 @@ public struct PeerHistory: Sendable {
         self.rows[target] = row
     }
 
-    /// What became of other targets on the same path lately.
+    /// What became of other targets on the same path recently.
     package func peers(of target: UInt64, on path: NetworkPath.Identity, at now: MonotonicTime) -> Evidence {
         var evidence = Evidence()
         for (other, row) in self.rows

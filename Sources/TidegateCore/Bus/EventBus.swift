@@ -1,12 +1,19 @@
 internal import Synchronization
 
-/// Hears every event, on the publisher's thread; must not block.
+/// Receives every event, on the publisher's thread; must not block.
 public protocol EventSink: Sendable {
     /// Takes an event.
     func receive(_ event: Event)
+    /// Takes events that were published together, in their order.
+    func receive(contentsOf events: [Event])
 }
 
-/// Who a bounded subscription is for, as the `subscriber` label gives it.
+extension EventSink {
+    /// Takes them one by one.
+    public func receive(contentsOf events: [Event]) { for event in events { self.receive(event) } }
+}
+
+/// What a bounded subscription is for, as the `subscriber` label gives it.
 public enum SubscriberKind: String, Sendable, MetricLabel {
     case sse, watch, log, library
 }
@@ -21,7 +28,7 @@ public final class EventBus: Sendable {
 
     private struct State {
         var lastSequence: UInt64 = 0
-        var listeners = Listeners()
+        var subscribers = Subscribers()
         var droppedByEnded: [SubscriberKind: UInt64] = [:]
     }
 
@@ -31,21 +38,40 @@ public final class EventBus: Sendable {
         self.wallClock = WallClock(time)
     }
 
-    /// Tells everybody who listens.
+    /// Delivers a payload to every sink and subscriber.
     public func publish(_ payload: consuming Event.Payload) {
         let moment = self.time.monotonic()
         let wall = self.wallClock.time(at: moment)
         // One lock for both: it costs more than what is done under it.
-        let (sequence, listeners) = self.state.withLock { state in
+        let (sequence, subscribers) = self.state.withLock { state in
             state.lastSequence += 1
-            return (state.lastSequence, state.listeners)
+            return (state.lastSequence, state.subscribers)
         }
-        listeners.deliver(Event(sequence: sequence, time: wall, moment: moment, payload: payload))
+        subscribers.deliver(Event(sequence: sequence, time: wall, moment: moment, payload: payload))
+    }
+
+    /// Delivers several payloads together, as one thread would one after the other, at one moment.
+    ///
+    /// The clocks are read once and every lock is taken once: for events that come in bursts.
+    public func publish(contentsOf payloads: [Event.Payload]) {
+        guard !payloads.isEmpty else { return }
+        let moment = self.time.monotonic()
+        let wall = self.wallClock.time(at: moment)
+        let (last, subscribers) = self.state.withLock { state in
+            state.lastSequence += UInt64(payloads.count)
+            return (state.lastSequence, state.subscribers)
+        }
+        var sequence = last - UInt64(payloads.count)
+        subscribers.deliver(
+            contentsOf: payloads.map { payload in
+                sequence += 1
+                return Event(sequence: sequence, time: wall, moment: moment, payload: payload)
+            })
     }
 
     /// Attaches a sink for as long as the bus lives.
     public func attach(_ sink: any EventSink) {
-        self.state.withLock { $0.listeners = $0.listeners.adding(sink) }
+        self.state.withLock { $0.subscribers = $0.subscribers.adding(sink) }
     }
 
     /// Opens a bounded subscription: the newest `capacity` events that `isWanted` picks are kept for the reader; nil
@@ -55,7 +81,7 @@ public final class EventBus: Sendable {
         where isWanted: (@Sendable (Event) -> Bool)? = nil
     ) -> Subscription {
         let ring = EventRing(kind: kind, capacity: max(1, capacity), isWanted: isWanted)
-        self.state.withLock { $0.listeners = $0.listeners.adding(ring) }
+        self.state.withLock { $0.subscribers = $0.subscribers.adding(ring) }
         return Subscription(ring: ring) { [weak self] in self?.remove(ring) }
     }
 
@@ -66,17 +92,17 @@ public final class EventBus: Sendable {
             for kind in SubscriberKind.allCases {
                 result[kind] = SubscriberStatistics(dropped: state.droppedByEnded[kind] ?? 0)
             }
-            for ring in state.listeners.rings { result[ring.kind]?.add(ring.statistics) }
+            for ring in state.subscribers.rings { result[ring.kind]?.add(ring.statistics) }
             return result
         }
     }
 
     private func remove(_ ring: EventRing) {
         self.state.withLock { state in
-            let listeners = state.listeners.removing(ring)
+            let remaining = state.subscribers.removing(ring)
             // It may be cancelled more than once, and is counted once.
-            guard listeners.rings.count < state.listeners.rings.count else { return }
-            state.listeners = listeners
+            guard remaining.rings.count < state.subscribers.rings.count else { return }
+            state.subscribers = remaining
             state.droppedByEnded[ring.kind, default: 0] += ring.statistics.dropped
         }
     }

@@ -2,7 +2,7 @@ extension EventHistory {
     /// Where a reader is in the history's ring.
     struct Position {
         private var position: UInt64
-        /// Up to here the past was asked for: it may be behind by more than the bound.
+        /// Up to here the past was requested: the reader may be behind by more than the bound.
         private let pastUntil: UInt64
         private let bound: Int
         private(set) var dropped: UInt64 = 0

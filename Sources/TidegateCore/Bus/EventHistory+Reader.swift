@@ -1,9 +1,9 @@
 extension EventHistory {
-    /// Follows a history from one place on, for one reader; it ends when it is released.
+    /// Reads a history from one position on, for one client; it ends when it is released.
     public final class Reader: Sendable {
         private let history: EventHistory
         private let number: UInt64
-        /// True where it goes on behind the id asked for; otherwise the reader needs a snapshot first.
+        /// True if it continues behind the requested id; otherwise the reader needs a snapshot first.
         public let isResumed: Bool
         /// The id of the newest event when the following began; a snapshot made afterwards is at least as new.
         public let lastID: String
@@ -17,24 +17,24 @@ extension EventHistory {
 
         deinit { self.end() }
 
-        /// The events that came meanwhile, at most 64, or the next one; nil once the follower or the reading task has ended.
+        /// The events that came in the meantime, at most 64, or the next one; nil once the reader or the reading task has ended.
         public func next() async -> Batch? { await self.history.next(self.number) }
 
-        /// Lets a waiting reader go on without an event.
+        /// Wakes a waiting reader without an event.
         public func wake() { self.history.wake(self.number) }
 
-        /// Ends the following; a waiting reader gets nil.
+        /// Ends the reader; a waiting call gets nil.
         public func end() { self.history.end(self.number) }
     }
 
-    /// What a follower gets at a time.
+    /// What a reader gets at a time.
     public struct Batch: Sendable {
         /// The events, in the order of the history.
         public var events: [Event] = []
         /// How many were dropped just before them because the reader was too slow.
         public var dropped: UInt64 = 0
 
-        /// True where there is nothing to tell.
+        /// True if there are neither events nor losses.
         public var isEmpty: Bool { self.events.isEmpty && self.dropped == 0 }
     }
 }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Keeps the newest events of a bus, for those who come later or come back.
+/// Keeps the newest events of a bus, for clients that come later or come back.
 ///
 /// What is only counted is left out, because it would push everything else out within minutes: progress, messages and
 /// lookups by their number, the receive buffer's size, answered requests and written journal entries.
@@ -26,15 +26,25 @@ public final class EventHistory: EventSink {
         self.state = Mutex(State(ring: HistoryRing(capacity: self.capacity)))
     }
 
-    /// Keeps an event; followers who wait for one get it.
+    /// Keeps an event, and gives it to the readers that wait for one.
     public func receive(_ event: Event) {
-        guard event.payload.isWorthKeeping else { return }
-        let due = self.state.withLock { state -> [Deadline]? in
+        guard event.relevance >= .history else { return }
+        let resumptions = self.state.withLock { state -> [Resumption]? in
             state.ring.append(event)
-            // Nobody waits nearly always, and then nothing is allocated.
+            // Usually no reader waits, and then nothing is allocated.
             return state.readers.isEmpty ? nil : state.takeReaders()
         }
-        if let due { Deadline.resume(due) }
+        if let resumptions { Resumption.run(resumptions) }
+    }
+
+    /// Keeps events that were published together.
+    public func receive(contentsOf events: [Event]) {
+        let resumptions = self.state.withLock { state -> [Resumption]? in
+            let end = state.ring.end
+            for event in events where event.relevance >= .history { state.ring.append(event) }
+            return state.readers.isEmpty || state.ring.end == end ? nil : state.takeReaders()
+        }
+        if let resumptions { Resumption.run(resumptions) }
     }
 
     /// The newest events that `isWanted` picks, oldest first.
@@ -55,7 +65,7 @@ public final class EventHistory: EventSink {
 
     // MARK: Following
 
-    /// Follows the events from the one behind `id` on, without gap or repeat; from now on where the id is nil, of an
+    /// Follows the events from the one behind `id` on, without gap or repeat; from now on if the id is nil, of an
     /// earlier life, or too old.
     ///
     /// - Parameter bound: How many events may wait for their reader, those of the resumed past not counted.
@@ -102,7 +112,7 @@ public final class EventHistory: EventSink {
         }
     }
 
-    /// Lets a waiting reader go on without an event.
+    /// Wakes a waiting reader without an event.
     func wake(_ follower: UInt64) {
         let reader = self.state.withLock { $0.readers.removeValue(forKey: follower) }
         reader?.resume(returning: EventHistory.Batch())
@@ -124,24 +134,25 @@ public final class EventHistory: EventSink {
     }
 }
 
-private struct Deadline {
+/// A reader that waits, with the events for it.
+private struct Resumption {
     let continuation: CheckedContinuation<EventHistory.Batch?, Never>
     let events: EventHistory.Batch
 
-    // A call of its own: few events have somebody wait for them, and a continuation makes all around it slow.
+    // A call of its own: few events have a waiting reader, and a continuation makes the code around it slow.
     @inline(never)
-    static func resume(_ due: [Deadline]) {
-        for reader in due { reader.continuation.resume(returning: reader.events) }
+    static func run(_ resumptions: [Resumption]) {
+        for reader in resumptions { reader.continuation.resume(returning: reader.events) }
     }
 }
 
 extension EventHistory.State {
-    fileprivate mutating func takeReaders() -> [Deadline] {
+    fileprivate mutating func takeReaders() -> [Resumption] {
         defer { self.readers.removeAll(keepingCapacity: true) }
         return self.readers.compactMap { follower, continuation in
             guard var cursor = self.followers[follower] else { return nil }
             defer { self.followers[follower] = cursor }
-            return Deadline(continuation: continuation, events: cursor.take(from: self.ring))
+            return Resumption(continuation: continuation, events: cursor.take(from: self.ring))
         }
     }
 }
@@ -154,19 +165,4 @@ extension HistoryRing {
     }
 
     fileprivate var newest: Event? { self.end > 0 ? self[self.end - 1] : nil }
-}
-
-extension Event.Payload {
-    /// False for what only counters care about.
-    fileprivate var isWorthKeeping: Bool {
-        switch self {
-        case .task(let task):
-            if case .progress = task.kind { return false }
-            return true
-        case .netlink(.received), .netlink(.lookedUp), .netlink(.receiveBuffer): return false
-        case .daemon(.requestAnswered), .daemon(.journal(.committed)): return false
-        case .daemon(.remoteWrite(let event)): return event.isNews
-        case .path, .link, .netlink, .session, .daemon: return true
-        }
-    }
 }

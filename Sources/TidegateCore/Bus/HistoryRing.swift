@@ -26,12 +26,12 @@ struct HistoryRing {
         self.end += 1
     }
 
-    /// The event at a position; nil where it is overwritten or not yet there.
+    /// The event at a position; nil if it is overwritten or not yet there.
     subscript(position: UInt64) -> Event? {
         position >= self.start && position < self.end ? self.slots[self.slot(of: position)] : nil
     }
 
-    /// The position behind the event with this number; nil where it is not kept.
+    /// The position behind the event with this number; nil if it is not kept.
     ///
     /// Events of several threads may arrive in another order than they were numbered in, so it is looked for, from the
     /// newest on; only a client that comes back pays for it. 0 is the beginning, as long as that is still there.

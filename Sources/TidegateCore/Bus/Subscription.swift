@@ -30,7 +30,7 @@ public final class Subscription: AsyncSequence, Sendable {
     /// Reads the subscription.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 
-    /// Reads a subscription; keeps it alive meanwhile.
+    /// Reads a subscription; keeps it alive in the meantime.
     public struct Iterator: AsyncIteratorProtocol {
         let subscription: Subscription
 

@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// The wall clock between two looks at it: asked once a millisecond, and carried on by the other clock meanwhile.
+/// The wall clock between two readings: it is read once a millisecond, and carried on by the monotonic clock.
 ///
 /// Reading two clocks for each event would be a third of what publishing costs. A wall clock that is set is noticed
-/// with the next look, and a publisher that is held up between its two readings is less than that off.
+/// with the next reading.
 struct WallClock: ~Copyable {
     private let time: any TimeSource
-    // When it was asked last, in nanoseconds of the other clock, and how far it was ahead of that, in microseconds.
-    // Before the first look it is far from every moment.
+    // When it was read last, in nanoseconds of the other clock, and how far it was ahead of that, in microseconds.
+    // Before the first reading that is far from every moment.
     private let asked = Atomic<UInt64>(1 << 63)
     private let lead = Atomic<Int64>(0)
 
@@ -17,7 +17,7 @@ struct WallClock: ~Copyable {
 
     /// The wall time of a moment that is now.
     func time(at moment: MonotonicTime) -> WallTime {
-        // Where another thread has asked meanwhile, the moment is before that: far away in this arithmetic.
+        // If another thread has read it in the meantime, the moment is before that: far away in this arithmetic.
         let elapsed = moment.nanoseconds &- self.asked.load(ordering: .acquiring)
         let microseconds = Int64(moment.nanoseconds / 1000)
         guard elapsed >= WallClock.validity else {

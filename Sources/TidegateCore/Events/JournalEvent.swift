@@ -17,3 +17,14 @@ public enum JournalIssue: String, Sendable, MetricLabel {
     /// The journal is closed.
     case closed
 }
+
+extension JournalIssue: CustomStringConvertible {
+    /// The issue as a clause: `the disk is full`.
+    public var description: String {
+        switch self {
+        case .diskFull: "the disk is full"
+        case .disk: "the disk failed"
+        case .closed: "the journal is closed"
+        }
+    }
+}

@@ -1,4 +1,4 @@
-/// What the monitor heard from the kernel, or missed.
+/// What the monitor read from the kernel, or missed.
 public enum NetlinkEvent: Sendable {
     /// Multicast messages of one type, read in one batch.
     case received(MessageType, count: Int)
@@ -8,11 +8,11 @@ public enum NetlinkEvent: Sendable {
     case resynced(ResyncReason, duration: Duration)
     /// The kernel interrupted a dump.
     case dumpInterrupted
-    /// Messages that make no sense.
+    /// Malformed messages.
     case malformed(count: Int)
     /// Route lookups were made.
     case lookedUp(count: Int)
-    /// The monitor learns of changes in another way from now on.
+    /// The monitor learns of changes by another mode from now on.
     case modeChanged(ReachabilityStatus.Mode)
     /// The receive buffer's effective size in bytes.
     case receiveBuffer(bytes: Int)
@@ -28,7 +28,7 @@ public enum NetlinkEvent: Sendable {
     /// Why a full dump was made.
     public enum ResyncReason: String, Sendable, MetricLabel {
         case startup, overrun, interrupted, periodic
-        /// The machine was suspended; nobody told what changed meanwhile.
+        /// The machine was suspended; changes in the meantime were not reported.
         case resume
     }
 }

@@ -1,4 +1,4 @@
-/// A change of a verdict, or of the way although the level stayed.
+/// A change of a verdict, or of the path although the level stayed.
 public struct PathEvent: Sendable {
     /// What the verdict is about.
     public enum Scope: Sendable, Hashable {
@@ -18,7 +18,7 @@ public struct PathEvent: Sendable {
     public var to: Verdict
     /// How long ``from``'s level had lasted; nil for the first verdict.
     public var lasted: Duration?
-    /// From reading the kernel's message to the verdict; nil where no message led to it.
+    /// From reading the kernel's message to the verdict; nil if no message led to it.
     public var detection: Duration?
 
     /// A change from its parts.

@@ -1,6 +1,6 @@
 /// Something that happened while samples are sent to a receiver.
 ///
-/// `pending` is what waits in the buffer then, in bytes of its files; `isNews` is true where the last event of the kind
+/// `pending` is what waits in the buffer then, in bytes of its files; `isNews` is true if the last event of the kind
 /// said something else.
 public enum RemoteWriteEvent: Sendable, Hashable {
     /// The buffer was opened, with so many samples that an earlier process left there.
@@ -9,12 +9,12 @@ public enum RemoteWriteEvent: Sendable, Hashable {
     case kept(samples: Int, pending: Int64)
     /// The receiver has taken so many samples; news after a failure or a loss.
     case delivered(samples: Int, pending: Int64, isNews: Bool)
-    /// A try failed, and the same samples are sent again later; news for the first failure of its kind in a row.
+    /// An attempt failed, and the same samples are sent again later; news for the first failure of its kind in a row.
     case failed(RemoteWriteFailure, isNews: Bool)
     /// So many samples are lost; news for the first loss of its kind in a row.
     indirect case dropped(RemoteWriteLoss, samples: Int, detail: String?, pending: Int64, isNews: Bool)
 
-    /// True where somebody should be told, and not only counters.
+    /// True if the event is shown, and not only counted.
     public var isNews: Bool {
         switch self {
         case .opened: true
@@ -25,15 +25,15 @@ public enum RemoteWriteEvent: Sendable, Hashable {
     }
 }
 
-/// Why a try to send samples failed.
+/// Why an attempt to send samples failed.
 public struct RemoteWriteFailure: Sendable, Hashable {
     /// What failed.
     public var reason: TaskFailure
-    /// The receiver's status; nil where none came.
+    /// The receiver's status; nil if none came.
     public var status: Int?
-    /// Whose failure it was; nil where nobody was asked.
+    /// Whose failure it was; nil if no host was contacted.
     public var party: FaultParty?
-    /// What went wrong in words, where there is more to say.
+    /// What went wrong in one clause, if there is more to say.
     public var explanation: String?
 
     /// A failure from its parts.
@@ -55,4 +55,16 @@ public enum RemoteWriteLoss: String, Sendable, MetricLabel {
     case damaged
     /// The disk did not take them, and they could not be sent at once.
     case disk
+}
+
+extension RemoteWriteLoss: CustomStringConvertible {
+    /// The loss as a clause: `the receiver refused them`.
+    public var description: String {
+        switch self {
+        case .refused: "the receiver refused them"
+        case .bufferFull: "the buffer was full"
+        case .damaged: "their file is damaged"
+        case .disk: "the disk did not take them"
+        }
+    }
 }

@@ -4,7 +4,7 @@ public enum SessionEvent: Sendable {
     case poolReplaced(number: Int)
     /// An origin, `SCHEME://HOST:PORT`, failed too often: nobody asks it for so long, and then one task first.
     indirect case circuitOpened(origin: String, pause: Duration)
-    /// An origin that was left alone answers again.
+    /// The origin of an open circuit answers again.
     case circuitClosed(origin: String)
     /// The session is over and its last task has ended.
     case invalidated
@@ -12,12 +12,12 @@ public enum SessionEvent: Sendable {
 
 /// Something the daemon did.
 public enum DaemonEvent: Sendable {
-    /// The configuration was read; false where the file was bad and the old one stays.
+    /// The configuration was read; false if the file is invalid and the old one stays.
     case configurationLoaded(isGood: Bool)
     /// The endpoint answered a request.
     indirect case requestAnswered(handler: String, status: Int)
-    /// A scheduled task's turn was skipped because its last run is not over.
-    case turnSkipped(task: String)
+    /// A scheduled run was skipped because the task's last run is not over.
+    case runSkipped(task: String)
     /// Something happened to the journal of accepted tasks.
     indirect case journal(JournalEvent)
     /// Something happened to the samples that are sent to a receiver.

@@ -32,21 +32,21 @@ public struct TaskEvent: Sendable {
         case held(HoldReason, detail: String?)
         /// A hold ended.
         case released(HoldReason, after: Duration)
-        /// The gate let the task through, gave up, or was left.
+        /// The task passed its gate, timed out there, or ended in the meantime.
         case gate(GateResult, waited: Duration)
-        /// A try on the wire began; counted from 1.
+        /// An attempt began; counted from 1.
         case attemptStarted(number: Int)
         /// The head of a final response.
         case responseHead(status: Int, expectedBytes: Int64?)
         /// Bodies moved; at most ten of these a second and always a last one.
         indirect case progress(TransferProgress, delta: ByteCounts)
-        /// A try failed; `isCharged` is false where a lost path ended it.
+        /// An attempt failed; `isCharged` is false if a lost path ended it.
         indirect case attemptFailed(AttemptSummary, TaskFailure, Attribution?, isCharged: Bool)
-        /// A try succeeded.
+        /// An attempt succeeded.
         case attemptSucceeded(AttemptSummary)
-        /// Another try follows after `delay`.
+        /// A retry follows after `delay`.
         indirect case retryScheduled(RetryReason, delay: Duration)
-        /// No further try is made although the failure could be tried again.
+        /// No further attempt is made although the failure could be retried.
         case retriesExhausted(ExhaustionReason)
         /// A continued download had to start again; the bytes thrown away.
         case restarted(discarded: Int64)
@@ -87,16 +87,31 @@ public struct TaskEvent: Sendable {
         case delayed
         /// Patience ended.
         case timeout
-        /// The task ended meanwhile.
+        /// The task ended in the meantime.
         case cancelled
     }
 
-    /// Why a try is repeated: a failure, or a class of status.
+    /// Why an attempt is repeated: a failure, or a class of status.
     public enum RetryReason: Sendable, Hashable {
         /// A failure without a status of its own.
         case failure(TaskFailure)
-        /// A status worth another try.
+        /// A status worth a retry.
         case status(Int)
+
+        /// The reason of a label; nil for a text that is none.
+        ///
+        /// A class of status becomes its first status.
+        init?(label: String) {
+            if label == "http_5xx" {
+                self = .status(500)
+            } else if label.hasPrefix("http_"), let status = Int(label.dropFirst(5)) {
+                self = .status(status)
+            } else if let failure = TaskFailure.allCases.first(where: { $0.label == label }) {
+                self = .failure(failure)
+            } else {
+                return nil
+            }
+        }
 
         /// The `reason` label: an `error_type`, or `http_408`, `http_425`, `http_429`, `http_5xx`.
         public var label: String {
@@ -108,7 +123,7 @@ public struct TaskEvent: Sendable {
         }
     }
 
-    /// What ended the tries.
+    /// What ended the retries.
     public enum ExhaustionReason: String, Sendable, MetricLabel {
         case limit, budget, deadline, notIdempotent
     }

@@ -36,7 +36,7 @@ package enum HTTPCheck {
         /// Why it came no further; nil if it came as far as requested.
         package var failure: TaskFailure?
         /// How the socket failed, if it did.
-        package var socketError: FailureEvidence.SocketError?
+        package var socketError: SocketError?
         /// The ICMP error that refused the connection, if one did.
         package var refusal: ICMPError?
         /// What went wrong, without a final full stop; empty if nothing did.
@@ -56,7 +56,7 @@ package enum HTTPCheck {
 
         /// An answer from its parts.
         package init(
-            reached: Stage?, failure: TaskFailure? = nil, socketError: FailureEvidence.SocketError? = nil,
+            reached: Stage?, failure: TaskFailure? = nil, socketError: SocketError? = nil,
             refusal: ICMPError? = nil, text: String = "", status: Int? = nil, location: String? = nil,
             body: [UInt8] = [], phases: PhaseDurations = .init(), local: IPAddress? = nil,
             certificate: CertificateSummary? = nil

@@ -1,10 +1,10 @@
-/// What the endpoint may ask a monitor.
+/// What the endpoint reads of a monitor.
 public protocol MonitorView: Sendable {
     /// Everything the monitor knows about the network now.
     var status: ReachabilityStatus { get }
-    /// The tasks that are not over, and those that ended lately; oldest first.
+    /// The tasks that are not over, and those that ended recently; oldest first.
     func tasks() -> [TaskInfo]
-    /// One task; nil where the id is not known.
+    /// One task; nil if the id is not known.
     func task(_ id: TaskID) -> TaskInfo?
     /// Counts of tasks and connections now.
     func sessionStatistics() -> SessionStatistics
@@ -38,7 +38,7 @@ public struct SessionStatistics: Sendable, Hashable {
     public var journaled: [TaskState.Name: Int]
     /// What is left of the hosts' retry budgets, by host; of several ports the least.
     ///
-    /// Empty unless the session is told to look.
+    /// Empty unless the session reports them.
     public var retryTokens: [String: Double]
 
     /// Statistics from their parts.

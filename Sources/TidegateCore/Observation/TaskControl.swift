@@ -1,6 +1,6 @@
-/// What the control socket may ask of a daemon.
+/// What the control socket needs of a daemon.
 public protocol TaskControl: Sendable {
-    /// Accepts a task; once this returns it is carried out although the daemon may be killed meanwhile.
+    /// Accepts a task; once this returns it is carried out although the daemon may be killed in the meantime.
     func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse
     /// The tasks that are not over, and those whose end is still remembered; oldest first.
     func tasks() async throws(ControlRefusal) -> [JSONValue]
@@ -22,9 +22,9 @@ public enum TaskCommand: String, Sendable, Hashable, CaseIterable {
 
 /// What a submission came to.
 public struct SubmitResponse: Sendable, Hashable {
-    /// The task; of the known one where the key was known.
+    /// The task; the existing one if the key was known.
     public var id: TaskID
-    /// False where the key was known and the known task stays.
+    /// False if the key was known and the existing task stays.
     public var isNew: Bool
 
     /// A receipt from its parts.
@@ -34,11 +34,11 @@ public struct SubmitResponse: Sendable, Hashable {
     }
 }
 
-/// Why the daemon does not do what it was asked for.
+/// Why the daemon refuses a request.
 public struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of refusals.
     public enum Reason: Sendable, Hashable, CaseIterable {
-        /// The request makes no sense.
+        /// The request is malformed.
         case malformed
         /// There is no such task.
         case unknown

@@ -1,11 +1,11 @@
 /// A kernel interface as the verdict sees it.
 public struct Link: Sendable, Hashable {
-    /// The kind of link, in the words of the JSON contract.
+    /// The kind of link, as JSON names it.
     public enum Kind: String, Sendable, CaseIterable, MetricLabel {
         case ethernet, wifi, cellular, tunnel, bridge, bond, loopback, virtual, other
     }
 
-    /// The operational state of RFC 2863, in the kernel's words.
+    /// The operational state of RFC 2863, as the kernel names it.
     public enum OperState: String, Sendable, CaseIterable {
         case unknown
         case notPresent = "notpresent"
@@ -38,14 +38,14 @@ public struct Link: Sendable, Hashable {
     public var addresses: [IPPrefix]
     /// The families of which the link has an address that counts: neither link-local nor still being checked.
     public var usableFamilies: Set<AddressFamily>
-    /// How often the carrier was lost since the link exists, by the kernel's own counter; nil where it has none.
+    /// How often the carrier was lost since the link exists, by the kernel's own counter; nil if it has none.
     public var carrierLosses: UInt32?
     /// True for links that the configuration keeps out of series and `link.changed` events.
     public var isExcluded: Bool
     /// Other names that administrators gave it (`altname` in ip-link(8)).
     public var alternativeNames: [String]
 
-    /// True when people may mean this link by `name`: its own, or one that administrators gave it besides.
+    /// True if `name` names this link: its own name, or an alternative one.
     public func isNamed(_ name: String) -> Bool { self.name == name || self.alternativeNames.contains(name) }
 
     /// True when the link can carry traffic to other hosts now; a loopback never does.

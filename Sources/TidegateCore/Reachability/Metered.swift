@@ -1,14 +1,14 @@
-/// Whether traffic on a path costs money, as far as can be told.
+/// Whether traffic on a path costs money, as far as is known.
 public enum Metered: String, Sendable, CaseIterable, Hashable {
     /// Configured as metered.
     case yes
     /// Configured as not metered.
     case no
-    /// Judged metered by the type of link.
+    /// Assumed metered from the type of link.
     case guessYes
-    /// Judged not metered by the type of link.
+    /// Assumed not metered from the type of link.
     case guessNo
-    /// There is no path to judge.
+    /// There is no path.
     case unknown
 
     /// True for `yes` and `guessYes`.

@@ -10,7 +10,7 @@ public struct NetworkPath: Sendable, Hashable {
     public var gateway: IPAddress?
     /// The source address that the kernel would choose.
     public var source: IPAddress?
-    /// The routing table of the matched route (rt_tables(5)); nil where the kernel does not say.
+    /// The routing table of the matched route (rt_tables(5)); nil if the kernel does not say.
     public var table: UInt32?
     /// Whether traffic on this path costs money.
     public var metered: Metered
@@ -45,9 +45,18 @@ public struct NetworkPath: Sendable, Hashable {
         }
     }
 
-    /// What tells this path from another one.
+    /// What distinguishes this path from others.
     public var identity: Identity { Identity(self) }
 
     /// True when packets would take the same path: same link, gateway and source.
     public func isSamePath(as other: NetworkPath) -> Bool { self.identity == other.identity }
+}
+
+extension NetworkPath: CustomStringConvertible {
+    /// The path as `ip route get` orders it: `eth0 via 10.0.0.1 from 10.0.0.2`.
+    public var description: String {
+        let gateway = self.gateway.map { " via \($0)" } ?? ""
+        let source = self.source.map { " from \($0)" } ?? ""
+        return self.interface + gateway + source
+    }
 }

@@ -1,8 +1,8 @@
-/// Where tasks learn whether there is a path; reachability implements it, sessions ask it.
+/// Tells sessions whether there is a path to a target; reachability implements it.
 public protocol PathSource: Sendable {
     /// The verdict for a target as far as it is known now, without waiting.
     ///
-    /// A target that nobody watches may be `unknown` until its name is resolved.
+    /// A target that is not watched may be `unknown` until its name is resolved.
     func current(_ target: Target) -> TargetVerdict
 
     /// Calls `sink` with the target's verdict: once soon, then at every change, until the watch is cancelled.
@@ -11,15 +11,15 @@ public protocol PathSource: Sendable {
     /// Calls come from one thread, in order; the sink must not block. A loss arrives at once, a gain once it is stable.
     func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch
 
-    /// True while `address` is this host's, on a link in any state; true when the source is blind.
+    /// True while `address` is this host's, on a link in any state; true if the kernel cannot be read.
     ///
     /// A connection from an address that is still here survives a short loss of carrier; from one that is gone, never.
     func holdsAddress(_ address: IPAddress) -> Bool
 
-    /// The verdict of a family, for gates that ask for more than a route to the target.
+    /// The verdict of a family, for gates that require more than a route to the target.
     func family(_ family: AddressFamily) -> Verdict
 
-    /// True when people may mean the link of `path` by `name`: its own name, or one that administrators gave it.
+    /// True if `name` names the link of `path`: its own name, or an alternative one.
     func isInterface(_ name: String, of path: NetworkPath) -> Bool
 }
 

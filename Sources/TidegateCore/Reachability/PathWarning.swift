@@ -6,7 +6,7 @@ public enum PathWarning: Sendable, Hashable, CustomStringConvertible {
     case deprecatedOnly
     /// The source address is a unique local one (fc00::/7).
     case uniqueLocalSource
-    /// Different sentinels leave by different ways.
+    /// Different sentinels leave by different paths.
     case mixedPaths
     /// Only some sentinels have a path.
     case partial
@@ -17,8 +17,22 @@ public enum PathWarning: Sendable, Hashable, CustomStringConvertible {
     /// The preferred default route is dead and hides a live one.
     case deadPreferredDefault
 
-    /// The note as JSON gives it: `degradedMultipath(1/2)`, `sourceScope(ula)`, `thisHost`.
+    /// The warning as people read it: `only 1 of 2 nexthops usable`.
     public var description: String {
+        switch self {
+        case .degradedMultipath(let live, let total): "only \(live) of \(total) nexthops usable"
+        case .deprecatedOnly: "only deprecated source addresses"
+        case .uniqueLocalSource: "unique local source address"
+        case .mixedPaths: "different destinations leave by different paths"
+        case .partial: "only part of the internet is routed"
+        case .thisHost: "this host"
+        case .tunnel: "through a tunnel"
+        case .deadPreferredDefault: "a dead preferred default route hides a live one"
+        }
+    }
+
+    /// The warning as JSON gives it: `degradedMultipath(1/2)`, `sourceScope(ula)`, `thisHost`.
+    package var token: String {
         switch self {
         case .degradedMultipath(let live, let total): "degradedMultipath(\(live)/\(total))"
         case .deprecatedOnly: "deprecatedOnly"

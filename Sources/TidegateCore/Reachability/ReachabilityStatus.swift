@@ -2,7 +2,7 @@
 public struct ReachabilityStatus: Sendable {
     /// How the monitor learns of changes.
     public enum Mode: String, Sendable, CaseIterable, MetricLabel {
-        /// One look, no watching.
+        /// One check, no watching.
         case once
         /// Netlink events.
         case event
@@ -52,7 +52,7 @@ public struct ReachabilityStatus: Sendable {
         }
     }
 
-    /// The better of the families, or `unknown` where one is unknown and the other not at least routed.
+    /// The better of the families, or `unknown` if one is unknown and the other is not at least routed.
     public var global: Verdict
     /// When the global level was reached; nil unless this process saw the change.
     public var since: WallTime?
@@ -62,7 +62,7 @@ public struct ReachabilityStatus: Sendable {
     public var families: [Family]
     /// The links, by index.
     public var links: [Link]
-    /// The targets, in the order they were asked for.
+    /// The targets, in the order they were added.
     public var targets: [TargetVerdict]
     /// The monitor's own health.
     public var health: Health
@@ -94,5 +94,17 @@ public struct ReachabilityStatus: Sendable {
         let best = families.max { $0.verdict.level < $1.verdict.level }?.verdict ?? .unknown
         let isUnavailable = families.contains { $0.verdict.level == .unknown }
         return isUnavailable && best.level < .routed ? .unknown : best
+    }
+}
+
+extension ReachabilityStatus.Mode: CustomStringConvertible {
+    /// What the monitor watches by: `kernel events`.
+    public var description: String {
+        switch self {
+        case .once: "one look"
+        case .event: "kernel events"
+        case .storm: "a timer, because routes change too fast to follow"
+        case .poll: "a timer, because the kernel sends no events"
+        }
     }
 }

@@ -4,7 +4,7 @@ public struct Verdict: Sendable, Hashable {
     public var level: ReachabilityLevel
     /// The first rung that fails; nil at `routed` and `online`.
     public var reason: UnreachableReason?
-    /// The way the packet would take; nil where there is none.
+    /// The path the packet would take; nil if there is none.
     public var path: NetworkPath?
     /// What else is worth knowing.
     public var notes: [PathWarning]
@@ -19,10 +19,10 @@ public struct Verdict: Sendable, Hashable {
         self.notes = notes
     }
 
-    /// The verdict of a monitor that cannot see: gates are open.
+    /// The verdict while the kernel cannot be read: gates are open.
     public static let unknown = Verdict(level: .unknown, reason: .monitorDown)
 
-    /// True when nothing that people or gates act on differs: level, reason and way are the same.
+    /// True if level, reason and path are the same.
     public func isEquivalent(to other: Verdict) -> Bool {
         guard self.level == other.level, self.reason == other.reason else { return false }
         switch (self.path, other.path) {
@@ -35,7 +35,7 @@ public struct Verdict: Sendable, Hashable {
 
 /// The verdict for one address of a target.
 public struct AddressVerdict: Sendable, Hashable {
-    /// The address judged.
+    /// The address.
     public var address: IPAddress
     /// What the kernel would do with a packet to it.
     public var verdict: Verdict
@@ -49,7 +49,7 @@ public struct AddressVerdict: Sendable, Hashable {
 
 /// The verdict for a target: the best one over its addresses.
 public struct TargetVerdict: Sendable, Hashable {
-    /// The target as it was asked for.
+    /// The target as it was given.
     public var target: Target
     /// The best verdict over ``addresses``, or that of the resolvers while the name has no address.
     public var verdict: Verdict

@@ -1,4 +1,4 @@
-/// One try on the wire, once it is over.
+/// One attempt, once it is over.
 public struct AttemptSummary: Sendable, Hashable {
     /// The attempt, counted from 1 within its task.
     public var number: Int {
@@ -10,12 +10,12 @@ public struct AttemptSummary: Sendable, Hashable {
         get { self.parts.value.method }
         set { self.parts.value.method = newValue }
     }
-    /// The host asked, a name or an address; nil where the attempt came to none.
+    /// The host, a name or an address; nil if the attempt came to none.
     public var host: String? {
         get { self.parts.value.host }
         set { self.parts.value.host = newValue }
     }
-    /// The response status, 100 to 599; nil where none came.
+    /// The response status, 100 to 599; nil if none came.
     public var status: Int? {
         get { self.parts.value.status }
         set { self.parts.value.status = newValue }
@@ -45,18 +45,18 @@ public struct AttemptSummary: Sendable, Hashable {
         get { self.parts.value.connectionsOpened }
         set { self.parts.value.connectionsOpened = newValue }
     }
-    /// The address connected to; nil where none was.
+    /// The address connected to; nil if none was.
     public var remote: IPAddress? {
         get { self.parts.value.remote }
         set { self.parts.value.remote = newValue }
     }
-    /// The local address used; nil where none was.
+    /// The local address used; nil if none was.
     public var local: IPAddress? {
         get { self.parts.value.local }
         set { self.parts.value.local = newValue }
     }
 
-    // Behind one reference: a summary is handed on often, and read in few places.
+    // Behind one reference: a summary is copied often, and read in few places.
     private var parts: Indirect<Parts>
 
     /// A summary from its parts.

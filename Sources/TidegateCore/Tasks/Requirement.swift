@@ -1,4 +1,4 @@
-/// What a task's gate asks of the path.
+/// What a task's gate requires of the path.
 public enum Requirement: Sendable, Hashable {
     /// Nothing: the gate is always open.
     case none
@@ -13,7 +13,7 @@ public enum Requirement: Sendable, Hashable {
 }
 
 extension Requirement: LosslessStringConvertible {
-    /// The word on the command line and in YAML: `none`, `routed`, `online`, `unmetered`, `interface:NAME`.
+    /// The value on the command line and in YAML: `none`, `routed`, `online`, `unmetered`, `interface:NAME`.
     public var description: String {
         switch self {
         case .none: "none"
@@ -24,7 +24,7 @@ extension Requirement: LosslessStringConvertible {
         }
     }
 
-    /// Parses what ``description`` gives; nil for any other word.
+    /// Parses what ``description`` gives; nil for any other text.
     public init?(_ description: String) {
         switch description {
         case "none": self = .none

@@ -1,4 +1,4 @@
-/// How a task ended, with everything that `fetch --write-out json` tells about it.
+/// How a task ended, with everything that `fetch --write-out json` prints about it.
 public struct TaskResult: Sendable {
     /// The task.
     public var id: TaskID {
@@ -15,15 +15,15 @@ public struct TaskResult: Sendable {
         get { self.parts.value.method }
         set { self.parts.value.method = newValue }
     }
-    // Beside the rest: each result is told with two forms of it.
-    /// The URL asked for, as it was given.
+    // Beside the rest: the session replaces it in each result that it publishes.
+    /// The requested URL, as it was given.
     public var url: String
     /// How it ended.
     public var outcome: TaskOutcome {
         get { self.parts.value.outcome }
         set { self.parts.value.outcome = newValue }
     }
-    /// The last response status; nil where none came.
+    /// The last response status; nil if none came.
     public var status: Int? {
         get { self.parts.value.status }
         set { self.parts.value.status = newValue }
@@ -88,18 +88,18 @@ public struct TaskResult: Sendable {
         get { self.parts.value.explanation }
         set { self.parts.value.explanation = newValue }
     }
-    /// The requirement that never held, where the gate gave up.
+    /// The requirement that was not met when the gate timed out.
     public var requireUnmet: Requirement? {
         get { self.parts.value.requireUnmet }
         set { self.parts.value.requireUnmet = newValue }
     }
-    /// The SHA-256 of the file in hexadecimal, where one was asked for.
+    /// The SHA-256 of the file in hexadecimal, if one was asked for.
     public var sha256: String? {
         get { self.parts.value.sha256 }
         set { self.parts.value.sha256 = newValue }
     }
 
-    // Behind one reference: a result is handed on often, and read in few places.
+    // Behind one reference: a result is copied often, and read in few places.
     private var parts: Indirect<Parts>
 
     /// A result from its parts.
@@ -148,7 +148,7 @@ public struct TaskError: Error, Sendable, CustomStringConvertible {
     public var reason: TaskFailure
     /// How many attempts were charged.
     public var attempts: Int
-    /// Whose failure it was; nil where nobody's is (a cancelled task).
+    /// Whose failure it was; nil for a cancelled task.
     public var attribution: Attribution?
     /// What went wrong in one sentence, naming the resource.
     public var underlying: String

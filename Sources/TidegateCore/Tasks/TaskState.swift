@@ -1,8 +1,8 @@
-/// What a task is doing, as everybody may see it.
+/// What a task is doing.
 public enum TaskState: Sendable, Hashable {
     /// Suspended by its user, or never resumed.
     case suspended
-    /// Resumed, but held; the first hold's reason and, where there is more to say, what it waits for in words.
+    /// Resumed, but held; the first hold's reason and, if there is more to say, what it waits for.
     case waiting(HoldReason, detail: String?)
     /// An attempt is under way; counted from 1.
     case running(attempt: Int)

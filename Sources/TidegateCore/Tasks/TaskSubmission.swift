@@ -1,8 +1,8 @@
-/// What a daemon is asked to do when a task is submitted to it: the body of `POST /api/v1/tasks` on the control socket.
+/// A task that is submitted to a daemon: the body of `POST /api/v1/tasks` on the control socket.
 public struct TaskSubmission: Sendable, Hashable, Codable {
     /// The URL.
     public var url: String
-    /// The request method; nil is GET, or what the body asks for.
+    /// The request method; nil is GET, or POST with a body.
     public var method: String?
     /// The header fields, each `Name: value`.
     public var headers: [String]?
@@ -16,25 +16,25 @@ public struct TaskSubmission: Sendable, Hashable, Codable {
     public var mode: String?
     /// What the body's SHA-256 has to be, in 64 hexadecimal digits.
     public var sha256: String?
-    /// A name to be known by in lists.
+    /// A name to show in lists.
     public var name: String?
     /// The caller's own name for the task, which makes the submission repeatable.
     public var key: String?
     /// What is done when the key is known: `keep`, `replace` or `append`.
     public var onDuplicate: String?
-    /// Who goes first where not all can go; higher goes first.
+    /// Which task gets a connection first if there are not enough; higher goes first.
     public var priority: Int?
-    /// True accepts the task without letting it go.
+    /// True submits the task suspended.
     public var suspended: Bool?
-    /// True where the request may be sent again although the first one may have been carried out.
+    /// True if the request may be sent again although the first one may have been carried out.
     public var idempotent: Bool?
-    /// What attempts wait for, in the words of the command line.
+    /// What attempts wait for, as the command line writes it.
     public var require: [String]?
     /// How long the task waits at the gate.
     public var patienceSeconds: Double?
     /// How long the task may take in all.
     public var deadlineSeconds: Double?
-    /// How often it is tried again where another try can help.
+    /// Maximum number of retries.
     public var retries: Int?
 
     /// A submission of a GET that keeps nothing.

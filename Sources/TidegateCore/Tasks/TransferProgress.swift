@@ -6,11 +6,11 @@ public struct TransferProgress: Sendable, Hashable {
     public var receivedWire: Int64
     /// Response body bytes delivered in this attempt, after decoding.
     public var received: Int64
-    /// The whole response body on the wire, ``offset`` included; nil where it is unknown.
+    /// The whole response body on the wire, ``offset`` included; nil if it is unknown.
     public var expected: Int64?
     /// Request body bytes sent in this attempt.
     public var sent: Int64
-    /// The whole request body; nil where it is unknown.
+    /// The whole request body; nil if it is unknown.
     public var expectedSent: Int64?
     /// The attempt, from 1; 0 before the first.
     public var attempt: Int

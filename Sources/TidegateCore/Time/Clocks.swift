@@ -21,7 +21,7 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
         return MonotonicTime(nanoseconds: delta >= 0 ? .max : 0)
     }
 
-    /// How much later `end` is than `start`; negative where it is earlier.
+    /// How much later `end` is than `start`; negative if it is earlier.
     public static func - (end: MonotonicTime, start: MonotonicTime) -> Duration {
         end >= start
             ? .nanoseconds(Int64(clamping: end.nanoseconds - start.nanoseconds))

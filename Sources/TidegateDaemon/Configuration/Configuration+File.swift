@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 extension Configuration {
     /// Reads the configuration from a file.
     ///

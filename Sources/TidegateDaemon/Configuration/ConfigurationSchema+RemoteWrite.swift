@@ -1,3 +1,4 @@
+package import TidegateCore
 package import HTTPTypes
 
 extension Configuration {

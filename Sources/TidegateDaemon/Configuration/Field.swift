@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// A key path into a section's value.
 typealias SectionPath<Section, Value> = any WritableKeyPath<Section, Value> & Sendable
 

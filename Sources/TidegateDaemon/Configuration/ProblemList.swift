@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// Collects the problems of a file while its nodes are read.
 struct ProblemList {
     let file: String

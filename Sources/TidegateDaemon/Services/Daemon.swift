@@ -107,7 +107,7 @@ package struct Daemon: Sendable {
         let bus = monitor.bus
         let status = ReloadStatus(bus: bus)
         let scheduler = Scheduler(
-            time: time, onSkip: { bus.publish(.daemon(.turnSkipped(task: $0))) }, run: { await runner.run($0) })
+            time: time, onSkip: { bus.publish(.daemon(.runSkipped(task: $0))) }, run: { await runner.run($0) })
         var configuration = self.settings.endpoint
         configuration.version = self.settings.version
         configuration.targetNames = self.monitorConfiguration.targetNames

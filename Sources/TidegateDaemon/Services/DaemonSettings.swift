@@ -1,3 +1,4 @@
+package import TidegateCore
 internal import TidegateServer
 
 /// The daemon's settings from the command line.

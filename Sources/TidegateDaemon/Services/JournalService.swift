@@ -21,8 +21,7 @@ struct JournalService: Service {
     func run() async throws {
         await withGracefulShutdownHandler {
             for await event in self.events {
-                guard case .path(let path) = event.payload else { continue }
-                self.journal.recordPathEvent(path, sequence: event.sequence, at: event.time)
+                self.journal.recordPathEvent(event)
             }
         } onGracefulShutdown: {
             self.events.cancel()

@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// Parses permission bits in octal.
 enum FileModeText {
     /// At most `0777`: a download must not become a set-user-ID program.

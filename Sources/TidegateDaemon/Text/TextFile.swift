@@ -1,3 +1,4 @@
+package import TidegateCore
 internal import Glibc
 
 /// Reads small text files.

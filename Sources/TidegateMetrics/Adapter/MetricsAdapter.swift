@@ -4,7 +4,7 @@ internal import Synchronization
 /// Puts what a program measures through swift-metrics into the same exposition.
 ///
 /// It never traps: a metric whose name or kind clashes with another's gets a handler that does nothing, the clash is
-/// counted in `tidegate_metric_conflicts_total`, and told once for each name.
+/// counted in `tidegate_metric_conflicts_total`, and reported once for each name.
 package final class MetricsAdapter: MetricsFactory {
     /// How many series one metric may have; what comes after them is counted together under `_other`.
     static let maxSeries = 10_000
@@ -48,7 +48,7 @@ package final class MetricsAdapter: MetricsFactory {
         return GaugeAdapter(child)
     }
 
-    /// A histogram, or the gauge of the last value where nothing is to be aggregated.
+    /// A histogram, or the gauge of the last value if nothing is to be aggregated.
     package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
@@ -68,7 +68,7 @@ package final class MetricsAdapter: MetricsFactory {
         return HistogramAdapter(child)
     }
 
-    // Series stay for ever: one that goes and comes back would look like a restart.
+    // Series stay for ever: one that is removed and comes back would look like a restart.
 
     /// Keeps the series.
     package func destroyCounter(_ handler: any CounterHandler) {}
@@ -118,12 +118,12 @@ package final class MetricsAdapter: MetricsFactory {
 
     private func conflict(_ name: String) {
         self.conflicts.add()
-        let isNews = self.state.withLock { $0.reported.count < 1000 && $0.reported.insert(name).inserted }
-        if isNews { self.onConflict("the metric \(name) clashes with another one and is not exposed") }
+        let isFirst = self.state.withLock { $0.reported.count < 1000 && $0.reported.insert(name).inserted }
+        if isFirst { self.onConflict("the metric \(name) clashes with another one and is not exposed") }
     }
 }
 
-/// A label that overflowed, and whose.
+/// A label that has reached its limit of values, and its metric.
 struct OtherLabel: LabelKey {
     let metric: String
     let label: String

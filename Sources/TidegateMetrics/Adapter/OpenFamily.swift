@@ -3,7 +3,7 @@ internal import Synchronization
 /// A family known by its name alone.
 protocol OpenFamilyKind: Family {}
 
-/// A metric of somebody else's: its series may differ in their labels.
+/// A metric of the embedding program: its series may differ in their labels.
 final class OpenFamily<Child: MetricChild>: OpenFamilyKind {
     let definition: MetricDefinition
     private let state = Mutex(State())

@@ -1,6 +1,6 @@
 /// Chooses the exposition's format as Prometheus's own libraries do: the best acceptable one, and never a refusal.
 package enum ContentNegotiation {
-    /// The format for an `Accept` header (RFC 9110 12.5.1); nil and what nobody understands give the text format.
+    /// The format for an `Accept` header (RFC 9110 12.5.1); nil and unknown types give the text format.
     package static func format(accept header: String?) -> ExpositionFormat {
         let clauses = (header ?? "").split(separator: ",").compactMap(AcceptClause.init)
         var best: (quality: Double, format: ExpositionFormat)?

@@ -1,11 +1,11 @@
 internal import TidegateCore
 
-/// Which task an observation was about: the way from a figure to the one request behind it.
+/// The task that an observation was about: it leads from a figure to the one request behind it.
 struct Exemplar: Sendable, Hashable {
     /// Where an observation comes from.
     struct Source: Sendable {
         let task: TaskID
-        /// The attempt, counted from 1; nil where the whole task is meant.
+        /// The attempt, counted from 1; nil for the whole task.
         var attempt: Int?
         let time: WallTime
     }
@@ -24,7 +24,7 @@ struct Exemplar: Sendable, Hashable {
         hasher.combine(self.value)
     }
 
-    /// The labels: 51 code points at most with their names and an attempt of five digits, where 128 are allowed.
+    /// The labels: 51 code points at most with their names and an attempt of five digits, of 128 allowed.
     var labels: [(name: String, value: String)] {
         [("task_id", self.source.task.description)] + (self.source.attempt.map { [("attempt", String($0))] } ?? [])
     }

@@ -6,7 +6,7 @@ public enum ExpositionFormat: Sendable, CaseIterable {
     case openMetricsDraft
     /// The Prometheus text format 0.0.4.
     case text
-    /// Prometheus's protobuf messages, each with its length before it: the only way for native histograms and start
+    /// Prometheus's protobuf messages, each with its length before it: the only format for native histograms and start
     /// times.
     case protobuf
 

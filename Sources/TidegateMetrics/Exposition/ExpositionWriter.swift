@@ -7,11 +7,11 @@ struct ExpositionWriter {
     private(set) var bytes: [UInt8]
     private(set) var series = 0
     let format: ExpositionFormat
-    /// Since when counters count, for the formats that tell.
+    /// Since when counters count, for the formats that show it.
     let start: WallTime
     private var family: ProtobufWriter.Mark?
     private var familyStart = 0
-    // Samples instead of lines; nil where something is written.
+    // Samples instead of lines; nil if something is written.
     private var samples: [MetricSample]?
 
     /// Writes into `buffer`'s storage.
@@ -30,7 +30,7 @@ struct ExpositionWriter {
         return output
     }
 
-    /// The samples taken; none where something was written.
+    /// The samples taken; none if something was written.
     consuming func taken() -> [MetricSample] { self.samples ?? [] }
 
     /// Everything written, ending the exposition.
@@ -42,7 +42,7 @@ struct ExpositionWriter {
 
     // MARK: Families
 
-    mutating func open(_ header: Header) {
+    mutating func open(_ header: FamilyHeader) {
         switch self.format {
         case .openMetrics, .openMetricsDraft: self.bytes += header.openMetrics
         case .text: self.bytes += header.text
@@ -141,7 +141,7 @@ struct ExpositionWriter {
     }
 
     private mutating func number(_ value: Double) {
-        // Counts are exact and quick to write; a whole negative number and minus zero are rare enough for the long way.
+        // Counts are exact and quick to write; a whole negative number and minus zero are rare enough for the slow path.
         if value > 0 || value.bitPattern == 0, value < 9e15, value == value.rounded() {
             self.digits(of: UInt64(value))
         } else {

@@ -1,4 +1,4 @@
-/// Which families a scrape asks for, by `name[]` (as client_golang has it); without a name, all.
+/// The families that a scrape requests, by `name[]` (as client_golang has it); without a name, all.
 package struct FamilyChoice: Sendable {
     private let names: Set<String>
 

@@ -1,4 +1,4 @@
-/// One sample as a value: what a line of the text format says.
+/// One sample as a value: a line of the text format.
 package struct MetricSample: Sendable, Hashable {
     /// A label of a series.
     package struct Label: Sendable, Hashable {

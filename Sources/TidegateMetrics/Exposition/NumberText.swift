@@ -1,6 +1,6 @@
 /// Numbers as Go writes them, so that `le` values mean the same to every version of Prometheus.
 enum NumberText {
-    /// Go's `strconv.FormatFloat(value, 'g', -1, 64)`, with `.0` where neither a point nor an exponent shows a float.
+    /// Go's `strconv.FormatFloat(value, 'g', -1, 64)`, with `.0` if neither a point nor an exponent shows a float.
     static func float(_ value: Double) -> String {
         guard value.isFinite else { return value.isNaN ? "NaN" : value < 0 ? "-Inf" : "+Inf" }
         let sign = value.sign == .minus ? "-" : ""

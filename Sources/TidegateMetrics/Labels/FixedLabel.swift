@@ -1,15 +1,14 @@
 internal import TidegateCore
 
-/// Label values whose children are all there from the start and stand in an array: finding one costs no hash, and no
-/// lock.
+/// Label values whose children all exist from the start and stand in an array: finding one costs no hash, and no lock.
 protocol FixedLabelKey: LabelKey {
-    /// Every key there is, in the order of the exposition.
+    /// Every key, in the order of the exposition.
     static var allKeys: [Self] { get }
     /// The key's place in ``allKeys``.
     var ordinal: Int { get }
 }
 
-/// A label that is a dense key by itself; its ordinal is its place in `allCases`.
+/// A label that is a key by itself; its ordinal is its place in `allCases`.
 protocol FixedLabel: MetricLabel, FixedLabelKey {}
 
 extension FixedLabel {

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// Gives hosts their label values: a host that gets one keeps it, and what is kept is bounded whatever is asked.
+/// Gives hosts their label values: a host that gets one keeps it, and their number is bounded.
 final class HostTable: Sendable {
     /// Stands for every host without a value of its own.
     static let other = "_other"
@@ -16,12 +16,12 @@ final class HostTable: Sendable {
 
     var isOn: Bool { self.mode != .off }
 
-    /// The labels of a metric with the host's behind them, where hosts are told apart.
+    /// The labels of a metric with the host's behind them, if hosts are labelled.
     func labelled(_ definition: MetricDefinition) -> MetricDefinition {
         self.isOn ? definition.labelled(by: definition.labels + ["host"]) : definition
     }
 
-    /// The value of an attempt's host; nil where hosts are not told apart, and then nothing is looked up.
+    /// The value of an attempt's host; nil if hosts are not labelled, and then nothing is looked up.
     func value(of host: String?) -> (text: String, isOverflow: Bool)? {
         switch self.mode {
         case .off: return nil

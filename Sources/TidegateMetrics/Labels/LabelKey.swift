@@ -27,13 +27,13 @@ struct Label2<First: MetricLabel, Second: MetricLabel>: LabelKey {
     var values: [String] { [self.first.label, self.second.label] }
 }
 
-/// One label whose words another type keeps few.
+/// One label whose number of values another type bounds.
 struct StringLabel: LabelKey {
-    let word: String
+    let value: String
 
-    init(_ word: String) { self.word = word }
+    init(_ value: String) { self.value = value }
 
-    var values: [String] { [self.word] }
+    var values: [String] { [self.value] }
 }
 
 /// What a task did with bodies, and how it ended.

@@ -2,7 +2,7 @@ internal import TidegateCore
 
 /// The `method` label: what is not a method of RFC 9110 or PATCH is `_OTHER`.
 ///
-/// Without a raw value, so that looking a child up hashes a number and not a word.
+/// Without a raw value, so that looking a child up hashes a number and not a string.
 enum RequestMethod: MetricLabel {
     case get, head, post, put, patch, delete, options, trace, connect, other
 
@@ -51,7 +51,7 @@ enum CodeClass: MetricLabel {
     }
 }
 
-/// The labels of attempts: a method, three digits or `none`, and the host where hosts are told apart.
+/// The labels of attempts: a method, three digits or `none`, and the host if hosts are labelled.
 struct AttemptKey: LabelKey {
     let method: RequestMethod
     let status: Int?
@@ -68,7 +68,7 @@ struct AttemptKey: LabelKey {
     }
 }
 
-/// The labels of attempts' durations: a method, a class of codes, and the host where hosts are told apart.
+/// The labels of attempts' durations: a method, a class of codes, and the host if hosts are labelled.
 struct AttemptClassKey: LabelKey {
     let method: RequestMethod
     let codes: CodeClass

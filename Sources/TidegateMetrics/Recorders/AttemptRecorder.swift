@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// What happens on the wire, try by try.
+/// Records attempts: their results, durations, bytes and retries.
 struct AttemptRecorder: Sendable {
     private let series: AttemptTable
     private let hosts: HostMetrics
@@ -40,7 +40,7 @@ struct AttemptRecorder: Sendable {
         if isSuccess, summary.sent > 0 { self.bodies.requestSize.observe(Double(summary.sent)) }
     }
 
-    func moved(_ delta: TaskEvent.ByteCounts, kind: TaskKind) {
+    func progressed(_ delta: TaskEvent.ByteCounts, kind: TaskKind) {
         if delta.received > 0 { self.bodies.received[kind].add(delta.received) }
         if delta.sent > 0 { self.bodies.sent[kind].add(delta.sent) }
     }
@@ -70,7 +70,7 @@ struct AttemptRecorder: Sendable {
     }
 }
 
-/// How long the phases took; each histogram has a name here, because an element of an array is copied for each look.
+/// The durations of phases; each histogram has a name here, because an element of an array is copied for each access.
 struct PhaseMetrics: Sendable {
     private let resolve: Histogram
     private let connect: Histogram
@@ -97,7 +97,7 @@ struct PhaseMetrics: Sendable {
     }
 }
 
-/// What is told by host, where hosts are told apart.
+/// The metrics by host, if hosts are labelled.
 struct HostMetrics: Sendable {
     let table: HostTable
     private let overflows: TableFamily<OtherLabel, Counter>
@@ -105,7 +105,7 @@ struct HostMetrics: Sendable {
     init(_ mode: HostLabel, overflows: TableFamily<OtherLabel, Counter>) {
         self.table = HostTable(mode)
         self.overflows = overflows
-        // From the start, as the first step of a series that comes with it would go unseen.
+        // From the start: for Prometheus a series that starts at 1 has not increased.
         if case .top = mode { for metric in HostMetrics.bounded { _ = overflows[metric] } }
     }
 
@@ -120,7 +120,7 @@ struct HostMetrics: Sendable {
         }
     }
 
-    /// The label's value; nil where there is no label.
+    /// The label's value; nil if there is no label.
     func value(of host: String?) -> String? {
         guard let value = self.table.value(of: host) else { return nil }
         if value.isOverflow { for metric in HostMetrics.bounded { self.overflows[metric].add() } }
@@ -132,7 +132,7 @@ struct HostMetrics: Sendable {
     }
 }
 
-/// Trying again, and not trying any more.
+/// The metrics of retries.
 struct RetryMetrics: Sendable {
     let retries: TableFamily<StringLabel, Counter>
     let successes: Counter
@@ -151,7 +151,7 @@ struct RetryMetrics: Sendable {
     }
 }
 
-/// How much is moved.
+/// The metrics of bodies.
 struct BodyMetrics: Sendable {
     let sent: FixedLabelFamily<TaskKind, Counter>
     let received: FixedLabelFamily<TaskKind, Counter>

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TidegateCore
 
 /// The series that an attempt moves.
 final class AttemptSeries: Sendable {
@@ -11,7 +12,7 @@ final class AttemptSeries: Sendable {
     }
 }
 
-/// Finds the series of attempts, all of one attempt by one look.
+/// Finds the series of attempts, all of one attempt in one look-up.
 final class AttemptTable: Sendable {
     private let attempts: TableFamily<AttemptKey, Counter>
     private let durations: TableFamily<AttemptClassKey, Histogram>

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// What the bus carries, and what its subscribers lose.
+/// Records the events of the bus by topic, and what its subscribers hold and lose.
 struct BusRecorder: Sendable {
     private let published: FixedLabelFamily<Event.Topic, Counter>
 

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// What the daemon does besides.
+/// Records what the daemon does.
 struct DaemonRecorder: Sendable {
     private let requests: TableFamily<AnswerKey, Counter>
     private let journal: JournalRecorder
@@ -28,7 +28,7 @@ struct DaemonRecorder: Sendable {
         case .requestAnswered(let handler, let status): self.requests[AnswerKey(handler: handler, status: status)].add()
         case .journal(let event): self.journal.record(event)
         case .remoteWrite(let event): self.remoteWrite.record(event)
-        case .turnSkipped, .stopping: break
+        case .runSkipped, .stopping: break
         }
     }
 }

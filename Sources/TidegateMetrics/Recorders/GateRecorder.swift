@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// How tasks fare at the gate.
+/// Records waits and admissions at the gate.
 struct GateRecorder: Sendable {
     private let waits: TableFamily<Label1<GateWaitResult>, Histogram>
     private let admissions: FixedLabelFamily<AdmissionResult, Counter>

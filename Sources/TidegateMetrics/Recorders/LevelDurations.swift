@@ -11,7 +11,7 @@ struct LevelDurations {
         self.since = since
     }
 
-    /// Another level begins; a moment before the last one counts as that one.
+    /// Another level begins; a moment before the last change counts as the last change.
     mutating func change(to level: ReachabilityLevel, at moment: MonotonicTime) {
         self.totals[self.level, default: .zero] += max(.zero, moment - self.since)
         self.since = max(self.since, moment)

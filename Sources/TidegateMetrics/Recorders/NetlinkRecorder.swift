@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// What is heard from the kernel, and missed.
+/// Records what is read from the kernel, and what is missed.
 struct NetlinkRecorder: Sendable {
     private let messages: FixedLabelFamily<NetlinkEvent.MessageType, Counter>
     private let overruns: Counter

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// How the verdicts move.
+/// Records changes of verdicts.
 struct ReachabilityRecorder: Sendable {
     private let levels: LevelSecondsFamily
     private let transitions: TableFamily<Label2<ReachabilityLevel, ReachabilityLevel>, Counter>
@@ -11,7 +11,7 @@ struct ReachabilityRecorder: Sendable {
     init(_ registry: Registry, start: MonotonicTime) {
         ReachabilityCollector.registerLevels(in: registry)
         self.levels = registry.adding(LevelSecondsFamily(Catalogue.levelSeconds, start: start))
-        // All from the start, as the first change of a series that comes with it would go unseen.
+        // All from the start: for Prometheus a series that starts at 1 has not increased.
         let changes = ReachabilityLevel.allCases.flatMap { from in
             ReachabilityLevel.allCases.compactMap { $0 == from ? nil : Label2(from, $0) }
         }

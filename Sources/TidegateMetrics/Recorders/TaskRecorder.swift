@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// What becomes of tasks.
+/// Records the lives of tasks.
 struct TaskRecorder: Sendable {
     private let heldSeconds: FixedLabelFamily<HoldReason, Counter>
     private let submissions: FixedLabelFamily<TaskKind, Counter>
@@ -37,7 +37,7 @@ struct TaskRecorder: Sendable {
         }
     }
 
-    // A series that is born at 1 grows by nothing in Prometheus's eyes: the first failure would be seen by nobody.
+    // For Prometheus a series that starts at 1 has not increased: the first failure would be invisible.
     private static var likelyFailures: [Label2<TaskFailure, FaultParty>] {
         let wire: [TaskFailure] = [.connectFailed, .timedOut, .stalled, .reset, .retriesExhausted, .deadlineExceeded]
         let ours: [TaskFailure] = [.gateTimeout, .invalidRequest, .fileError, .diskFull]

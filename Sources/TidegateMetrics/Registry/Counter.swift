@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// One series of a counter: whole steps take the fast way, parts of a second the other.
+/// One series of a counter: whole steps take the fast path, parts of a second the other.
 final class Counter: MetricChild {
     private let name: SeriesName
     private let whole = Atomic<UInt64>(0)
@@ -17,7 +17,7 @@ final class Counter: MetricChild {
         self.whole.wrappingAdd(steps, ordering: .relaxed)
     }
 
-    /// Counts one more, and where it comes from.
+    /// Counts one more, with its exemplar.
     func add(from source: @autoclosure () -> Exemplar.Source) {
         self.add()
         self.exemplars?.offer(source(), 1, at: 0)
@@ -68,7 +68,7 @@ struct AtomicDouble: ~Copyable, Sendable {
         self.bits.store(value.bitPattern, ordering: .relaxed)
     }
 
-    /// Sets `value` where nobody has set another than `expected` meanwhile.
+    /// Sets `value` unless another thread has replaced `expected` in the meantime.
     func replace(_ expected: Double, by value: Double) {
         _ = self.bits.compareExchange(
             expected: expected.bitPattern, desired: value.bitPattern, ordering: .relaxed)
@@ -86,7 +86,7 @@ struct AtomicDouble: ~Copyable, Sendable {
 }
 
 extension Duration {
-    // Attoseconds of up to nine seconds fit a word; conversions and divisions of 128 bits cost ten times as much.
+    // Attoseconds of up to nine seconds fit 64 bits; conversions and divisions of 128 bits cost ten times as much.
     var metricSeconds: Double {
         if let few = Int64(exactly: self.attoseconds) { return Double(few) / 1e18 }
         return self / .seconds(1)

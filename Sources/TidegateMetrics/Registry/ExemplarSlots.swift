@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The exemplars of one series, one for each bucket; a scrape empties nothing, it only asks for newer ones.
+/// The exemplars of one series, one for each bucket; a scrape removes none, it only lets newer ones in.
 ///
-/// Between two scrapes a place is filled once: recording costs one look at a word in all other cases.
+/// Between two scrapes a slot is filled once: recording costs one atomic load in all other cases.
 final class ExemplarSlots: Sendable {
     private let wanted: Atomic<UInt32>
     private let all: UInt32

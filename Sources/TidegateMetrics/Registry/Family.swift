@@ -1,5 +1,4 @@
 internal import Synchronization
-internal import TidegateCore
 
 /// One series, or the series set of one histogram.
 protocol MetricChild: AnyObject, Sendable {
@@ -7,13 +6,13 @@ protocol MetricChild: AnyObject, Sendable {
     func write(to output: inout ExpositionWriter)
 }
 
-/// Everything of one metric.
+/// One metric with all its series.
 protocol Family: Sendable {
     var definition: MetricDefinition { get }
     func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs)
 }
 
-/// A metric whose labels have few values that are all there from the start.
+/// A metric whose labels have few values, all of which exist from the start.
 final class FixedLabelFamily<Key: FixedLabelKey, Child: MetricChild>: Family {
     let definition: MetricDefinition
     private let children: [Child]
@@ -30,7 +29,7 @@ final class FixedLabelFamily<Key: FixedLabelKey, Child: MetricChild>: Family {
     }
 }
 
-/// A metric whose children come with their first use, or were asked for in advance.
+/// A metric whose children are made at their first use, or in advance.
 final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
     let definition: MetricDefinition
     private let state = Mutex(State())
@@ -77,7 +76,7 @@ final class SingleFamily<Child: MetricChild>: Family {
     }
 }
 
-/// A metric that is read when somebody scrapes.
+/// A metric that is read at each scrape.
 final class CollectedFamily: Family {
     let definition: MetricDefinition
     private let collect: @Sendable (ScrapeInputs, inout Samples) -> Void
@@ -97,7 +96,7 @@ final class CollectedFamily: Family {
     }
 }
 
-/// What one collected metric has to say in one scrape.
+/// The samples of one collected metric in one scrape.
 struct Samples {
     let definition: MetricDefinition
     fileprivate private(set) var lines: [(name: SeriesName, value: Double)] = []

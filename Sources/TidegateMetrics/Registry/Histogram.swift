@@ -57,31 +57,3 @@ final class Histogram: MetricChild {
             exemplars: withExemplars ? self.exemplars?.take() ?? [] : [])
     }
 }
-
-/// Everything of a histogram's lines but the numbers, written once; the buckets' beginnings stand in one array behind
-/// each other.
-struct HistogramName: Sendable {
-    private let buckets: [UInt8]
-    private let ends: [Int]
-    let sum: [UInt8]
-    let count: [UInt8]
-    let pairs: [UInt8]
-
-    init(_ definition: MetricDefinition, values: [String], bounds: [Double]) {
-        var (buckets, ends): ([UInt8], [Int]) = ([], [0])
-        for bound in bounds + [.infinity] {
-            buckets += Escaping.samplePrefix(
-                definition.name + "_bucket", definition.labels + ["le"], values + [NumberText.float(bound)])
-            ends.append(buckets.count)
-        }
-        self.buckets = buckets
-        self.ends = ends
-        self.sum = Escaping.samplePrefix(definition.name + "_sum", definition.labels, values)
-        self.count = Escaping.samplePrefix(definition.name + "_count", definition.labels, values)
-        self.pairs = SeriesName.pairs(definition.labels, values)
-    }
-
-    func bucket(_ position: Int) -> ArraySlice<UInt8> {
-        self.buckets[self.ends[position]..<self.ends[position + 1]]
-    }
-}

@@ -1,4 +1,4 @@
-/// Values by key; the next key is mostly the last one, and then none is hashed.
+/// Values by key, for look-ups that usually repeat the last key: those are answered without hashing.
 struct LastHitCache<Key: Hashable, Value> {
     private var byKey: [Key: Value] = [:]
     private var latest: (key: Key, value: Value)?

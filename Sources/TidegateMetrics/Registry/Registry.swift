@@ -1,21 +1,21 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// The families in the order of the exposition; who makes a family keeps it and its children.
+/// The families in the order of the exposition; a recorder keeps the families it made, and their children.
 final class Registry: Sendable {
     // Every counter was 0 then, also one whose series came later.
     private let start: WallTime
     private let state = Mutex(State())
 
     private struct State {
-        var families: [(header: Header, family: any Family)] = []
+        var families: [(header: FamilyHeader, family: any Family)] = []
         // Kept between scrapes, so that a scrape allocates its answer only.
         var buffer: [UInt8] = []
         // What samples may be called already.
         var names = Catalogue.metricSeries.sampleNames
 
         mutating func add(_ family: any Family) {
-            self.families.append((Header(family.definition), family))
+            self.families.append((FamilyHeader(family.definition), family))
             self.names.formUnion(family.definition.sampleNames)
         }
 
@@ -28,7 +28,7 @@ final class Registry: Sendable {
             let own = Catalogue.metricSeries
             guard choice.includes(own) else { return }
             let count = output.series
-            output.open(Header(own))
+            output.open(FamilyHeader(own))
             output.gauge(SeriesName(own, []), Double(count))
             output.close()
         }

@@ -41,7 +41,7 @@ extension WaitCondition {
         _ status: ReachabilityStatus, family: AddressFamily? = nil, evidence: ConditionEvidence = .pending
     ) -> WaitOutcome {
         guard status.families.contains(where: { $0.verdict.level != .unknown }) else {
-            return .failing(.monitorDown, VerdictDescriptions.phrase(.monitorDown))
+            return .failing(.monitorDown, UnreachableReason.monitorDown.description)
         }
         return switch self {
         case .carrier(let interface): WaitCondition.carrier(interface, status)
@@ -63,7 +63,7 @@ extension WaitCondition {
         if holds, below.isSatisfied || rung == .dns { return .satisfied }
         guard below.isSatisfied else { return below }
         let worst = reports.first { $0.status == .bad } ?? reports[0]
-        let phrase = worst.reason.map { VerdictDescriptions.phrase($0) }
+        let phrase = worst.reason.map { $0.description }
         let clause = worst.evidence.first
         let isSaid = phrase.map { clause?.hasPrefix($0) ?? false } ?? true
         let text = isSaid ? [clause] : [phrase, clause]
@@ -74,7 +74,7 @@ extension WaitCondition {
     private static func carrier(_ name: String?, _ status: ReachabilityStatus) -> WaitOutcome {
         if let name {
             guard let link = status.links.first(where: { $0.isNamed(name) }) else { return .missing(name) }
-            return link.reason.map { .failing($0, VerdictDescriptions.phrase($0, link: name)) } ?? .satisfied
+            return link.reason.map { .failing($0, $0.description(ofLink: name)) } ?? .satisfied
         }
         let links = status.links.filter { $0.kind != .loopback && !$0.isExcluded }
         guard !links.contains(where: \.isUsable) else { return .satisfied }
@@ -82,7 +82,7 @@ extension WaitCondition {
             LinkEvaluator.rung(of: $0.reason ?? .noInterface) < LinkEvaluator.rung(of: $1.reason ?? .noInterface)
         }
         let reason = best?.reason ?? .noInterface
-        return .failing(reason, VerdictDescriptions.phrase(reason, link: best?.name))
+        return .failing(reason, reason.description(ofLink: best?.name))
     }
 
     private static func address(
@@ -102,7 +102,7 @@ extension WaitCondition {
         let reasons = status.families.filter { families.contains($0.family) }.compactMap(\.verdict.reason)
         let reason = reasons.first { $0.rung == .address } ?? .noAddress
         let place = [name.map { "on \($0)" }, family.map { "(\(VerdictDescriptions.short($0)))" }].compactMap { $0 }
-        return .failing(reason, ([VerdictDescriptions.phrase(reason)] + place).joined(separator: " "))
+        return .failing(reason, ([reason.description] + place).joined(separator: " "))
     }
 
     private static func route(_ family: AddressFamily?, _ status: ReachabilityStatus) -> WaitOutcome {
@@ -124,7 +124,7 @@ extension WaitCondition {
         return switch check {
         case .passed: .satisfied
         case .pending: .unsatisfied(Rung(kind), nil, sentence: "\(target) has not answered yet")
-        case .failed(let reason): .failing(reason, "\(target): \(VerdictDescriptions.phrase(reason))")
+        case .failed(let reason): .failing(reason, "\(target): \(reason.description)")
         }
     }
 

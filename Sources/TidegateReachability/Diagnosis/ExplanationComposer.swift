@@ -136,7 +136,7 @@ enum ExplanationComposer {
         let others = path.web.filter { $0.key != address }.sorted { $0.key.description < $1.key.description }
         if let stage = findings.target.lastStage, !rungs.isEmpty {
             rungs[0].evidence += others.map { other, answer in
-                let text = WebRungs.failure(answer, stage).map { VerdictDescriptions.phrase($0) } ?? "answers"
+                let text = WebRungs.failure(answer, stage).map { $0.description } ?? "answers"
                 return "its other address \(other): \(text)"
             }
         }

@@ -10,15 +10,11 @@ enum PartyClassifier {
         switch reason {
         case .monitorDown, .noInterface, .adminDown, .noCarrier, .dormant, .lowerLayerDown, .noAddress,
             .linkLocalOnly, .tentative, .dadFailed, .noRoute, .routeUnreachable, .prohibited, .blackholed,
-            .noSourceAddress, .noSuchInterface, .notAHost, .resolverNoRoute:
-            return .mine
-        case .gatewayUnresolved, .gatewaySilent: return .gateway
-        case .resolverTimeout, .resolverFailed: return .resolver
-        case .nameNotFound: return isNameWrong ? .theirs : .resolver
-        case .portal, .limited: return .upstream
-        case .refused: return self.sender(path) ?? .theirs
-        case .tlsFailed: return .theirs
-        case .hostUnreachable: return self.sender(path) ?? .path
+            .noSourceAddress, .noSuchInterface, .notAHost, .resolverNoRoute, .gatewayUnresolved, .gatewaySilent,
+            .resolverTimeout, .resolverFailed, .portal, .limited, .tlsFailed:
+            return reason.party
+        case .nameNotFound: return isNameWrong ? reason.party : .resolver
+        case .refused, .hostUnreachable: return self.sender(path) ?? reason.party
         case .timeout: return report.rung == .tcp ? self.unanswered(path) : .theirs
         case .httpError: return self.status(path?.web[path?.subject.address ?? IPAddress(ipv4: 0)]?.status)
         }
@@ -35,7 +31,7 @@ enum PartyClassifier {
             failure: .connectFailed, stage: .connect, socketError: answer.socketError, refusal: refusal,
             peer: path.subject.address, local: answer.local, before: path.verdict, after: path.verdict,
             peers: PeerHistory.Evidence(reached: self.isInternetGood(path) ? 1 : 0))
-        return Attribution.classify(evidence)?.party
+        return FaultClassifier.attribution(of: evidence)?.party
     }
 
     // Silence alone says nothing; if the internet works otherwise, it is lost on the path.

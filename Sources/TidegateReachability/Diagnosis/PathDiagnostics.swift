@@ -60,7 +60,7 @@ package final class PathDiagnostics: Sendable {
             return LadderDescriptions.notChecked(.gateway)
         }
         guard findings.verdict.level >= .routed, let path = findings.verdict.path else {
-            let text = findings.verdict.reason.map { VerdictDescriptions.phrase($0) } ?? "no route"
+            let text = findings.verdict.reason.map { $0.description } ?? "no route"
             return RungReport(rung: .gateway, status: .unknown, evidence: ["there is no default path: \(text)"])
         }
         let quick = GatewayRung.report(path, findings.gateway, passive: findings.passive)

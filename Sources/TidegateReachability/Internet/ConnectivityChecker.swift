@@ -39,7 +39,7 @@ struct ConnectivityChecker: Sendable {
             let question = HTTPCheck.Request(url: url.location, address: address, limit: self.limit, bodyLimit: wanted)
             return ConnectivityEvaluator.observation(url, await self.web.check(question))
         case .failure(let failure)?:
-            return ConnectivityEvaluator.unresolved(url, VerdictDescriptions.phrase(failure.reason))
+            return ConnectivityEvaluator.unresolved(url, failure.reason.description)
         case nil: return ConnectivityEvaluator.unresolved(url, "not resolved in time")
         }
     }

@@ -118,13 +118,13 @@ struct ControlRoutes: Sendable {
     private static func write(_ events: Subscription, to writer: inout any ResponseBodyWriter) async throws {
         var dropped: UInt64 = 0
         for await event in events {
-            guard case .task(let task) = event.payload else { break }
+            guard case .task = event.payload else { break }
             if events.dropped > dropped {
                 let count = Int64(events.dropped - dropped)
                 dropped = events.dropped
                 try await writer.write(line: ["schema": 1, "event": "dropped", "count": .integer(count)])
             }
-            try await writer.write(line: task.json(sequence: event.sequence, time: event.time))
+            try await writer.write(line: event.json())
         }
     }
 }

@@ -7,8 +7,7 @@ enum EventFrame {
 
     /// An event; without an ID, clients that reconnect do not refer to it.
     static func text(_ event: Event, id: String?, redaction: URLRedaction) -> String {
-        guard let json = event.json(redaction: redaction) else { return "" }
-        return self.text(id: id, name: event.payload.name, data: json)
+        self.text(id: id, name: event.name, data: event.json(redaction: redaction))
     }
 
     static func text(id: String?, name: String, data: JSONValue) -> String {

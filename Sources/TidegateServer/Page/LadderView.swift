@@ -36,16 +36,17 @@ struct LadderView {
     }
 
     var html: String {
-        let name = self.family == .ipv4 ? "IPv4" : "IPv6"
+        let name = self.family.name
         let steps = self.statuses.map { rung, status in
-            let reason = status == .bad ? self.verdict.reason.map { "<em>\(HTML.escaped($0.pageText))</em>" } ?? "" : ""
+            let reason =
+                status == .bad ? self.verdict.reason.map { "<em>\(HTML.escaped($0.description))</em>" } ?? "" : ""
             return "<li class=\"\(status.rawValue)\"><span class=\"mark\" role=\"img\" "
                 + "aria-label=\"\(status.label)\">\(status.mark)</span><span>\(rung.rawValue)\(reason)</span></li>"
         }
         let notes = self.verdict.notes.map(\.description).joined(separator: ", ")
         return """
             <div class="family" data-family="\(self.family.rawValue)"><h3>\(name) \(Cell.level(self.verdict.level).html)\
-            <span class="via">\(HTML.escaped(self.verdict.path?.pageText ?? ""))</span>\
+            <span class="via">\(HTML.escaped(self.verdict.path?.description ?? ""))</span>\
             <span class="via">\(HTML.escaped(notes))</span></h3>\
             <ol class="ladder">\(steps.joined())</ol></div>
             """

@@ -44,12 +44,17 @@ struct PageView {
             facts.append(("Since", "\(self.time(since, since.dateAndTime)) (\(ago))"))
         }
         if let reason = self.status.global.reason {
-            facts.append(("Because", "<b>\(HTML.escaped(reason.pageText))</b>"))
+            facts.append(("Because", "<b>\(HTML.escaped(self.clause(self.status.global) ?? reason.description))</b>"))
         }
-        if let path = self.status.global.path { facts.append(("Via", HTML.escaped(path.pageText))) }
-        facts.append(("Updated by", HTML.escaped(self.status.mode.pageText)))
+        if let path = self.status.global.path { facts.append(("Via", HTML.escaped(path.description))) }
+        facts.append(("Updated by", HTML.escaped(self.status.mode.description)))
         if !self.status.health.isConsistent { facts.append(("Kernel", "the tables are being read again")) }
         return facts.map { "<div><dt>\($0.name)</dt><dd>\($0.html)</dd></div>" }.joined()
+    }
+
+    // The reason with the link that it is about.
+    private func clause(_ verdict: Verdict) -> String? {
+        VerdictDescriptions.phrase(verdict, among: self.status.links)
     }
 
     // MARK: Tables
@@ -58,7 +63,8 @@ struct PageView {
         let rows = self.status.links.map { link -> [Cell] in
             let state = link.isUsable ? Cell.good("usable") : link.kind == .loopback ? .text("this host") : nil
             return [
-                .text(link.name), .text(link.kind.rawValue), state ?? .bad(link.reason?.pageText ?? "no"),
+                .text(link.name), .text(link.kind.rawValue),
+                state ?? .bad(link.reason?.description(ofLink: link.name) ?? "no"),
                 .text("\(link.isAdminUp ? "up" : "down"), \(link.hasCarrier ? "carrier" : "no carrier")"),
                 .text(link.addresses.map(\.description).joined(separator: ", ")),
             ]
@@ -71,7 +77,7 @@ struct PageView {
             let name = self.configuration.targetNames[entry.target].map { "\($0) (\(entry.target))" }
             return [
                 .text(name ?? entry.target.description), .level(entry.verdict.level),
-                .text(entry.verdict.reason?.pageText ?? entry.verdict.path?.pageText),
+                .text(self.clause(entry.verdict) ?? entry.verdict.path?.description),
             ]
         }
         guard !rows.isEmpty else { return "<p class=\"empty\">No targets are configured.</p>" }
@@ -94,10 +100,10 @@ struct PageView {
         guard !self.events.isEmpty else { return "<p class=\"empty\">Nothing has happened yet.</p>" }
         let names = Dictionary(self.tasks.map { ($0.id, self.name(of: $0)) }) { first, _ in first }
         let lines = self.events.reversed().map { event in
-            let line = EventDescriptions(event, redaction: self.configuration.redaction) {
+            let line = EventLine(event, redaction: self.configuration.redaction) {
                 names[$0] ?? "task \($0.description.suffix(6))"
             }
-            let party = line.party.map { "<span class=\"party party-\($0.rawValue)\">\($0.pageText)</span>" } ?? ""
+            let party = line.party.map { "<span class=\"party party-\($0.rawValue)\">\($0)</span>" } ?? ""
             return "<li class=\"\(line.tone.rawValue)\">\(self.time(event.time, event.time.clockTime))"
                 + "<span>\(HTML.escaped(line.text)) \(party)</span></li>"
         }
@@ -111,7 +117,7 @@ struct PageView {
     private func time(_ moment: WallTime, _ text: String) -> String { "<time datetime=\"\(moment)\">\(text)</time>" }
 }
 
-extension EventDescriptions.Tone {
+extension EventLine.Tone {
     // A style sheet does not reach into an icon.
     fileprivate var iconColour: String {
         switch self {

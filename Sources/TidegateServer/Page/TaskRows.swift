@@ -60,7 +60,7 @@ extension TaskInfo {
     fileprivate var stateCell: Cell {
         switch self.state {
         case .suspended: .text("suspended")
-        case .waiting(let reason, let detail): .wait("waits: \(detail ?? reason.rawValue)")
+        case .waiting(let reason, let detail): .wait("waits: \(detail ?? reason.description)")
         case .running: .good("running")
         case .completed(.success): .good("done")
         case .completed(.failure): .bad("failed")
@@ -72,8 +72,8 @@ extension TaskInfo {
     fileprivate var progressHTML: String {
         let isUpload = self.kind == .upload && self.progress.expectedSent != nil
         let fraction = isUpload ? self.progress.fractionSent : self.progress.fraction
-        let received = self.state.name == .completed ? self.progress.endText : self.progress.pageText
-        let isUntouched = received == TransferProgress.size(0)
+        let received = self.state.name == .completed ? self.progress.endText : self.progress.description
+        let isUntouched = received == ByteText(0).description
         let bytes = HTML.escaped(isUpload ? self.progress.sentText : isUntouched ? "–" : received)
         guard let fraction, self.state.name != .completed else { return "<span class=\"bytes\">\(bytes)</span>" }
         let percent = Int((fraction * 100).rounded(.down))
@@ -87,11 +87,11 @@ extension TaskInfo {
 extension TransferProgress {
     fileprivate var endText: String {
         let here = self.offset + self.receivedWire
-        return self.expected.map { $0 <= here } ?? true ? TransferProgress.size(here) : self.pageText
+        return self.expected.map { $0 <= here } ?? true ? ByteText(here).description : self.description
     }
 
     fileprivate var sentText: String {
-        let sent = TransferProgress.size(self.sent)
-        return self.expectedSent.map { "\(sent) of \(TransferProgress.size($0)) sent" } ?? "\(sent) sent"
+        let sent = ByteText(self.sent).description
+        return self.expectedSent.map { "\(sent) of \(ByteText($0).description) sent" } ?? "\(sent) sent"
     }
 }

@@ -97,7 +97,7 @@ struct StatusRoutes: Sendable {
         let (view, time, history) = (self.dependencies.view, self.dependencies.time, self.dependencies.history)
         let page = PageView(
             status: view.status, tasks: view.tasks(), timeline: self.dependencies.timeline.svg(at: time),
-            events: history.newest(PageView.eventLimit, where: EventDescriptions.isWorthShowing),
+            events: history.newest(PageView.eventLimit, where: { $0.relevance == .page }),
             now: time.wall(), configuration: self.dependencies.configuration)
         var response = Response(
             status: .ok, headers: [.contentType: "text/html; charset=utf-8"],

@@ -48,7 +48,7 @@ final class FailureReporter {
             failure: failure, stage: end.stage, status: end.status, socketError: outcome.socketError,
             refusal: outcome.refusal, peer: outcome.peer, local: outcome.connection?.local ?? connect?.local,
             isImmediate: connect?.isImmediate ?? false, unanswered: connect.map { $0.retransmits + 1 } ?? 0,
-            resolveFailure: end.resolveFailure, phrase: failure == .tlsFailed ? end.text : "", before: before,
+            resolveFailure: end.resolveFailure, text: failure == .tlsFailed ? end.text : "", before: before,
             after: after)
     }
 

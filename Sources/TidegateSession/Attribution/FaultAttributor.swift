@@ -19,12 +19,12 @@ struct FaultAttributor {
         if let target, let path {
             evidence.peers = self.history.peers(of: target, on: path.identity, at: now)
         }
-        return Attribution.classify(evidence)
+        return FaultClassifier.attribution(of: evidence)
     }
 
     /// Attributes a failure that was no attempt's, by the verdict alone.
     func attribute(_ failure: TaskFailure, verdict: Verdict) -> Attribution? {
-        Attribution.classify(FailureEvidence(failure: failure, before: verdict, after: verdict))
+        FaultClassifier.attribution(of: FailureEvidence(failure: failure, before: verdict, after: verdict))
     }
 
     /// The path as it was before the failure, to be compared with the one after it.

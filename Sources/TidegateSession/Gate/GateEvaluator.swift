@@ -25,7 +25,9 @@ enum GateEvaluator {
         for requirement in requirements where requirement != .none {
             guard target.verdict.level != .unknown else { return .open }
             guard target.verdict.level >= .routed else {
-                let message = "no path: \(self.message(for: target.verdict, hint: hint))"
+                let reason = target.verdict.reason ?? .noRoute
+                let link = target.verdict.path?.interface ?? hint
+                let message = "no path: \(reason.description(ofLink: link))"
                 return .shut(Shut(reason: .path, requirement: requirement, message: message))
             }
             if let message = self.unmetReason(to: requirement, target, isInterface, family) {
@@ -59,35 +61,5 @@ enum GateEvaluator {
     private static func familyInUse(_ target: TargetVerdict) -> AddressFamily {
         let best = target.addresses.first { $0.verdict.level == target.verdict.level }
         return (best?.address ?? target.target.address ?? target.verdict.path?.source)?.family ?? .ipv4
-    }
-
-    private static func message(for verdict: Verdict, hint: String?) -> String {
-        let link = verdict.path?.interface ?? hint ?? "the link"
-        switch verdict.reason {
-        case .noInterface: return "there is no usable interface"
-        case .adminDown: return "\(link) is switched off"
-        case .noCarrier: return "\(link) has no carrier"
-        case .dormant: return "\(link) waits to be let into the network"
-        case .lowerLayerDown: return "the link below \(link) is down"
-        case .noAddress: return "\(link) has no address"
-        case .linkLocalOnly: return "\(link) has only link-local addresses"
-        case .tentative: return "the address of \(link) is not confirmed yet"
-        case .dadFailed: return "the address of \(link) belongs to somebody else"
-        case .noRoute, nil: return "no route leads to the target"
-        case .routeUnreachable: return "a route says that the target is unreachable"
-        case .prohibited: return "a route or rule prohibits the target"
-        case .blackholed: return "a route or rule swallows what goes to the target"
-        case .noSourceAddress: return "no address of this host goes with the route"
-        case .noSuchInterface: return "the route names an interface that does not exist"
-        case .notAHost: return "the address is not a host's"
-        case .gatewayUnresolved, .gatewaySilent: return "the gateway does not answer"
-        case .resolverNoRoute: return "no route leads to a name resolver"
-        case .resolverTimeout: return "no name resolver answers"
-        case .resolverFailed: return "the name resolver fails"
-        case .nameNotFound: return "the name does not exist"
-        case .portal: return "a captive portal answers"
-        case .limited, .refused, .hostUnreachable, .timeout, .tlsFailed, .httpError: return "the network answers badly"
-        case .monitorDown: return "the monitor cannot see"
-        }
     }
 }

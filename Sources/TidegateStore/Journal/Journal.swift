@@ -149,9 +149,9 @@ public final class Journal: TaskJournal {
         if !self.thread.send(.whenWritable(completion)) { completion() }
     }
 
-    /// Keeps a change of a verdict; it is lost if it cannot be written.
-    package func recordPathEvent(_ event: PathEvent, sequence: UInt64, at time: WallTime) {
-        self.thread.send(.write(.pathEvent(time, event.json(sequence: sequence, time: time).description)))
+    /// Keeps a change of a verdict; if it cannot be written it is lost.
+    package func recordPathEvent(_ event: Event) {
+        self.thread.send(.write(.pathEvent(event.time, event.json().description)))
     }
 }
 

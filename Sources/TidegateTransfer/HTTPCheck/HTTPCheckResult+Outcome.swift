@@ -45,14 +45,8 @@ extension AttemptOutcome {
         let peer = connect.address ?? address
         if let refusal = connect.refusal { return refusal.sentence(about: peer) }
         switch self.socketError {
-        case .refused: return "\(peer) refuses connections to the port"
         case nil, .timedOut: return "\(peer) did not answer \(connect.retransmits + 1) SYNs"
-        case .networkUnreachable: return "this host has no route to \(peer)"
-        case .hostUnreachable: return "\(peer) is unreachable"
-        case .prohibited: return "a rule of this host's forbids \(peer)"
-        case .blackholed: return "a blackhole route of this host's swallows \(peer)"
-        case .addressNotAvailable: return "this host has no source address for \(peer)"
-        case .reset, .other: return self.text
+        case let error?: return error.clause(host: "\(peer)") ?? self.text
         }
     }
 }

@@ -69,7 +69,7 @@ struct OutcomeBuilder {
         if !outcome.isConnected { outcome.failedConnect = self.transfer.furthestFailedConnect() }
         // libcurl's number is that of the last try, and not of the one that counts.
         outcome.osError = outcome.failedConnect?.errorNumber ?? self.transfer.errorNumber
-        outcome.socketError = FailureEvidence.SocketError(errorNumber: outcome.osError)
+        outcome.socketError = SocketError(errorNumber: outcome.osError)
         outcome.text = self.text(outcome)
         guard self.code == CURLE_PEER_FAILED_VERIFICATION else { return }
         outcome.certificateError = CertificateError(
@@ -87,7 +87,7 @@ struct OutcomeBuilder {
     }
 }
 
-extension FailureEvidence.SocketError {
+extension SocketError {
     /// The socket error behind an error number; nil for 0.
     init?(errorNumber: Int32) {
         switch errorNumber {

@@ -54,8 +54,8 @@ private final class StatusPrinter: EventSink {
     private static func line(_ status: ReachabilityStatus, emissions: Int) -> String {
         let document: JSONValue = [
             "emissions": .number(Double(emissions)),
-            "level": .string("\(status.global.level)"),
-            "reason": status.global.reason.map { .string("\($0)") } ?? .null,
+            "level": .string(status.global.level.rawValue),
+            "reason": status.global.reason.map { .string($0.rawValue) } ?? .null,
             "interface": status.global.path.map { .string($0.interface) } ?? .null,
             "mode": .string(status.mode.rawValue),
             "overruns": .number(Double(status.health.overruns)),

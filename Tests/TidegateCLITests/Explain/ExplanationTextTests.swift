@@ -85,7 +85,7 @@ import Tidegate
                   ?    http
 
                 fails at   carrier: the link has no carrier
-                whose      mine: this host, its network or the request itself
+                whose      this host
                 advice     Plug in the cable of eth0, or look at the switch port on its other end.
                 """)
     }
@@ -131,7 +131,7 @@ import Tidegate
                   ?    http
 
                 fails at   internet over IPv4: a captive portal answers
-                whose      upstream: the network behind the gateway
+                whose      your provider
                 advice     Open any http:// page in a browser and sign in at the captive portal.
                 """)
     }
@@ -175,7 +175,7 @@ import Tidegate
                   ?    http
 
                 fails at   tls over IPv4: TLS failed
-                whose      theirs: the target answers for it
+                whose      the server
                 advice     Ask whoever runs api.example.com to renew its certificate, or set this host's clock.
                 """)
     }
@@ -218,7 +218,7 @@ import Tidegate
                   ?    http
 
                 fails at   gateway over IPv4: the gateway is not found on the link
-                whose      the gateway: the router on this host's link
+                whose      your router
                 advice     Restart the router at 10.0.0.1, or check its cable.
                 """)
     }
@@ -261,7 +261,7 @@ import Tidegate
                   ?    http
 
                 fails at   dns over IPv4: the name does not exist
-                whose      theirs: the target answers for it
+                whose      the server
                 advice     Check how the name is written.
                 """)
     }

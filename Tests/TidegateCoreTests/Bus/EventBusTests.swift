@@ -103,7 +103,7 @@ import TidegateTestKit
         #expect(subscription.takeWaiting().isEmpty)
     }
 
-    @Test("Whatever is published comes to a sink as it was")
+    @Test("A sink receives every payload unchanged")
     func roundTrip() throws {
         let bus = EventBus(time: ManualTime())
         let sink = RecordingSink()
@@ -112,18 +112,18 @@ import TidegateTestKit
         for payload in payloads { bus.publish(payload) }
         #expect(sink.events.count == payloads.count)
         for (event, payload) in zip(sink.events, payloads) {
-            #expect(Self.names(event.payload) == Self.names(payload))
+            #expect(Self.dumped(event.payload) == Self.dumped(payload))
         }
     }
 
     // Everything that a value holds, behind references too.
-    private static func names(_ value: Any) -> String {
+    private static func dumped(_ value: Any) -> String {
         var text = ""
         dump(value, to: &text)
         return text
     }
 
-    @Test("A ring keeps its order through laps, however publishing and reading take turns", arguments: 1...5)
+    @Test("A ring keeps its order through laps, however publishing and reading alternate", arguments: 1...5)
     func laps(_ capacity: Int) async {
         let bus = EventBus(time: ManualTime())
         let subscription = bus.subscribe(.library, bufferingNewest: capacity)
@@ -149,7 +149,7 @@ import TidegateTestKit
         #expect(subscription.takeWaiting().map(\.sequence) == kept)
     }
 
-    @Test("Who leaves hears nothing more, and nobody else notices")
+    @Test("A cancelled subscription gets nothing more, and the others are not affected")
     func leaving() {
         let bus = EventBus(time: ManualTime())
         let sinks = [RecordingSink(), RecordingSink(), RecordingSink()]

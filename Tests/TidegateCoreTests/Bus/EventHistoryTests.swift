@@ -31,19 +31,19 @@ import TidegateTestKit
         }
     }
 
-    @Test("What is only counted does not push out what happened")
+    @Test("Events that are only counted do not displace the others")
     func measures() {
         let (bus, history) = self.history(4096)
         for payload in EveryEvent.payloads { bus.publish(payload) }
         for event in history.newest(4096) {
-            let name = event.payload.name
+            let name = event.name
             #expect(
                 ![
                     "task.progress", "netlink.received", "netlink.lookedUp", "netlink.receiveBuffer",
                     "daemon.requestAnswered", "daemon.journalCommitted",
                 ].contains(name))
         }
-        let names = Set(history.newest(4096).map(\.payload.name))
+        let names = Set(history.newest(4096).map(\.name))
         #expect(names.isSuperset(of: ["path.changed", "link.changed", "task.completed", "daemon.stopping"]))
         #expect(names.isSuperset(of: ["netlink.overrun", "session.invalidated", "task.created"]))
     }
@@ -116,7 +116,7 @@ import TidegateTestKit
         let reader = Task { await self.sequences(follower).numbers }
         bus.publish(.netlink(.overrun))
         #expect(await reader.value == [1])
-        // A wake that comes before the reader waits is for nobody.
+        // A wake that comes before the reader waits has no effect.
         let isOver = Latch()
         let waker = Task {
             while !isOver.isOpen {

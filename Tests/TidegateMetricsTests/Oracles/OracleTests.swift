@@ -5,7 +5,7 @@ import TidegateTestKit
 
 @testable import TidegateMetrics
 
-/// Other people's programs read what is written here.
+/// Other implementations parse the exposition.
 @Suite struct OracleTests {
     private static let python = Oracle.python
 
@@ -74,10 +74,10 @@ enum Oracle {
 
     static func exists(_ program: String) -> Bool { self.succeeds(["sh", "-c", "command -v \(program)"]) }
 
-    private static func succeeds(_ tokens: [String]) -> Bool {
+    private static func succeeds(_ command: [String]) -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = tokens
+        process.arguments = command
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         guard (try? process.run()) != nil else { return false }

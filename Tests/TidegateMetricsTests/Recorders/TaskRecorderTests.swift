@@ -84,7 +84,7 @@ import TidegateTestKit
         #expect(series["\(duration)_sum{kind=\"data\",outcome=\"failure\"}"] == 93)
     }
 
-    @Test("A retry succeeded where a charged failure came before the success")
+    @Test("A retry succeeded if a charged failure came before the success")
     func retrySuccesses() {
         self.complete(.success, attempts: 1)
         self.complete(.success, attempts: 3)

@@ -1,3 +1,4 @@
+internal import TidegateCore
 internal import TidegateServer
 
 /// The keys of the web configuration file, in the format of Prometheus's exporter-toolkit.

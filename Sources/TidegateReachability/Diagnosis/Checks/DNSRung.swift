@@ -76,7 +76,7 @@ enum DNSRung {
 
     private static func text(_ server: ResolverFindings) -> [String] {
         guard server.verdict.level >= .routed || server.verdict.level == .unknown else {
-            let reason = server.verdict.reason.map { VerdictDescriptions.phrase($0) } ?? "no route"
+            let reason = server.verdict.reason.map { $0.description } ?? "no route"
             return ["resolver \(server.server): \(reason), so it was not queried"]
         }
         var lines = DNSQuestion.RecordType.allCases.compactMap { type -> String? in

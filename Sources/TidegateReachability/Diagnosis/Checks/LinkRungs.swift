@@ -10,8 +10,9 @@ enum LinkRungs {
         let link = self.link(of: findings, reason, among: links)
         return [Rung.interface, .carrier, .address].map { rung in
             if rung == failing, let reason {
-                let evidence = self.naming(link, reason) + self.evidence(rung, findings, link, links)
-                return RungReport(rung: rung, status: .bad, reason: reason, evidence: evidence)
+                return RungReport(
+                    rung: rung, status: .bad, reason: reason, link: link?.reason == reason ? link?.name : nil,
+                    evidence: self.evidence(rung, findings, link, links))
             }
             if let failing, self.order(failing) < self.order(rung) { return LadderDescriptions.notChecked(rung) }
             return self.sound(rung, findings, link, links)
@@ -26,13 +27,6 @@ enum LinkRungs {
         // For a missing address, the link that could have it.
         let outward = links.filter { $0.kind != .loopback && !$0.isExcluded }
         return outward.first(where: \.isUsable) ?? outward.first ?? links.first { $0.isUsable }
-    }
-
-    // The link that the reason is about comes first, if it is about one.
-    private static func naming(_ link: Link?, _ reason: UnreachableReason) -> [String] {
-        guard let link, link.reason == reason else { return [] }
-        let text = VerdictDescriptions.phrase(reason, link: link.name)
-        return text == VerdictDescriptions.phrase(reason) ? [] : [text]
     }
 
     static func order(_ rung: Rung) -> Int { Rung.allCases.firstIndex(of: rung) ?? 0 }

@@ -30,9 +30,9 @@ enum RouteRung {
         if let rule = explanation.rule { lines.append("by rule \(rule)") }
         lines += self.alternatives(explanation)
         lines += self.settings(explanation, findings)
-        lines += findings.verdict.notes.compactMap(self.text)
+        lines += findings.verdict.notes.filter(self.isAboutRoutes).map(\.description)
         lines += findings.unrouted.sorted { $0.key.description < $1.key.description }.map { address, verdict in
-            "its other address \(address): \(verdict.reason.map { VerdictDescriptions.phrase($0) } ?? "no route")"
+            "its other address \(address): \(verdict.reason.map { $0.description } ?? "no route")"
         }
         return lines
     }
@@ -125,14 +125,11 @@ enum RouteRung {
         return lines
     }
 
-    private static func text(_ note: PathWarning) -> String? {
+    // The others are about addresses.
+    private static func isAboutRoutes(_ note: PathWarning) -> Bool {
         switch note {
-        case .degradedMultipath(let live, let total): "only \(live) of \(total) nexthops can be used"
-        case .tunnel: "the path leads through a tunnel"
-        case .deadPreferredDefault: "a dead default route hides a live one"
-        case .mixedPaths: "different parts of the internet are reached over different paths"
-        case .partial: "only a part of the internet has a route"
-        case .deprecatedOnly, .uniqueLocalSource, .thisHost: nil
+        case .degradedMultipath, .tunnel, .deadPreferredDefault, .mixedPaths, .partial: true
+        case .deprecatedOnly, .uniqueLocalSource, .thisHost: false
         }
     }
 }

@@ -102,7 +102,7 @@ private struct HTTPCheckReport {
             return RungReport(rung: .tcp, status: .unknown, evidence: [self.text("could not be checked")])
         }
         let reason = WebRungs.connectFailure(self.answer)
-        let phrase = VerdictDescriptions.phrase(reason)
+        let phrase = reason.description
         // The sender of an ICMP error is described below.
         var evidence = ["\(place): \(self.answer.refusal == nil ? self.text(phrase) : phrase)"]
         if let refusal = self.answer.refusal {
@@ -124,7 +124,7 @@ private struct HTTPCheckReport {
         let reason: UnreachableReason = self.isLate ? .timeout : .tlsFailed
         return RungReport(
             rung: .tls, status: .bad, reason: reason,
-            evidence: [self.text(VerdictDescriptions.phrase(reason))] + certificate)
+            evidence: [self.text(reason.description)] + certificate)
     }
 
     var http: RungReport {

@@ -38,7 +38,7 @@ struct TimelineSVG {
 
     /// The timeline as a sentence, for screen readers.
     func summary(current: ReachabilityLevel) -> String {
-        let failures = self.totals.map { "\($0.count) \($0.party.pageText)" }.joined(separator: ", ")
+        let failures = self.totals.map { "\($0.count) \($0.party)" }.joined(separator: ", ")
         let lost = self.segments(current: current).filter { $0.level < .routed && $0.level != .unknown }
             .reduce(Duration.zero) { $0 + ($1.start - $1.end) }
         let path = lost > .zero ? "no route to the internet for \(lost.shortText)" : "no outage"
@@ -120,7 +120,7 @@ struct TimelineSVG {
 
     private var legend: String {
         let entries = self.totals.map { entry in
-            "<li><i class=\"party-\(entry.party.rawValue)\"></i>\(HTML.escaped(entry.party.pageText)) "
+            "<li><i class=\"party-\(entry.party.rawValue)\"></i>\(HTML.escaped(entry.party.description)) "
                 + "<b>\(entry.count)</b></li>"
         }
         return entries.isEmpty ? "<li class=\"empty\">No failed requests.</li>" : entries.joined()

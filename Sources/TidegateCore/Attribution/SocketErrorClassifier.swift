@@ -1,0 +1,76 @@
+/// Decides whose failure it was by an error number alone, or by silence.
+enum SocketErrorClassifier {
+    static func attribution(of evidence: FailureEvidence) -> Attribution {
+        let host = evidence.peer.map { "\($0)" } ?? "the host"
+        let clause = evidence.socketError?.clause(host: host) ?? ""
+        switch evidence.socketError {
+        case .refused: return self.answered(.tcp, isCertain: true, clause)
+        case .reset: return self.reset(evidence, host)
+        case .networkUnreachable:
+            if evidence.isImmediate { return self.mine(.route, clause) }
+            return Attribution(
+                party: .upstream, rung: .tcp, isCertain: false, evidence: ["a router reported no route to \(host)"])
+        case .hostUnreachable:
+            if evidence.isImmediate { return self.mine(.route, "a route of this host makes \(host) unreachable") }
+            return Attribution(
+                party: .path, rung: .tcp, isCertain: false, evidence: ["\(host) was reported unreachable"])
+        case .prohibited: return self.mine(.route, clause)
+        case .blackholed: return self.mine(.route, clause)
+        case .addressNotAvailable: return self.mine(.address, clause)
+        case .timedOut, .other, nil: return self.silence(evidence, host)
+        }
+    }
+
+    private static func mine(_ rung: Rung, _ clause: String) -> Attribution {
+        Attribution(party: .mine, rung: rung, isCertain: true, evidence: [clause])
+    }
+
+    private static func answered(_ rung: Rung, isCertain: Bool, _ clause: String) -> Attribution {
+        Attribution(party: .theirs, rung: rung, isCertain: isCertain, evidence: [clause])
+    }
+
+    private static func reset(_ evidence: FailureEvidence, _ host: String) -> Attribution {
+        switch evidence.stage {
+        case .tls: self.answered(.tls, isCertain: false, "\(host) broke the connection during the handshake")
+        case .request, .response:
+            self.answered(.http, isCertain: false, "\(host) broke the connection and did not answer")
+        case .body: self.answered(.http, isCertain: false, "\(host) broke the connection during its answer")
+        case .resolve, .connect, nil: self.answered(.tcp, isCertain: false, "the connection was reset")
+        }
+    }
+
+    // How far the attempt came says who is silent, and then what became of others on the same path.
+    private static func silence(_ evidence: FailureEvidence, _ host: String) -> Attribution {
+        switch evidence.stage {
+        case .tls:
+            return self.answered(
+                .tls, isCertain: false, "\(host) accepted the connection and did not answer the handshake")
+        case .request, .response:
+            return self.answered(.http, isCertain: false, "\(host) took the request and did not answer")
+        case .body: return self.compared(evidence, "\(host) sent no more of its answer", reached: .theirs, .http)
+        case .resolve, .connect, nil:
+            let count = evidence.unanswered
+            let clause =
+                count > 0
+                ? "\(count) SYN\(count == 1 ? "" : "s") to \(host) went unanswered"
+                : "no answer, and nothing says why"
+            return self.compared(evidence, clause, reached: .path, .tcp)
+        }
+    }
+
+    private static func compared(
+        _ evidence: FailureEvidence, _ clause: String, reached: FaultParty, _ rung: Rung
+    ) -> Attribution {
+        let peers = evidence.peers
+        let path = evidence.path.map { " on \($0.hop)" } ?? ""
+        if peers.reached > 0 {
+            let others = "\(peers.reached) other host\(peers.reached == 1 ? "" : "s")\(path) answered in the last 30 s"
+            return Attribution(party: reached, rung: rung, isCertain: false, evidence: [clause, others])
+        }
+        if peers.missed > 0 {
+            let others = "nor did \(peers.missed) other host\(peers.missed == 1 ? "" : "s")\(path) in the last 30 s"
+            return Attribution(party: .upstream, rung: rung, isCertain: false, evidence: [clause, others])
+        }
+        return Attribution(party: .unknown, rung: rung, isCertain: false, evidence: [clause])
+    }
+}

@@ -1,0 +1,47 @@
+extension Event {
+    /// Where an event is shown; each place shows what the ones before it show, too, except for what they leave out.
+    package enum Relevance: Int, Sendable, Comparable {
+        /// Counted by metrics, and nothing else: it comes too often.
+        case metrics
+        /// Logged, but not kept: answered requests would push everything else out of the history within minutes.
+        case log
+        /// Kept in the history, and sent to those who follow it.
+        case history
+        /// Shown on the status page.
+        case page
+
+        package static func < (left: Relevance, right: Relevance) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// The place of the event with the fewest events that shows it.
+    package var relevance: Relevance {
+        switch self.payload {
+        // The first verdicts of families and targets follow from the start, not from a change.
+        case .path(let path): path.from.level == .unknown && path.scope != .global ? .history : .page
+        case .link, .session: .page
+        case .netlink(let netlink): Self.relevance(of: netlink)
+        case .task(let task): Self.relevance(of: task.kind)
+        case .daemon(.requestAnswered), .daemon(.journal(.committed)): .log
+        case .daemon(.remoteWrite(let event)): event.isNews ? .page : .log
+        case .daemon: .page
+        }
+    }
+
+    private static func relevance(of netlink: NetlinkEvent) -> Relevance {
+        switch netlink {
+        case .received, .lookedUp, .receiveBuffer: .metrics
+        case .resynced, .dumpInterrupted, .malformed: .history
+        case .overrun, .lost, .modeChanged: .page
+        }
+    }
+
+    private static func relevance(of task: TaskEvent.Kind) -> Relevance {
+        switch task {
+        case .progress: .metrics
+        case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead,
+            .attemptSucceeded, .retryScheduled, .retriesExhausted, .refetched, .moved:
+            .history
+        case .attemptFailed, .completed, .restarted, .moveFailed: .page
+        }
+    }
+}

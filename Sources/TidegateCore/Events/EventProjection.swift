@@ -1,0 +1,125 @@
+/// An event as everything outside the program shows it: its name, how much it matters, the log's message, and fields.
+///
+/// The log, JSON, Server-Sent Events and `tasks watch --json` are made from it; what people read about an event is its
+/// payload's ``Event/Payload/sentence``.
+package struct EventProjection: Sendable {
+    /// How much an event matters to an operator; `trace` is counted only, and never logged.
+    package enum Level: Int, Sendable, CaseIterable, Comparable {
+        case trace, debug, info, warning, error
+
+        package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// The topic and what happened: `task.completed`.
+    package let name: String
+    /// The level of the log line.
+    package let level: Level
+    /// The message of the log line.
+    package let message: String
+    /// What else is known, in the order of JSON.
+    package var fields: [Field]
+
+    init(_ name: String, _ level: Level, _ message: String, _ fields: [Field] = []) {
+        self.name = name
+        self.level = level
+        self.message = message
+        self.fields = fields
+    }
+
+    /// One fact about an event.
+    package struct Field: Sendable {
+        /// The member's name in JSON; nil if JSON does not have it.
+        package let key: String?
+        /// The field's name in the log; nil if the log does not have it.
+        package let logKey: String?
+        /// The fact.
+        package let value: Value
+    }
+
+    /// What a field holds, before it is written down.
+    package enum Value: Sendable {
+        case text(String?)
+        /// A URL or an origin, which passes the redaction.
+        case url(String)
+        case integer(Int64?)
+        case number(Double?)
+        case flag(Bool)
+        /// In JSON a number of seconds.
+        case duration(Duration?)
+        /// A number of errno(3); in the log its text.
+        case systemError(Int32)
+        /// What the log has no form for.
+        case json(JSONValue)
+    }
+}
+
+extension EventProjection.Field {
+    package typealias Value = EventProjection.Value
+
+    /// A field that JSON and the log give under one name, or the log under another one.
+    static func both(_ key: String, _ value: Value, log logKey: String? = nil) -> Self {
+        Self(key: key, logKey: logKey ?? key, value: value)
+    }
+
+    /// A field of JSON alone.
+    static func json(_ key: String, _ value: Value) -> Self { Self(key: key, logKey: nil, value: value) }
+
+    /// A field of the log alone.
+    static func log(_ logKey: String, _ value: Value) -> Self { Self(key: nil, logKey: logKey, value: value) }
+}
+
+// MARK: - JSON
+
+extension Event {
+    /// The topic and what happened, as JSON names it: `path.changed`, `task.completed`, `session.epochBegan`.
+    public var name: String { self.projection.name }
+
+    /// The event as logs and JSON show it.
+    package var projection: EventProjection { self.payload.projection }
+
+    /// The object that `GET /api/v1/events`, `watch --json` and `tasks watch --json` give; `redaction` applies to every
+    /// URL.
+    ///
+    /// Every object begins with `schema`, `event`, `seq` and `time`.
+    public func json(redaction: URLRedaction = URLRedaction()) -> JSONValue {
+        let projection = self.projection
+        let start: [JSONValue.Member] = [
+            .init("schema", 1), .init("event", .string(projection.name)),
+            .init("seq", .integer(Int64(clamping: self.sequence))), .init("time", .string(self.time.description)),
+        ]
+        let members = projection.fields.compactMap { field in
+            field.key.map { JSONValue.Member($0, field.value.json(redaction)) }
+        }
+        return .object(start + members)
+    }
+}
+
+extension EventProjection.Value {
+    fileprivate func json(_ redaction: URLRedaction) -> JSONValue {
+        switch self {
+        case .text(let text): .optional(text)
+        case .url(let url): .string(redaction.text(of: url))
+        case .integer(let number): .optional(number)
+        case .number(let number): number.map(JSONValue.number) ?? .null
+        case .flag(let flag): .bool(flag)
+        case .duration(let duration): duration.map(JSONValue.seconds) ?? .null
+        case .systemError(let number): .integer(Int64(number))
+        case .json(let value): value
+        }
+    }
+}
+
+// MARK: - Each payload
+
+extension Event.Payload {
+    var projection: EventProjection {
+        switch self {
+        case .path(let path): path.projection
+        case .link(let link): link.projection
+        case .netlink(let netlink): netlink.projection
+        case .task(let task): task.projection
+        case .session(let session): session.projection
+        case .daemon(let daemon): daemon.projection
+        }
+    }
+}

@@ -1,0 +1,109 @@
+extension SessionEvent {
+    var projection: EventProjection {
+        switch self {
+        case .poolReplaced(let number):
+            EventProjection(
+                "session.epochBegan", .info, "network epoch began", [.both("epoch", .integer(Int64(number)))])
+        case .circuitOpened(let origin, let pause):
+            EventProjection(
+                "session.circuitOpened", .warning, "circuit opened",
+                [
+                    .both("origin", .url(origin)), .json("pauseSeconds", .duration(pause)),
+                    .log("seconds", .number(pause.inSeconds)),
+                ])
+        case .circuitClosed(let origin):
+            EventProjection("session.circuitClosed", .info, "circuit closed", [.both("origin", .url(origin))])
+        case .invalidated: EventProjection("session.invalidated", .debug, "session invalidated")
+        }
+    }
+}
+
+extension DaemonEvent {
+    var projection: EventProjection {
+        switch self {
+        case .configurationLoaded(let isGood):
+            EventProjection(
+                "daemon.configurationLoaded", isGood ? .info : .error,
+                isGood ? "configuration loaded" : "configuration reload failed",
+                [.json("good", .flag(isGood))])
+        case .requestAnswered(let handler, let status):
+            EventProjection(
+                "daemon.requestAnswered", .debug, "request answered",
+                [.both("handler", .text(handler)), .both("status", .integer(Int64(status)))])
+        case .runSkipped(let task):
+            EventProjection(
+                "daemon.turnSkipped", .info, "scheduled run skipped: the previous run is still active",
+                [.both("name", .text(task))])
+        case .journal(let journal): journal.projection
+        case .remoteWrite(let event): event.projection
+        case .stopping: EventProjection("daemon.stopping", .info, "stopping")
+        }
+    }
+}
+
+extension JournalEvent {
+    fileprivate var projection: EventProjection {
+        switch self {
+        case .opened(let unfinished):
+            EventProjection(
+                "daemon.journalOpened", .info, "journal opened", [.both("unfinished", .integer(Int64(unfinished)))])
+        case .committed(let entries, let duration):
+            EventProjection(
+                "daemon.journalCommitted", .debug, "journal written",
+                [
+                    .both("entries", .integer(Int64(entries))), .json("durationSeconds", .duration(duration)),
+                    .log("seconds", .number(duration.inSeconds)),
+                ])
+        case .failed(let issue, let entries):
+            EventProjection(
+                "daemon.journalFailed", .error, "journal write failed",
+                [
+                    .json("reason", .text(issue.rawValue)), .log("reason", .text(issue.label)),
+                    .both("entries", .integer(Int64(entries))),
+                ])
+        }
+    }
+}
+
+extension RemoteWriteEvent {
+    fileprivate var projection: EventProjection {
+        switch self {
+        case .opened(let samples, let pending):
+            self.projection(
+                "Opened", .info, "remote write started", [.both("samples", .integer(Int64(samples)), log: "waiting")],
+                pending: pending)
+        case .kept(let samples, let pending):
+            self.projection(
+                "Kept", .debug, "samples queued", [.both("samples", .integer(Int64(samples)))], pending: pending)
+        case .delivered(let samples, let pending, let isNews):
+            self.projection(
+                "Delivered", isNews ? .info : .debug, isNews ? "remote write recovered" : "samples delivered",
+                [.both("samples", .integer(Int64(samples)))], pending: pending)
+        case .failed(let failure, let isNews):
+            self.projection(
+                "Failed", isNews ? .warning : .debug, "remote write failed, will retry",
+                [
+                    .json("reason", .text(failure.reason.rawValue)), .log("reason", .text(failure.reason.label)),
+                    .both("status", .integer(failure.status.map(Int64.init))),
+                    .both("party", .text(failure.party?.rawValue)),
+                    .both("error", .text(failure.explanation)),
+                ], pending: nil)
+        case .dropped(let loss, let samples, let detail, let pending, let isNews):
+            self.projection(
+                "Dropped", isNews ? .warning : .debug, "samples dropped",
+                [
+                    .json("reason", .text(loss.rawValue)), .log("reason", .text(loss.label)),
+                    .both("samples", .integer(Int64(samples))), .both("detail", .text(detail)),
+                ], pending: pending)
+        }
+    }
+
+    private func projection(
+        _ name: String, _ level: EventProjection.Level, _ message: String, _ fields: [EventProjection.Field],
+        pending: Int64?
+    ) -> EventProjection {
+        let buffer: [EventProjection.Field] =
+            pending.map { [.json("pendingBytes", .integer($0)), .log("buffer", .text("\(ByteText($0))"))] } ?? []
+        return EventProjection("daemon.remoteWrite\(name)", level, message, fields + buffer)
+    }
+}

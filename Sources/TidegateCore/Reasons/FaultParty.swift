@@ -1,0 +1,32 @@
+/// Whose failure it was.
+public enum FaultParty: String, Sendable, MetricLabel {
+    /// This host: its links, addresses, routes, disk or the request itself.
+    case mine
+    /// The gateway on this host's link.
+    case gateway
+    /// The network behind the gateway.
+    case upstream
+    /// The name resolvers.
+    case resolver
+    /// Somewhere on the way.
+    case path
+    /// The server.
+    case theirs
+    /// The evidence does not say.
+    case unknown
+}
+
+extension FaultParty: CustomStringConvertible {
+    /// The party as every output that people read names it: `your router`.
+    public var description: String {
+        switch self {
+        case .mine: "this host"
+        case .gateway: "your router"
+        case .upstream: "your provider"
+        case .resolver: "the resolver"
+        case .path: "on the way"
+        case .theirs: "the server"
+        case .unknown: "not known"
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// Why the system makes a task wait; apps never set or end a hold.
+public enum HoldReason: String, Sendable, MetricLabel {
+    /// There is no path to the target.
+    case path
+    /// There is a path, but not of the kind the task requires.
+    case constraint
+    /// Its turn has not come, or its release after an outage is spread.
+    case schedule
+    /// A failed attempt waits for its retry.
+    case backoff
+    /// The origin failed too often.
+    case circuit
+    /// The origin's retry budget is empty.
+    case budget
+    /// As many transfers run as are allowed.
+    case concurrency
+    /// The disk is full.
+    case disk
+    /// The session is shutting down.
+    case drain
+}
+
+extension HoldReason: CustomStringConvertible {
+    /// What the task waits for, unless the hold's own detail says it better.
+    public var description: String {
+        switch self {
+        case .path: "no path"
+        case .constraint: "no path of the kind required"
+        case .schedule: "its turn"
+        case .backoff: "retry soon"
+        case .circuit: "the server failed too often"
+        case .budget: "too many retries for this server"
+        case .concurrency: "queued"
+        case .disk: "the disk is full"
+        case .drain: "shutting down"
+        }
+    }
+}

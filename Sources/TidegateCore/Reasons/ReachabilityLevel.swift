@@ -1,0 +1,62 @@
+/// How far the kernel would let a packet go, and what was found there; ordered from unknown to online.
+public enum ReachabilityLevel: String, Sendable, Comparable, MetricLabel {
+    /// The kernel cannot be read, or the monitor is still starting. Gates are open.
+    case unknown
+    /// No usable way out.
+    case none
+    /// Usable addresses, but no default path (families and the global scope only).
+    case local
+    /// The kernel would send a packet now, over a usable link, from a usable address. Gates open here.
+    case routed
+    /// Routed, but internet checks fail.
+    case limited
+    /// Routed, but a captive portal answers.
+    case portal
+    /// Internet checks succeeded.
+    case online
+
+    /// Orders levels as listed.
+    public static func < (left: ReachabilityLevel, right: ReachabilityLevel) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+        switch self {
+        case .unknown: 0
+        case .none: 1
+        case .local: 2
+        case .routed: 3
+        case .limited: 4
+        case .portal: 5
+        case .online: 6
+        }
+    }
+}
+
+// MARK: - Text
+
+extension ReachabilityLevel {
+    /// The level as a headline: `There is a way out`.
+    public var headline: String {
+        switch self {
+        case .unknown: "Unknown"
+        case .none: "No network"
+        case .local: "Local network only"
+        case .routed: "There is a way out"
+        case .limited: "Limited"
+        case .portal: "Behind a portal"
+        case .online: "Online"
+        }
+    }
+
+    /// What the level means, in one sentence.
+    public var meaning: String {
+        switch self {
+        case .unknown: "The kernel's tables cannot be read; requests are not held."
+        case .none: "This host has no usable link or address."
+        case .local: "There are usable addresses, but no route to the internet."
+        case .routed: "The kernel would send a packet to the internet now."
+        case .limited: "There is a route, but internet checks fail."
+        case .portal: "There is a route, but a captive portal intercepts requests."
+        case .online: "Internet checks succeed."
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/// An ICMP error, or this host's own refusal, as a socket's error queue reports it (IP_RECVERR in ip(7)).
+public struct ICMPError: Sendable, Hashable {
+    /// The sender: this host's own address if the neighbour did not answer; nil if the kernel names none.
+    public var offender: IPAddress?
+    /// The ICMP type: 3 is destination unreachable for IPv4, 1 for IPv6; 0 for an error made by this host.
+    public var type: UInt8
+    /// The ICMP code.
+    public var code: UInt8
+
+    /// An error from its parts.
+    public init(offender: IPAddress?, type: UInt8, code: UInt8) {
+        self.offender = offender
+        self.type = type
+        self.code = code
+    }
+
+    /// What an ICMP error says, in both versions of IP (RFC 792, RFC 1812, RFC 4443).
+    public enum Kind: String, Sendable, CaseIterable, Hashable {
+        /// There is no route.
+        case noRoute
+        /// The host does not answer on its own link.
+        case hostUnreachable
+        /// Nothing listens.
+        case portUnreachable
+        /// A filter forbids it.
+        case prohibited
+        /// The packet passed more routers than its hop limit allows.
+        case timeExceeded
+        /// Something else.
+        case other
+    }
+
+    /// What it says.
+    ///
+    /// Types mean other things in the other version of IP; without an offender, 1 and 3 still tell which one it is:
+    /// neither is used with the other's meaning here.
+    public var kind: Kind { self.isICMPv6 ? self.kind6 : self.kind4 }
+
+    /// True if the link-layer address was not found, be it here or at the last router.
+    public var isHostUnreachable: Bool { self.kind == .hostUnreachable }
+
+    /// True if `address` sent it, whatever its zone.
+    public func isFrom(_ address: IPAddress?) -> Bool {
+        guard let address, let offender = self.offender else { return false }
+        return offender.withoutZone == address.withoutZone
+    }
+
+    // A time exceeded of ICMPv6 is type 3, as a destination unreachable of ICMP is.
+    private var isICMPv6: Bool { self.offender?.family == .ipv6 || (self.offender == nil && self.type == 1) }
+
+    private var kind4: Kind {
+        switch (self.type, self.code) {
+        case (3, 0), (3, 5), (3, 6), (3, 11): .noRoute
+        case (3, 1), (3, 7), (3, 12): .hostUnreachable
+        case (3, 2), (3, 3): .portUnreachable
+        case (3, 9), (3, 10), (3, 13): .prohibited
+        case (11, _): .timeExceeded
+        default: .other
+        }
+    }
+
+    private var kind6: Kind {
+        switch (self.type, self.code) {
+        case (1, 0), (1, 2), (1, 6): .noRoute
+        case (1, 3): .hostUnreachable
+        case (1, 4): .portUnreachable
+        case (1, 1), (1, 5): .prohibited
+        case (3, _): .timeExceeded
+        default: .other
+        }
+    }
+}
+
+// MARK: - Text
+
+extension ICMPError {
+    /// The error as a network engineer would put it: `10.0.0.1 says: no route to 198.51.100.2 (ICMP 3/0)`.
+    ///
+    /// `role` says what the sender is: `10.0.0.1 (the gateway) says: …`.
+    public func sentence(about destination: IPAddress?, role: String? = nil) -> String {
+        let sender = self.offender.map { "\($0)" } ?? "this host"
+        let subject = role.map { "\(sender) (\($0))" } ?? sender
+        let object = destination.map { " \(self.kind.preposition) \($0)" } ?? ""
+        return "\(subject) says: \(self.kind)\(object) (\(self.number))"
+    }
+
+    /// The type and the code: `ICMP 3/0`, `ICMPv6 1/0`.
+    public var number: String { "\(self.isICMPv6 ? "ICMPv6" : "ICMP") \(self.type)/\(self.code)" }
+}
+
+extension ICMPError.Kind: CustomStringConvertible {
+    /// The kind as network tools name it: `no route`.
+    public var description: String {
+        switch self {
+        case .noRoute: "no route"
+        case .hostUnreachable: "host unreachable"
+        case .portUnreachable: "port unreachable"
+        case .prohibited: "administratively prohibited"
+        case .timeExceeded: "time to live exceeded"
+        case .other: "unreachable"
+        }
+    }
+
+    fileprivate var preposition: String {
+        switch self {
+        case .noRoute, .timeExceeded, .other: "to"
+        case .hostUnreachable, .portUnreachable, .prohibited: "at"
+        }
+    }
+}

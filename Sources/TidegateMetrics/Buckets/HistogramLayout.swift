@@ -1,0 +1,101 @@
+/// Where observations of a histogram are counted: cells so fine that classic buckets and native ones are both sums of
+/// whole cells, so that an observation is counted once for both.
+///
+/// Native buckets are those of schema 3: eight to a power of two (Prometheus, native histograms).
+final class HistogramLayout: Sendable {
+    /// How many powers of two have native buckets.
+    static let octaves = 30
+    static let schema: Int64 = 3
+    /// The cells that fit: the native buckets, one for everything below them, and one for each classic bound.
+    static let capacity = 8 * HistogramLayout.octaves + 1 + HistogramLayout.maxBounds
+    /// How many classic bounds there may be.
+    static let maxBounds = 31
+
+    /// The classic buckets' upper bounds, ascending, without the last one.
+    let bounds: [Double]
+    /// The power of two below which everything is counted as zero by native buckets.
+    let lowestExponent: Int
+    /// The cells' upper bounds, ascending; the last one is infinite.
+    let ends: [Double]
+    /// The classic bucket of each cell.
+    let classic: [UInt8]
+    /// The native bucket of each cell, counted from the lowest; 0 for zero.
+    let native: [UInt16]
+    // For each sixteenth of an octave the cell of its lower end, where the search begins.
+    private let first: [UInt16]
+    // The sixteenth that `first` begins with, as the upper bits of a Double count them.
+    private let lowestPart: Int
+
+    init(bounds: [Double]) {
+        let bounds = Array(bounds.filter(\.isFinite).prefix(HistogramLayout.maxBounds))
+        let lowest = HistogramLayout.lowestExponent(for: bounds)
+        self.bounds = bounds
+        self.lowestExponent = lowest
+        var (ends, classic, native): ([Double], [UInt8], [UInt16]) = ([], [], [])
+        var bucket = 0
+        let count = 8 * HistogramLayout.octaves
+        for index in 0...count {
+            let end = index == count ? .infinity : HistogramLayout.upperBound(of: index + 8 * lowest)
+            while bucket < bounds.count, bounds[bucket] < end {
+                ends.append(bounds[bucket])
+                classic.append(UInt8(bucket))
+                native.append(UInt16(index))
+                bucket += 1
+            }
+            ends.append(end)
+            classic.append(UInt8(bucket))
+            native.append(UInt16(index))
+            if bucket < bounds.count, bounds[bucket] == end { bucket += 1 }
+        }
+        (self.ends, self.classic, self.native) = (ends, classic, native)
+        self.lowestPart = HistogramLayout.part(of: HistogramLayout.upperBound(of: 8 * lowest))
+        self.first = HistogramLayout.firstCells(ends, from: self.lowestPart)
+    }
+
+    /// The cell of an observation, which is a number.
+    func cell(of value: Double) -> Int {
+        let part = value > 0 ? HistogramLayout.part(of: value) - self.lowestPart : -1
+        var cell = part < 0 ? 0 : Int(self.first[min(part, self.first.count - 1)])
+        // Usually no bound lies inside the part, and never many do.
+        while value > self.ends[cell] { cell += 1 }
+        return cell
+    }
+
+    /// The native bucket's index in Prometheus's count, for buckets from 1 on.
+    func key(of native: Int) -> Int64 { Int64(native + 8 * self.lowestExponent) }
+
+    /// Everything up to here is zero for native buckets.
+    var zeroThreshold: Double { HistogramLayout.upperBound(of: 8 * self.lowestExponent) }
+
+    // The exponent and the first four bits behind the point: no logarithm, and no search.
+    private static func part(of value: Double) -> Int { Int(value.bitPattern >> 48) }
+
+    private static func firstCells(_ ends: [Double], from lowestPart: Int) -> [UInt16] {
+        var cell = 0
+        return (lowestPart...lowestPart + 16 * HistogramLayout.octaves).map { part in
+            let start = Double(bitPattern: UInt64(part) << 48)
+            while ends[cell] < start { cell += 1 }
+            return UInt16(cell)
+        }
+    }
+
+    // The middle of the classic bounds in the middle of the native buckets.
+    private static func lowestExponent(for bounds: [Double]) -> Int {
+        guard let low = bounds.first(where: { $0 > 0 })?.exponent, let high = bounds.last?.exponent else { return -15 }
+        let slack = max(0, HistogramLayout.octaves - Int(high - low))
+        return min(max(Int(low) - slack / 2, -1000), 1000 - HistogramLayout.octaves)
+    }
+
+    private static func upperBound(of key: Int) -> Double {
+        let (octave, step) = (key >> 3, key & 7)
+        let fraction = step == 0 ? 0 : HistogramLayout.fractions[step - 1]
+        return Double(sign: .plus, exponent: octave, significand: 1)
+            * Double(bitPattern: 0x3FF0_0000_0000_0000 | fraction)
+    }
+
+    // The fractions of 2^(1/8) to 2^(7/8), as they stand in a Double.
+    private static let fractions: InlineArray<7, UInt64> = [
+        0x172B_83C7_D517B, 0x306F_E0A3_1B715, 0x4BFD_AD53_62A27, 0x6A09_E667_F3BCD, 0x8ACE_5422_AA0DB,
+        0xAE89_F995_AD3AD, 0xD581_8DCF_BA487,
+    ]
+}

@@ -1,0 +1,102 @@
+internal import TidegateCore
+
+/// A histogram's counts at one moment.
+struct HistogramReading {
+    /// The most native buckets written; more are merged in pairs until they fit.
+    static let maxNativeBuckets = 160
+
+    let layout: HistogramLayout
+    /// Observations of each classic bucket alone, the unbounded one last.
+    var counts: [UInt64]
+    /// Observations of each native bucket that has any, ascending; 0 is zero.
+    var native: [(bucket: Int, count: UInt64)]
+    var sum: Double
+    /// For each classic bucket; empty if there are none.
+    var exemplars: [Exemplar?]
+
+    /// Writes a protobuf `Metric` with both kinds of buckets.
+    func write(to writer: inout ProtobufWriter, pairs: [UInt8], start: WallTime) {
+        let mark = writer.open(4)
+        writer.raw(pairs)
+        let histogram = writer.open(7)
+        writer.number(1, self.counts.reduce(0, +))
+        writer.double(2, self.sum)
+        self.writeClassic(to: &writer)
+        self.writeNative(to: &writer)
+        let time = writer.open(15)
+        writer.timestamp(start)
+        writer.close(time)
+        writer.close(histogram)
+        writer.close(mark)
+    }
+
+    private func writeClassic(to writer: inout ProtobufWriter) {
+        var total: UInt64 = 0
+        for (position, count) in self.counts.enumerated() {
+            total += count
+            let bucket = writer.open(3)
+            writer.number(1, total)
+            writer.double(2, position < self.layout.bounds.count ? self.layout.bounds[position] : .infinity)
+            if !self.exemplars.isEmpty, let exemplar = self.exemplars[position] {
+                let place = writer.open(3)
+                exemplar.write(to: &writer)
+                writer.close(place)
+            }
+            writer.close(bucket)
+        }
+    }
+
+    private func writeNative(to writer: inout ProtobufWriter) {
+        let zero = self.native.first.flatMap { $0.bucket == 0 ? $0.count : nil } ?? 0
+        var schema = HistogramLayout.schema
+        var buckets = self.native.drop { $0.bucket == 0 }.map { (key: self.layout.key(of: $0.bucket), count: $0.count) }
+        while buckets.count > HistogramReading.maxNativeBuckets {
+            schema -= 1
+            buckets = HistogramReading.halved(buckets)
+        }
+        writer.signed(5, schema)
+        writer.double(6, self.layout.zeroThreshold)
+        writer.number(7, zero)
+        HistogramReading.writeSpans(of: buckets, to: &writer)
+    }
+
+    // A bucket and the one below it, if they are halves of one bucket of the next schema.
+    private static func halved(_ buckets: [(key: Int64, count: UInt64)]) -> [(key: Int64, count: UInt64)] {
+        var merged: [(key: Int64, count: UInt64)] = []
+        for bucket in buckets {
+            let key = (bucket.key + 1) >> 1
+            if let last = merged.last, last.key == key {
+                merged[merged.count - 1].count += bucket.count
+            } else {
+                merged.append((key, bucket.count))
+            }
+        }
+        return merged
+    }
+
+    private static func writeSpans(of buckets: [(key: Int64, count: UInt64)], to writer: inout ProtobufWriter) {
+        var spans: [(offset: Int64, length: UInt64)] = []
+        var deltas: [Int64] = []
+        var next: Int64 = 0
+        var last: Int64 = 0
+        for bucket in buckets {
+            if bucket.key == next, !spans.isEmpty {
+                spans[spans.count - 1].length += 1
+            } else {
+                spans.append((bucket.key - next, 1))
+            }
+            next = bucket.key + 1
+            deltas.append(Int64(clamping: bucket.count) - last)
+            last = Int64(clamping: bucket.count)
+        }
+        // Without any span a histogram would not count as a native one.
+        if spans.isEmpty { spans.append((0, 0)) }
+        for span in spans {
+            let mark = writer.open(12)
+            writer.signed(1, span.offset)
+            writer.number(2, span.length)
+            writer.close(mark)
+        }
+        if !deltas.isEmpty { writer.packedSigned(13, deltas) }
+    }
+}
