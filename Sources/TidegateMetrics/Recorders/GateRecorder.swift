@@ -13,7 +13,8 @@ struct GateRecorder: Sendable {
             samples.add(GateState.shut.label, value: isOpen ? 0 : 1)
         }
         registry.collect(Catalogue.gateWaitingTasks) { $1.add(value: $0.session.gateWaiting) }
-        self.waits = registry.adding(TableFamily(Catalogue.gateWait))
+        // All from the start: the first wait is an increase, and not the beginning of a series.
+        self.waits = registry.adding(TableFamily(Catalogue.gateWait, from: GateWaitResult.allCases.map(Label1.init)))
         self.admissions = registry.adding(FixedLabelFamily(Catalogue.gateAdmissions))
     }
 
