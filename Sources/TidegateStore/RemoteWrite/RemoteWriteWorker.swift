@@ -24,14 +24,13 @@ final class RemoteWriteWorker: LoopHandler {
 
     private enum Timer: UInt64 { case collection, pause }
 
-    /// How many samples one request has at most; receivers bound a request's size.
-    private static let maxSamplesPerBatch = 2000
-
     private let loop: Loop
-    private let dependencies: Dependencies
+    private let configuration: RemoteWriteConfiguration
+    private let session: Session
+    private let onEvent: @Sendable (RemoteWriteEvent) -> Void
     private let file: SampleQueueFile
+    private var collector: SampleCollector
     private var machine: RemoteWriteMachine
-    private var tracker: StaleSeriesTracker
     private var reply: @Sendable (Command) -> Void = { _ in }
     private var nextSequence: Int64 = 1
     private var nextCollection: MonotonicTime
@@ -40,10 +39,13 @@ final class RemoteWriteWorker: LoopHandler {
     init(loop: Loop, dependencies: Dependencies) {
         let configuration = dependencies.configuration
         self.loop = loop
-        self.dependencies = dependencies
+        self.configuration = configuration
+        self.session = dependencies.session
+        self.onEvent = dependencies.onEvent
         self.file = SampleQueueFile(directory: configuration.directory)
+        self.collector = SampleCollector(
+            labels: configuration.labels, time: dependencies.time, collect: dependencies.collect)
         self.machine = RemoteWriteMachine(bound: configuration.bound)
-        self.tracker = StaleSeriesTracker(external: configuration.labels)
         self.nextCollection = loop.now
     }
 
@@ -96,36 +98,31 @@ final class RemoteWriteWorker: LoopHandler {
 
     // At regular moments; those that passed while the machine slept are skipped.
     private func scheduleCollection() {
-        let interval = self.dependencies.configuration.interval
+        let interval = self.configuration.interval
         self.nextCollection = self.nextCollection + interval
         if self.nextCollection <= self.loop.now { self.nextCollection = self.loop.now + interval }
         _ = self.loop.schedule(at: self.nextCollection, token: Timer.collection.rawValue)
     }
 
     private func collect() {
-        let time = self.dependencies.time.wall()
-        let entries = self.tracker.entries(for: self.dependencies.collect())
-        for start in stride(from: 0, to: entries.count, by: RemoteWriteWorker.maxSamplesPerBatch) {
-            let samples = Array(entries[start..<min(start + RemoteWriteWorker.maxSamplesPerBatch, entries.count)])
-            guard let body = Snappy.compress(WriteRequest(samples: samples, time: time).encoded) else { continue }
-            self.store(body, samples: samples.count)
-        }
+        for body in self.collector.bodies() { self.store(body) }
     }
 
-    private func store(_ body: [UInt8], samples: Int) {
+    private func store(_ body: SampleCollector.Body) {
         do {
             try self.openFile()
-            let batch = self.makeBatch(body, samples: samples, location: .file)
-            try self.file.insert(body, as: batch)
+            let batch = self.makeBatch(body, location: .file)
+            try self.file.insert(body.bytes, as: batch)
             self.feed(.stored(batch))
         } catch {
-            self.feed(.notStored(self.makeBatch(body, samples: samples, location: .memory(body)), error.description))
+            self.feed(.notStored(self.makeBatch(body, location: .memory(body.bytes)), error.description))
         }
     }
 
-    private func makeBatch(_ body: [UInt8], samples: Int, location: SampleBatch.Location) -> SampleBatch {
+    private func makeBatch(_ body: SampleCollector.Body, location: SampleBatch.Location) -> SampleBatch {
         defer { self.nextSequence += 1 }
-        return SampleBatch(sequence: self.nextSequence, samples: samples, length: body.count, location: location)
+        return SampleBatch(
+            sequence: self.nextSequence, samples: body.samples, length: body.bytes.count, location: location)
     }
 
     // MARK: Effects
@@ -145,8 +142,8 @@ final class RemoteWriteWorker: LoopHandler {
         case .send(let batch): return self.send(batch)
         case .remove(let batch): if batch.location == .file { self.file.remove(batch) }
         case .pause:
-            _ = self.loop.schedule(after: self.dependencies.configuration.pause, token: Timer.pause.rawValue)
-        case .report(let event): self.dependencies.onEvent(event)
+            _ = self.loop.schedule(after: self.configuration.pause, token: Timer.pause.rawValue)
+        case .report(let event): self.onEvent(event)
         }
         return nil
     }
@@ -154,9 +151,9 @@ final class RemoteWriteWorker: LoopHandler {
     private func send(_ batch: SampleBatch) -> RemoteWriteMachine.Input? {
         guard let body = self.body(of: batch) else { return .damaged }
         do {
-            let request = try self.dependencies.configuration.request(with: body)
+            let request = try self.configuration.request(with: body)
             let reply = self.reply
-            let task = self.dependencies.session.makeTask(request) { _, result in reply(.finished(SendOutcome(result)))
+            let task = self.session.makeTask(request) { _, result in reply(.finished(SendOutcome(result)))
             }
             task.resume()
             return nil
