@@ -27,7 +27,7 @@ import TidegateTestKit
         let digest = try await self.digest(bench.path("image.bin"))
         try await bench.startNginx(on: hosts, rate: "5m")
         let serve = try self.startServe(bench, hosts)
-        let prometheus = try bench.startPrometheus(on: hosts)
+        let prometheus = try await Prometheus(scraping: 9843, prefix: hosts.onThisSide([]))
         try #require(
             await eventually(within: .seconds(20)) {
                 try await self.metrics(hosts)["tidegate_tasks{state=\"running\"}"] == 1
@@ -39,7 +39,7 @@ import TidegateTestKit
                 bench.path("fetched.bin"), "--write-out", "json", "--progress", "plain",
             ]))
         try #require(
-            await eventually { self.bytes(of: bench.path(".fetched.bin.tidegate")) > 8 << 20 },
+            await eventually { bench.size(of: ".fetched.bin.tidegate") > 8 << 20 },
             "fetch does not move: \(fetch.errorsSoFar)")
 
         try await hosts.pullCable()
@@ -59,7 +59,7 @@ import TidegateTestKit
         try self.check(accessLog: bench.read("access.log"))
         let samples = try await self.metrics(hosts)
         self.check(samples)
-        try await self.checkPrometheus(hosts, prometheus, samples)
+        try await self.check(prometheus, samples)
         serve.signal(SIGTERM)
         #expect(await serve.finish(within: .seconds(12)).status == 0)
     }
@@ -117,28 +117,16 @@ import TidegateTestKit
         #expect(samples["tidegate_reachability_level{level=\"routed\"}"] == 1)
     }
 
-    private func checkPrometheus(_ hosts: TwoHosts, _ prometheus: Program, _ samples: Samples) async throws {
+    private func check(_ prometheus: Prometheus, _ samples: Samples) async throws {
         let series = [
             "tidegate_task_holds_total{reason=\"path\"}", "tidegate_received_bytes_total{kind=\"download\"}",
             "tidegate_task_held_seconds_total{reason=\"path\"}",
             "tidegate_task_completions_total{kind=\"download\",outcome=\"success\"}",
         ]
-        let isUp = await eventually(within: .seconds(20)) { await self.query(hosts, "up{job=\"tidegate\"}") == 1 }
-        #expect(isUp, "\(prometheus.errorsSoFar)")
         for name in series {
-            let isSame = await eventually { await self.query(hosts, name) == samples[name] }
+            let isSame = try await eventually { try await prometheus.query(name).first?.value == samples[name] }
             #expect(isSame, "\(name): \(String(describing: samples[name])) here")
         }
-    }
-
-    private func query(_ hosts: TwoHosts, _ expression: String) async -> Double? {
-        let answer = try? await Program.expect(
-            hosts.onThisSide([
-                "curl", "-s", "-G", "http://127.0.0.1:9090/api/v1/query", "--data-urlencode", "query=\(expression)",
-            ]))
-        let object = try? JSONSerialization.jsonObject(with: Data((answer ?? "").utf8)) as? [String: Any]
-        let result = (object?["data"] as? [String: Any])?["result"] as? [[String: Any]]
-        return ((result?.first?["value"] as? [Any])?.last as? String).flatMap(Double.init)
     }
 
     private func metrics(_ hosts: TwoHosts) async throws -> Samples {
@@ -149,9 +137,5 @@ import TidegateTestKit
 
     private func digest(_ file: String) async throws -> Substring? {
         try await Program.expect(["sha256sum", file]).split(separator: " ").first
-    }
-
-    private func bytes(of file: String) -> Int {
-        (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? 0
     }
 }

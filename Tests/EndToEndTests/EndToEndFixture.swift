@@ -20,6 +20,11 @@ final class EndToEndFixture {
 
     func read(_ name: String) throws -> String { try String(contentsOfFile: self.path(name), encoding: .utf8) }
 
+    /// The size of a file; 0 if there is none.
+    func size(of name: String) -> Int {
+        (try? FileManager.default.attributesOfItem(atPath: self.path(name))[.size] as? Int) ?? 0
+    }
+
     func start(_ arguments: [String]) throws -> Program {
         let program = try Program(arguments)
         self.programs.append(program)
@@ -35,7 +40,9 @@ final class EndToEndFixture {
     }
 
     /// Serves `folder` on the peer, `rate` bytes a second per connection, with a line per request in `access.log`.
-    func startNginx(on hosts: TwoHosts, rate: String) async throws {
+    ///
+    /// `servers` are further server blocks.
+    func startNginx(on hosts: TwoHosts, rate: String, servers: String = "") async throws {
         try self.write(
             """
             daemon off; worker_processes 1; pid \(self.path("nginx.pid")); error_log \(self.path("nginx.err"));
@@ -48,6 +55,7 @@ final class EndToEndFixture {
               scgi_temp_path \(self.path("scgi"));
               send_timeout 30s;
               server { listen \(TwoHosts.peer):80; root \(self.folder.path); limit_rate \(rate); }
+              \(servers)
             }
             """, to: "nginx.conf")
         let nginx = try self.start(hosts.onPeer(["nginx", "-c", self.path("nginx.conf")]))
@@ -57,20 +65,6 @@ final class EndToEndFixture {
             return answer?.status == 0
         }
         try #require(isUp, "nginx does not answer: \(nginx.errorsSoFar)")
-    }
-
-    /// Scrapes the monitor once a second with a real Prometheus on this side.
-    func startPrometheus(on hosts: TwoHosts) throws -> Program {
-        try self.write(
-            """
-            global: {scrape_interval: 1s, scrape_timeout: 900ms}
-            scrape_configs: [{job_name: tidegate, static_configs: [{targets: ["127.0.0.1:9843"]}]}]
-            """, to: "prometheus.yml")
-        return try self.start(
-            hosts.onThisSide([
-                "prometheus", "--config.file=\(self.path("prometheus.yml"))",
-                "--storage.tsdb.path=\(self.path("tsdb"))", "--web.listen-address=127.0.0.1:9090",
-            ]))
     }
 }
 

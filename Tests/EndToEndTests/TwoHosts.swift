@@ -45,6 +45,9 @@ final class TwoHosts: Sendable {
         for namespace in [self.inside, self.outside] { try await Program.expect(["ip", "netns", "del", namespace]) }
     }
 
+    /// Runs `ip` on this side, with arguments separated by blanks.
+    func ip(_ arguments: String) async throws { try await self.ip(self.inside, arguments) }
+
     private func ip(_ namespace: String, _ arguments: String) async throws {
         try await Program.expect(["ip", "-n", namespace] + arguments.split(separator: " ").map(String.init))
     }

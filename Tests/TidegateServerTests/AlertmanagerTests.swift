@@ -22,13 +22,13 @@ import TidegateTestKit
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let rules = try self.impatientAlerts(in: folder)
+        let rules = try Dashboard.alerts(in: folder) { _ in 0 }
         let manager = try await Alertmanager(notifying: webhook.url("/page"), in: folder)
         defer { manager.stop() }
         let fixture = Fixture()
         fixture.view.change { $0.status = Self.lost }
         try await fixture.serving { (port: Int) in
-            let prometheus = try await ScrapingPrometheus(target: port, rules: [rules], alertmanager: manager.port)
+            let prometheus = try await Prometheus(scraping: port, rules: [rules], alertmanager: manager.port)
             defer { prometheus.stop() }
             let fired = try #require(await self.page("TidegateOurPathLost", "firing", from: webhook))
             #expect(fired.labels["severity"] == "critical")
@@ -58,15 +58,6 @@ import TidegateTestKit
         var status = EveryEvent.status
         status.global = EveryEvent.unplugged
         return status
-    }
-
-    // The shipped alerts, without their patience: a test has none.
-    private func impatientAlerts(in folder: URL) throws -> String {
-        let alerts = try String(contentsOf: Dashboard.folder.appendingPathComponent("alerts.yml"), encoding: .utf8)
-        let file = folder.appendingPathComponent("alerts.yml")
-        let text = alerts.replacing(/for: [0-9]+[smh]\n/, with: "for: 0s\n")
-        try text.write(to: file, atomically: true, encoding: .utf8)
-        return file.path
     }
 
     private func page(_ name: String, _ status: String, from webhook: LiveServer) async -> Page? {

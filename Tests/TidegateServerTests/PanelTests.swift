@@ -7,11 +7,9 @@ import TidegateTestKit
 
 /// Every panel of every dashboard has data.
 @Suite(.serialized) struct PanelTests {
-    private static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/prometheus")
-
     @Test(
         "Every panel has data from a real Prometheus that scrapes an endpoint at work",
-        .enabled(if: PanelTests.isInstalled, "prometheus (Debian package prometheus) is not installed"))
+        .enabled(if: Prometheus.isInstalled, "prometheus (Debian package prometheus) is not installed"))
     func atWork() async throws {
         let fixture = Fixture()
         // A subscriber that never reads, so that there is a queue to show.
@@ -19,7 +17,7 @@ import TidegateTestKit
         defer { listener.cancel() }
         try await fixture.serving { (port: Int) in
             let rules = ["alerts.yml", "rules.yml"].map { Dashboard.folder.appendingPathComponent($0).path }
-            let prometheus = try await ScrapingPrometheus(target: port, rules: rules)
+            let prometheus = try await Prometheus(scraping: port, rules: rules)
             defer { prometheus.stop() }
             try await prometheus.feed(from: fixture)
             for name in Dashboard.names where name != "probes" {
@@ -31,7 +29,7 @@ import TidegateTestKit
     @Test(
         "Every panel about probes has data from blackbox_exporter's series",
         .enabled(
-            if: PanelTests.isInstalled && BlackboxExporter.isInstalled && TestAuthority.isAvailable,
+            if: Prometheus.isInstalled && BlackboxExporter.isInstalled && TestAuthority.isAvailable,
             "prometheus, prometheus-blackbox-exporter or openssl (Debian packages) is not installed"))
     func probes() async throws {
         let authority = try await TestAuthority()
@@ -43,7 +41,7 @@ import TidegateTestKit
             let targets = [
                 "http://127.0.0.1:\(port)/-/healthy", "https://127.0.0.1:\(secure.port)/", "http://127.0.0.1:1/",
             ]
-            let prometheus = try await ScrapingPrometheus(target: port, jobs: [blackbox.job(probing: targets)])
+            let prometheus = try await Prometheus(scraping: port, jobs: [blackbox.job(probing: targets)])
             defer { prometheus.stop() }
             let isProbed = try await eventually(within: .seconds(60)) {
                 try await prometheus.query("count_over_time(probe_success[1m]) > 3").count == targets.count
@@ -57,9 +55,9 @@ import TidegateTestKit
 
     // A scrape that a busy machine made too late leaves a gap of a second.
     private func answer(
-        to query: String, of prometheus: ScrapingPrometheus
-    ) async throws -> [ScrapingPrometheus.Sample] {
-        var result: [ScrapingPrometheus.Sample] = []
+        to query: String, of prometheus: Prometheus
+    ) async throws -> [PrometheusSeries] {
+        var result: [PrometheusSeries] = []
         _ = try await eventually(within: .seconds(60)) {
             result = try await prometheus.query(query)
             return !result.isEmpty && result.allSatisfy { $0.value.isFinite }
@@ -67,14 +65,13 @@ import TidegateTestKit
         return result
     }
 
-    private func check(_ dashboard: Dashboard, against prometheus: ScrapingPrometheus) async throws {
+    private func check(_ dashboard: Dashboard, against prometheus: Prometheus) async throws {
         for panel in dashboard.charts {
             for query in panel.targets ?? [] {
                 let result = try await self.answer(to: query.filled, of: prometheus)
                 #expect(!result.isEmpty, "\(dashboard.uid), \(panel.title): \(query.filled) gives nothing")
                 #expect(result.allSatisfy { $0.value.isFinite }, "\(dashboard.uid), \(panel.title): \(query.filled)")
-                let named = (query.legendFormat ?? "").matches(of: /{{([a-z_]+)}}/).map { String($0.1) }
-                for label in named where !["instance", "job"].contains(label) {
+                for label in query.legendLabels {
                     #expect(
                         result.contains { $0.labels[label] != nil }, "\(panel.title): no \(label) to name a line by")
                 }
@@ -124,10 +121,7 @@ private struct BlackboxExporter {
     }
 }
 
-extension ScrapingPrometheus {
-    /// Scrapes have not come about within a minute.
-    struct NotScraped: Error {}
-
+extension Prometheus {
     /// Publishes everything that can happen between scrapes, again and again, so that rates have growth to see.
     func feed(from fixture: Fixture) async throws {
         let isFed = try await eventually(within: .seconds(60)) {
@@ -135,6 +129,6 @@ extension ScrapingPrometheus {
             fixture.time.advance(by: .milliseconds(100))
             return try await self.query("count_over_time(up{job=\"tidegate\"}[1m]) > 5").isEmpty == false
         }
-        guard isFed else { throw NotScraped() }
+        try #require(isFed)
     }
 }

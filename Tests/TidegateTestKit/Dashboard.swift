@@ -45,6 +45,17 @@ public struct Dashboard: Decodable, Sendable {
         self = try JSONDecoder().decode(Dashboard.self, from: json)
     }
 
+    /// Writes the alerts to a file of `folder`, with other times to wait before they fire, and returns its path.
+    ///
+    /// `seconds` makes them out of the shipped number of minutes or hours.
+    public static func alerts(in folder: URL, waiting seconds: (Int) -> Int) throws -> String {
+        let text = try String(contentsOf: self.folder.appendingPathComponent("alerts.yml"), encoding: .utf8)
+        let file = folder.appendingPathComponent("alerts.yml")
+        let changed = text.replacing(/for: ([0-9]+)[mh]\n/) { "for: \(seconds(Int($0.1) ?? 0))s\n" }
+        try changed.write(to: file, atomically: true, encoding: .utf8)
+        return file.path
+    }
+
     /// The panels without rows.
     public var charts: [Panel] { self.panels.filter { $0.type != "row" } }
 

@@ -43,6 +43,12 @@ extension Dashboard {
         /// The expression with every variable filled in.
         public var filled: String { Query.filled(self.expr) }
 
+        /// The labels in ``legendFormat``, without `instance` and `job`.
+        public var legendLabels: [String] {
+            (self.legendFormat ?? "").matches(of: /{{([a-z_]+)}}/).map { String($0.1) }
+                .filter { !["instance", "job"].contains($0) }
+        }
+
         /// An expression with every variable filled in.
         public static func filled(_ expr: String) -> String {
             [("$__rate_interval", "1m"), ("$__range", "5m"), ("$job", ".+"), ("$instance", ".+")]

@@ -35,8 +35,10 @@ public final class Program: Sendable {
         process.arguments = command
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try Program.create(self.outputFile)
-        process.standardError = try Program.create(self.errorFile)
+        let handles = [try Program.create(self.outputFile), try Program.create(self.errorFile)]
+        // A process of Foundation is never freed, and would keep them open.
+        defer { for handle in handles { try? handle.close() } }
+        (process.standardOutput, process.standardError) = (handles[0], handles[1])
         let (ended, sayEnded) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(1))
         process.terminationHandler = { process in
             let isSignal = process.terminationReason == .uncaughtSignal

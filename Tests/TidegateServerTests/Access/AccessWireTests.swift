@@ -140,8 +140,8 @@ import TidegateTestKit
                     + "tls_config: {ca_file: \(authority.certificate), cert_file: \(guest.certificate), "
                     + "key_file: \(guest.key)}, static_configs: [{targets: [\"localhost:\(port)\"]}]}"
             }
-            let prometheus = try await ScrapingPrometheus(
-                target: port, jobs: [job("right", "secret"), job("wrong", "guess")])
+            let prometheus = try await Prometheus(
+                scraping: port, jobs: [job("right", "secret"), job("wrong", "guess")])
             defer { prometheus.stop() }
             func count(_ job: String) async throws -> Double {
                 try await prometheus.query("sum_over_time(up{job=\"\(job)\"}[10m])").first?.value ?? 0

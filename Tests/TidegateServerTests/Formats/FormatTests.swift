@@ -73,7 +73,7 @@ import TidegateTestKit
     /// Everything has happened; then Prometheus scrapes a few times while nothing but its scrapes happens.
     private func scrape(
         asking type: String? = nil, features: [String],
-        _ compare: (Fixture, ScrapingPrometheus) async throws -> Void
+        _ compare: (Fixture, Prometheus) async throws -> Void
     ) async throws {
         let fixture = Fixture()
         // Somebody listens who never reads, so that there is a queue to look at.
@@ -89,7 +89,7 @@ import TidegateTestKit
             var proxy: AcceptProxy?
             if let type { proxy = try await AcceptProxy(to: port, accepting: type) }
             defer { proxy?.stop() }
-            let prometheus = try await ScrapingPrometheus(target: proxy?.port ?? port, features: features)
+            let prometheus = try await Prometheus(scraping: proxy?.port ?? port, features: features)
             defer { prometheus.stop() }
             try await prometheus.scraped(2)
             try await compare(fixture, prometheus)
@@ -98,7 +98,7 @@ import TidegateTestKit
 
     // A scrape that lies between two readings of ours has what both have, or something in between.
     private func compareNumbers(
-        _ fixture: Fixture, _ prometheus: ScrapingPrometheus
+        _ fixture: Fixture, _ prometheus: Prometheus
     ) async throws -> [PrometheusParse.Entry] {
         let before = RegistrySnapshot(fixture).numbers
         try await prometheus.scraped(2)
@@ -144,7 +144,7 @@ import TidegateTestKit
     ]
 
     private func compareMetadata(
-        _ fixture: Fixture, _ prometheus: ScrapingPrometheus, hasUnits: Bool
+        _ fixture: Fixture, _ prometheus: Prometheus, hasUnits: Bool
     ) async throws {
         let stored = try await prometheus.metadata()
         for definition in fixture.recorder.definitions {
@@ -165,7 +165,7 @@ import TidegateTestKit
 
     // A native histogram has one series for the exemplars of all its buckets, and those out of their order in time do
     // not last.
-    private func compareProtobufExemplars(_ fixture: Fixture, _ prometheus: ScrapingPrometheus) async throws {
+    private func compareProtobufExemplars(_ fixture: Fixture, _ prometheus: Prometheus) async throws {
         let own = try await RegistrySnapshot.exemplars(fixture)
         let kept = try await prometheus.exemplars()
         var known: [SeriesKey: Set<RegistrySnapshot.Shown>] = [:]

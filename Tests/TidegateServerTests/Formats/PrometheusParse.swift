@@ -116,7 +116,7 @@ struct StoredMetadata: Decodable {
     struct Answer: Decodable { let data: [StoredMetadata] }
 }
 
-extension ScrapingPrometheus {
+extension Prometheus {
     /// The newest sample of every series of the endpoint.
     func everything() async throws -> [PrometheusParse.Entry] {
         let selector = "{job=\"tidegate\",__name__=~\"tidegate_.+|process_.+\"}"

@@ -1,0 +1,202 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// The panels and alerts of a sidecar that does real transfers, while its link is cut and restored.
+@Suite(
+    .enabled(if: Prometheus.isInstalled, "prometheus (Debian package prometheus) is not installed"),
+    .timeLimit(.minutes(5)))
+struct SidecarDashboardTests {
+    // An address with an `unreachable` route, although there is a default route.
+    private static let barred = "203.0.113.7"
+    // Each port is an origin of its own: eight failures at one origin would open its circuit.
+    private static let failingPorts = 8081...8088
+    /// What this scenario is about: the cut, a barred target, a request for what is missing, and servers that fail.
+    ///
+    /// Every other alert has to stay silent.
+    private static let expectedAlerts: Set = [
+        "TidegateOurPathLost", "TidegateTargetUnreachable", "TidegateOurFailures", "TidegateTheirFailures",
+        "TidegateRetriesExhausted",
+    ]
+    /// The panels that show nothing here: the kernel dropped no message, so the tables were not read again.
+    private static let emptyPanels: Set = ["Resync duration"]
+
+    @Test("Every panel has data, and exactly the alerts about what happened fire, when a sidecar loses its link")
+    func cutLink() async throws {
+        let fixture = try EndToEndFixture()
+        let hosts = try await TwoHosts()
+        do {
+            try await self.run(fixture, hosts)
+        } catch {
+            Issue.record(error)
+        }
+        await fixture.tidyUp()
+        try await hosts.tearDown()
+    }
+
+    private func run(_ fixture: EndToEndFixture, _ hosts: TwoHosts) async throws {
+        try await hosts.ip("route add unreachable \(Self.barred)")
+        let image = LiveServerAnswer.bytes(count: 6 << 20)
+        try Data(image).write(to: fixture.folder.appendingPathComponent("image.bin"))
+        try await fixture.startNginx(on: hosts, rate: "1m", servers: Self.servers)
+        let rules = [
+            try Dashboard.alerts(in: fixture.folder) { $0 }, Dashboard.folder.appendingPathComponent("rules.yml").path,
+        ]
+        // Started first, so that the sidecar's remote write has a receiver's address.
+        let prometheus = try await Prometheus(scraping: 9843, rules: rules, prefix: hosts.onThisSide([]))
+        await prometheus.shutDown()
+        let serve = try await self.startServe(fixture, hosts, writingTo: prometheus.writeURL)
+        // The receiver is not there yet: the first push fails, and is repeated.
+        try #require(await eventually { serve.errorsSoFar.contains("remote write failed") }, "\(serve.errorsSoFar)")
+        let start = Date().timeIntervalSince1970
+        try await prometheus.start()
+        try await prometheus.scraped(2)
+
+        for port in Self.failingPorts {
+            try await self.submit(["http://\(TwoHosts.peer):\(port)/", "--retry", "1"], fixture, hosts)
+        }
+        let file = fixture.path("image.out")
+        try await self.submit(["http://\(TwoHosts.peer)/image.bin", "-o", file], fixture, hosts)
+        try #require(
+            await eventually { fixture.size(of: ".image.out.tidegate") > 1 << 20 }, "\(serve.errorsSoFar)")
+        try await hosts.pullCable()
+        try await self.expectAlert("TidegateOurPathLost", of: prometheus)
+        try await hosts.plugCable()
+        #expect(await eventually { fixture.size(of: "image.out") == image.count }, "\(serve.errorsSoFar)")
+        #expect(FileManager.default.contents(atPath: file).map { [UInt8]($0) } == image)
+        for alert in Self.expectedAlerts where alert != "TidegateOurPathLost" {
+            try await self.expectAlert(alert, of: prometheus)
+        }
+        try await prometheus.scraped(3)
+
+        let span = (start, Date().timeIntervalSince1970)
+        try await self.checkAlerts(prometheus, span)
+        for name in Dashboard.names where name != "probes" {
+            try await self.checkPanels(of: Dashboard(named: name), prometheus, span)
+        }
+        try await self.checkHistory(prometheus, span)
+        serve.signal(SIGTERM)
+        #expect(await serve.finish().status == 0)
+    }
+
+    // MARK: The scenario
+
+    private static let servers = """
+        server { listen \(TwoHosts.peer):8080; location / { return 200 "fine"; } }
+        server { \(Self.failingPorts.map { "listen \(TwoHosts.peer):\($0);" }.joined()) location / { return 503; } }
+        """
+
+    private func startServe(
+        _ fixture: EndToEndFixture, _ hosts: TwoHosts, writingTo url: String
+    ) async throws -> Program {
+        try fixture.write(String(repeating: "tide ", count: 1000), to: "upload.txt")
+        try fixture.write(
+            """
+            reachability:
+              targets: [{name: origin, host: \(TwoHosts.peer), port: 80}, {name: barred, host: \(Self.barred), port: 80}]
+            tasks:
+              - {name: status, url: "http://\(TwoHosts.peer):8080/", every: 1s, jitter: 0%}
+              - {name: upload, url: "http://\(TwoHosts.peer):8080/", method: POST, body_file: \(fixture.path("upload.txt")),
+                 every: 1s, jitter: 0%}
+              - {name: missing, url: "http://\(TwoHosts.peer)/missing", every: 1s, jitter: 0%}
+            remote_write: {url: "\(url)", interval: 1s, labels: {job: pushed}}
+            """, to: "tidegate.yml")
+        let serve = try fixture.start(
+            hosts.onThisSide([
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", fixture.path("tidegate.yml"),
+                "--state.dir", fixture.path("state"), "--control.socket", fixture.path("control.sock"),
+            ]))
+        let isReady = try await eventually {
+            try await Program.run(hosts.onThisSide(["curl", "-sf", "http://127.0.0.1:9843/-/ready"])).status == 0
+        }
+        try #require(isReady, "\(serve.errorsSoFar)")
+        return serve
+    }
+
+    private func submit(_ arguments: [String], _ fixture: EndToEndFixture, _ hosts: TwoHosts) async throws {
+        let command = [BuiltProduct.path(of: "tidegate"), "tasks", "submit"] + arguments
+        try await Program.expect(hosts.onThisSide(command + ["--control.socket", fixture.path("control.sock")]))
+    }
+
+    // MARK: What Prometheus says
+
+    /// Waits until an alert fires, with text that says where and what to do.
+    private func expectAlert(_ name: String, of prometheus: Prometheus) async throws {
+        var alert: Alert?
+        _ = try await eventually {
+            let answer = try await prometheus.get("alerts")
+            let alerts = try JSONDecoder().decode(Alerts.self, from: Data(answer.utf8)).data.alerts
+            alert = alerts.first { $0.labels["alertname"] == name && $0.labels["job"] == "tidegate" }
+            return alert?.state == "firing"
+        }
+        let fired = try #require(alert, "\(name) does not fire")
+        #expect(fired.state == "firing", "\(name)")
+        #expect(fired.annotations["summary"]?.isEmpty == false, "\(name)")
+        let description = try #require(fired.annotations["description"])
+        #expect(description.contains("127.0.0.1:9843") && !description.contains("<"), "\(description)")
+        #expect(fired.annotations["runbook_url"] == "dashboards/README.md#\(name.lowercased())")
+        if name == "TidegateTargetUnreachable" {
+            #expect(description.contains("route to barred for"), "\(description)")
+        }
+    }
+
+    private func checkAlerts(_ prometheus: Prometheus, _ span: (Double, Double)) async throws {
+        let fired = try await prometheus.query("ALERTS{alertstate=\"firing\"}", from: span.0, to: span.1)
+        #expect(Set(fired.compactMap { $0.labels["alertname"] }) == Self.expectedAlerts)
+        let now = try await prometheus.query("ALERTS{alertstate=\"firing\",alertname=\"TidegateOurPathLost\"}")
+        #expect(now.isEmpty, "the path is back")
+    }
+
+    private func checkPanels(
+        of dashboard: Dashboard, _ prometheus: Prometheus, _ span: (Double, Double)
+    ) async throws {
+        #expect(!dashboard.charts.isEmpty)
+        for panel in dashboard.charts where !Self.emptyPanels.contains(panel.title) {
+            for query in try #require(panel.targets) {
+                // One job: the same numbers arrive twice, scraped and by remote write.
+                let expression = query.filled.replacingOccurrences(of: "job=~\".+\"", with: "job=\"tidegate\"")
+                let series = try await prometheus.query(expression, from: span.0, to: span.1)
+                    .filter { $0.points.contains { $0.value.isFinite } }
+                #expect(!series.isEmpty, "\(dashboard.uid), \(panel.title): \(expression)")
+                for label in query.legendLabels {
+                    #expect(series.contains { $0.labels[label] != nil }, "\(panel.title): no \(label)")
+                }
+            }
+        }
+    }
+
+    /// The cut as the panels show it: each value that a panel had, in order.
+    private func checkHistory(_ prometheus: Prometheus, _ span: (Double, Double)) async throws {
+        func steps(_ title: String, _ labels: [String: String] = [:]) async throws -> [Double] {
+            let panel = try #require(
+                try Dashboard(named: "reachability").charts.first { $0.title == title }, "\(title)")
+            let query = try #require(panel.targets?.first)
+            let series = try await prometheus.query(
+                query.filled.replacingOccurrences(of: "job=~\".+\"", with: "job=\"tidegate\""), from: span.0,
+                to: span.1)
+            let one = try #require(series.first { $0.labels.merging(labels) { $1 } == $0.labels }, "\(title)")
+            return one.points.map(\.value).reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+        }
+        #expect(try await steps("Level") == [3, 1, 3])
+        #expect(try await steps("Carrier", ["device": "uplink"]) == [1, 0, 1])
+        #expect(try await steps("Targets with a route", ["target": "origin"]) == [1, 0, 1])
+        #expect(try await steps("Targets with a route", ["target": "barred"]) == [0])
+        #expect(try await steps("Unreachable reason", ["family": "ipv4", "reason": "no_carrier"]) == [1])
+        let held = try await prometheus.query(
+            "tidegate_held_tasks{job=\"tidegate\",reason=\"path\"}", from: span.0, to: span.1)
+        // The download, the request and the upload.
+        #expect(try #require(held.first?.points.map(\.value).max()) >= 3)
+    }
+
+    private struct Alerts: Decodable {
+        let data: Content
+
+        struct Content: Decodable { let alerts: [Alert] }
+    }
+
+    private struct Alert: Decodable {
+        let state: String
+        let labels: [String: String]
+        let annotations: [String: String]
+    }
+}
