@@ -101,7 +101,7 @@ import TidegateTestKit
         let html = try await self.html
         for text in [
             "failed: could not connect <span class=\"party party-mine\">this host</span>",
-            "GET http://10.0.0.1/file: done: 2.0 KiB in 800ms",
+            "GET http://10.0.0.1/file: done: 1.9 KiB in 800ms",
             "attempt 1 failed: status 503 <span class=\"party party-theirs\">the server</span>",
         ] {
             #expect(html.contains(text), "\(text)")
