@@ -44,7 +44,7 @@ struct BrowserTests {
         fixture.view.change { $0.tasks = [task] }
         try await self.withPage(fixture) { browser, url async throws in
             #expect(try await browser.shows(Self.isLive))
-            #expect(try await browser.text(Self.level) == "There is a way out")
+            #expect(try await browser.text(Self.level) == "There is a route")
             _ = try await browser.text("window.kept = document.querySelector('nav')")
             fixture.view.change { state in
                 state.status.global = EveryEvent.unplugged
@@ -88,7 +88,7 @@ struct BrowserTests {
             #expect(try await browser.shows("document.documentElement.className === 'stale'"))
             #expect(
                 try await browser.text("document.querySelector('#live').textContent").hasPrefix("Disconnected since "))
-            #expect(try await browser.text(Self.level) == "There is a way out", "the last known state stays")
+            #expect(try await browser.text(Self.level) == "There is a route", "the last known state stays")
             var fixture = Fixture()
             fixture.configuration.listen = [ListenAddress(host: "127.0.0.1", port: port)]
             fixture.view.change { $0.status.global = EveryEvent.unplugged }
@@ -106,7 +106,7 @@ struct BrowserTests {
         try await self.withPage(
             fixture, setUp: { try await $0.command("Emulation.setScriptExecutionDisabled", #"{"value":true}"#) }
         ) { browser, _ async throws in
-            #expect(try await browser.text(Self.level) == "There is a way out")
+            #expect(try await browser.text(Self.level) == "There is a route")
             #expect(try await browser.text("document.querySelector('#live').textContent").hasPrefix("As of 2026-"))
             #expect(try await browser.text("document.querySelector('progress').value") == "40")
             #expect(try await browser.text("document.querySelectorAll('.ladder li').length") == "16")

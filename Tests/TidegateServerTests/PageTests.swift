@@ -18,7 +18,7 @@ import TidegateTestKit
         self.fixture.view.change { $0.tasks = [.example()] }
         let html = try await self.html
         for text in [
-            "There is a way out", "eth0 via 10.0.0.1 from 10.0.0.2", "no address", "api.example.com:443",
+            "There is a route", "eth0 via 10.0.0.1 from 10.0.0.2", "no address", "api.example.com:443",
             "http://10.0.0.1/file", "value=\"40\"", "400 B of 1000 B", "running", "Tidegate 1.2.3", "IPv6",
         ] {
             #expect(html.contains(text), "\(text)")
@@ -90,7 +90,7 @@ import TidegateTestKit
         let html = try await self.html
         #expect(html.contains("<small>1 running, 1 waiting, 1000 over</small>"))
         #expect(html.contains("And 992 more"))
-        #expect(html.contains("waits: eth0 has no carrier"))
+        #expect(html.contains("<span class=\"wait\">waiting</span><span class=\"note\">eth0 has no carrier</span>"))
         let places = try ["moving", "waiting", "over"].map { try #require(html.range(of: "<b>\($0)</b>")).lowerBound }
         #expect(places == places.sorted())
     }

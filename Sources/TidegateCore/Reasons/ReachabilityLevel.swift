@@ -2,7 +2,7 @@
 public enum ReachabilityLevel: String, Sendable, Comparable, MetricLabel {
     /// The kernel cannot be read, or the monitor is still starting. Gates are open.
     case unknown
-    /// No usable way out.
+    /// No usable path.
     case none
     /// Usable addresses, but no default path (families and the global scope only).
     case local
@@ -34,13 +34,13 @@ public enum ReachabilityLevel: String, Sendable, Comparable, MetricLabel {
 // MARK: - Text
 
 extension ReachabilityLevel {
-    /// The level as a headline: `There is a way out`.
+    /// The level as a headline: `There is a route`.
     public var headline: String {
         switch self {
         case .unknown: "Unknown"
         case .none: "No network"
         case .local: "Local network only"
-        case .routed: "There is a way out"
+        case .routed: "There is a route"
         case .limited: "Limited"
         case .portal: "Behind a portal"
         case .online: "Online"

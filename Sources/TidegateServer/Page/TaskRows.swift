@@ -47,12 +47,21 @@ struct TaskRows {
             <tr data-task="\(task.id)" class="\(task.state.name.rawValue)">\
             <td><b>\(HTML.escaped(task.name ?? task.kind.rawValue))</b>\
             <span class="url">\(HTML.escaped(task.method)) \(url)</span></td>\
-            <td>\(task.stateCell.html)\(self.attempt(of: task))</td><td>\(task.progressHTML)</td></tr>
+            <td>\(task.stateCell.html)\(self.note(on: task))</td><td>\(task.progressHTML)</td></tr>
             """
     }
 
-    private func attempt(of task: TaskInfo) -> String {
-        task.progress.attempt > 1 ? "<span class=\"try\">try \(task.progress.attempt)</span>" : ""
+    // Why a task waits, and how many attempts another one has needed.
+    private func note(on task: TaskInfo) -> String {
+        let attempts = task.progress.attempt
+        let note: String? =
+            switch task.state {
+            case .waiting(let reason, let detail): HTML.escaped(detail ?? reason.description)
+            case .completed where attempts > 1: "\(attempts) attempts"
+            case .running where attempts > 1: "attempt \(attempts)"
+            case .suspended, .running, .completed: nil
+            }
+        return note.map { "<span class=\"note\">\($0)</span>" } ?? ""
     }
 }
 
@@ -60,7 +69,7 @@ extension TaskInfo {
     fileprivate var stateCell: Cell {
         switch self.state {
         case .suspended: .text("suspended")
-        case .waiting(let reason, let detail): .wait("waits: \(detail ?? reason.description)")
+        case .waiting: .wait("waiting")
         case .running: .good("running")
         case .completed(.success): .good("done")
         case .completed(.failure): .bad("failed")
@@ -73,8 +82,8 @@ extension TaskInfo {
         let isUpload = self.kind == .upload && self.progress.expectedSent != nil
         let fraction = isUpload ? self.progress.fractionSent : self.progress.fraction
         let received = self.state.name == .completed ? self.progress.endText : self.progress.description
-        let isUntouched = received == ByteText(0).description
-        let bytes = HTML.escaped(isUpload ? self.progress.sentText : isUntouched ? "–" : received)
+        guard isUpload || received != ByteText(0).description else { return Cell.text(nil).html }
+        let bytes = HTML.escaped(isUpload ? self.progress.sentText : received)
         guard let fraction, self.state.name != .completed else { return "<span class=\"bytes\">\(bytes)</span>" }
         let percent = Int((fraction * 100).rounded(.down))
         return """
