@@ -31,6 +31,8 @@ struct SourceTree {
         for case let name as String in walk where name.hasSuffix(ending) {
             files.append(File(path: "\(folder)/\(name)", text: try self.read("\(folder)/\(name)")))
         }
+        // A rule that reads no file would hold.
+        try #require(!files.isEmpty, "no file below \(folder)")
         return files.sorted { $0.path < $1.path }
     }
 
@@ -48,6 +50,20 @@ struct SourceTree {
     func topLevel() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: self.root.path)
     }
+}
+
+/// The lines of test functions, counted from 0: each from `@Test` to the brace that closes the function.
+func testLines(of file: SourceTree.File) -> Set<Int> {
+    var lines: Set<Int> = []
+    var indent: Substring?
+    for (number, line) in file.lines.enumerated() {
+        let text = line.drop { $0 == " " }
+        if text.hasPrefix("@Test") { indent = line.prefix { $0 == " " } }
+        guard let start = indent else { continue }
+        lines.insert(number)
+        if line == start + "}" || text.contains("func ") && text.hasSuffix("}") { indent = nil }
+    }
+    return lines
 }
 
 /// A line of Swift without its comment and without the text of its string literals.

@@ -72,6 +72,38 @@ import Testing
         }
     }
 
+    @Test("A test waits for what it checks, and does not return before its checks")
+    func conclusive() throws {
+        for file in try self.tree.files(below: "Tests") {
+            let tests = testLines(of: file)
+            for (number, line) in file.lines.enumerated() {
+                #expect(
+                    !line.contains(/_ = (try )?await eventually/),
+                    "\(file.path):\(number + 1) ignores what it waits for")
+                #expect(
+                    !(tests.contains(number) && line.hasSuffix("else { return }")),
+                    "\(file.path):\(number + 1) passes without a check")
+            }
+        }
+    }
+
+    @Test("The lines of tests are found")
+    func measure() {
+        let text = """
+            struct A {
+                @Test("a")
+                func one() {
+                    check()
+                }
+
+                func other() {}
+                @Test func two() {}
+                let three = 3
+            }
+            """
+        #expect(testLines(of: SourceTree.File(path: "Tests/A.swift", text: text)) == [1, 2, 3, 4, 7])
+    }
+
     @Test("The top level holds what belongs there and nothing else")
     func topLevel() throws {
         let expected: Set = [

@@ -45,7 +45,9 @@ import TidegateTestKit
 
     @Test("Each alert has a severity, a summary, a description and a runbook")
     func annotations() throws {
-        for rule in self.alerts.text.components(separatedBy: "- alert: ").dropFirst() {
+        let rules = self.alerts.text.components(separatedBy: "- alert: ").dropFirst()
+        #expect(rules.count == self.alerts.names.count)
+        for rule in rules {
             let name = rule.prefix { $0 != "\n" }
             #expect(rule.contains(/severity: (critical|warning|info)\n/), "\(name)")
             #expect(rule.contains(/summary: "?[A-Z].*\."?\n/), "\(name)")

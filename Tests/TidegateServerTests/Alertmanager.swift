@@ -20,10 +20,7 @@ struct Alertmanager {
             "prometheus-alertmanager", "--config.file=\(file.path)", "--storage.path=\(folder.path)/alertmanager",
             "--web.listen-address=127.0.0.1:\(self.port)", "--cluster.listen-address=", "--log.level=error",
         ])
-        let ready = "http://127.0.0.1:\(self.port)/-/ready"
-        _ = try await eventually(within: .seconds(60)) {
-            try await Program.run(["curl", "-sf", "-o", "/dev/null", ready]).status == 0
-        }
+        try await Program.answers("http://127.0.0.1:\(self.port)/-/ready")
     }
 
     func stop() { self.program.signal(SIGKILL) }

@@ -61,8 +61,7 @@ import TidegateTestKit
     }
 
     private func page(_ name: String, _ status: String, from webhook: LiveServer) async -> Page? {
-        _ = await eventually(within: .seconds(60)) { self.pages(webhook).contains { $0.isAbout(name, status) } }
-        return self.pages(webhook).first { $0.isAbout(name, status) }
+        await eventualValue { self.pages(webhook).first { $0.isAbout(name, status) } }
     }
 
     private func pages(_ webhook: LiveServer) -> [Page] {

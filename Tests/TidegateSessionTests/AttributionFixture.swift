@@ -81,9 +81,9 @@ final class AttributionFixture: Sendable {
             }
             return nil
         }
-        _ = await eventually(within: .seconds(30)) { attribution() != nil }
+        let found = await eventualValue(of: attribution)
         task.cancel()
-        return try #require(attribution())
+        return try #require(found)
     }
 }
 

@@ -34,12 +34,9 @@ public final class Browser: Sendable {
     /// Starts a driver and a browser; the caller has to close it.
     public static func open() async throws -> Browser {
         let driver = try Program(["chromedriver", "--port=0"])
-        var port: Substring?
-        _ = await eventually(within: .seconds(30)) {
-            port =
-                driver.outputSoFar.split(separator: "\n").last { $0.contains("successfully on port ") }?
+        let port = await eventualValue {
+            driver.outputSoFar.split(separator: "\n").last { $0.contains("successfully on port ") }?
                 .split(whereSeparator: { $0 == " " || $0 == "." }).last
-            return port != nil
         }
         guard let port else { throw Failure(description: "no driver: \(driver.outputSoFar) \(driver.errorsSoFar)") }
         let profile = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")

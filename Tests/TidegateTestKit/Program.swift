@@ -75,6 +75,16 @@ public final class Program: Sendable {
         return output.output
     }
 
+    /// Waits until an HTTP server answers with success.
+    ///
+    /// `prefix` starts the command that asks, so that it can run in a network namespace.
+    public static func answers(_ url: String, prefix: [String] = []) async throws {
+        let isAnswered = try await eventually {
+            try await self.run(prefix + ["curl", "-sf", "-o", "/dev/null", url]).status == 0
+        }
+        guard isAnswered else { throw NotStarted(description: "\(url) does not answer") }
+    }
+
     /// What it has written to standard output so far.
     public var outputSoFar: String { (try? String(contentsOf: self.outputFile, encoding: .utf8)) ?? "" }
 
@@ -106,10 +116,17 @@ public final class Program: Sendable {
 /// Evaluates a condition until it is true or `limit` has passed; returns the last value.
 public func eventually(within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool) async rethrows -> Bool
 {
+    try await eventualValue(within: limit) { try await isTrue() ? true : nil } ?? false
+}
+
+/// Evaluates an expression until it has a value or `limit` has passed; returns the last value.
+public func eventualValue<Value>(
+    within limit: Duration = .seconds(60), of value: () async throws -> Value?
+) async rethrows -> Value? {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
-        if try await isTrue() { return true }
+        if let value = try await value() { return value }
         try? await Task.sleep(for: .milliseconds(20))
     }
-    return try await isTrue()
+    return try await value()
 }

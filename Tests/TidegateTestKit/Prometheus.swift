@@ -5,8 +5,8 @@ public final class Prometheus {
     /// True if the package is installed.
     public static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/prometheus")
 
-    /// It did not become ready, or did not scrape, within a minute.
-    public struct NotReady: Error {}
+    /// It did not scrape within a minute.
+    public struct NotScraped: Error {}
 
     private let folder: URL
     private let port: Int
@@ -65,11 +65,7 @@ public final class Prometheus {
     /// Starts it again after ``shutDown()``, with the samples that it has.
     public func start() async throws {
         self.program = try Program(self.prefix + self.arguments)
-        let address = "http://127.0.0.1:\(self.port)/-/ready"
-        let isReady = try await eventually(within: .seconds(60)) {
-            try await Program.run(self.prefix + ["curl", "-sf", "-o", "/dev/null", address]).status == 0
-        }
-        guard isReady else { throw NotReady() }
+        try await Program.answers("http://127.0.0.1:\(self.port)/-/ready", prefix: self.prefix)
     }
 
     /// Ends it and keeps its samples.
@@ -111,7 +107,7 @@ public final class Prometheus {
         let isScraped = try await eventually(within: .seconds(60)) {
             try await self.query(count).first.map { $0.value >= before + Double(times) } == true
         }
-        guard isScraped else { throw NotReady() }
+        guard isScraped else { throw NotScraped() }
     }
 }
 

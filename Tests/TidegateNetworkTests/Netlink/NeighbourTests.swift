@@ -73,7 +73,7 @@ struct NeighbourTests {
             return sum + count
         }
         // The last word of 2001:db8:ffff::1 is that of a watched address; the filter drops 10.0.0.50.
-        #expect(read <= 4)
+        #expect((3...4).contains(read))
         _ = await netlink.run { $0.watchNeighbours([]) }
         let before = netlink.recorder.neighbours.count
         try veth.here.ip("neigh add 10.0.0.1 dev v0 lladdr 02:00:00:00:00:09 nud permanent")
@@ -101,7 +101,8 @@ struct NeighbourTests {
         }
         try veth.here.ip("neigh add 10.0.0.1 dev v0 lladdr 02:00:00:00:00:01 nud permanent")
         #expect(await netlink.records { $0.neighbours.map(\.state) == [.permanent] })
-        #expect(read.withLock { $0 }.allSatisfy { $0 == 2 })
+        // AF_INET, and not AF_BRIDGE.
+        #expect(Set(read.withLock { $0 }) == [2])
     }
 
     @Test("A socket that fails while neighbours are read is reported at once")

@@ -55,7 +55,7 @@ struct ClientCertificateTests {
             for client in TLSServerConfiguration.ClientCertificate.allCases {
                 try source.use(try parties.policy(client))
                 let identities = [nil, parties.guest, parties.stranger, parties.expired]
-                for (identity, isLetIn) in zip(identities, expected[client] ?? []) {
+                for (identity, isLetIn) in zip(identities, try #require(expected[client])) {
                     for version in ["--tlsv1.2", "--tlsv1.3"] {
                         let status = try await curl.status(as: identity, version)
                         #expect(status == (isLetIn ? 200 : 0), "\(client) \(identity?.key ?? "nobody") \(version)")

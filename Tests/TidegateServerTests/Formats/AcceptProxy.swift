@@ -32,10 +32,7 @@ struct AcceptProxy {
         let file = self.folder.appendingPathComponent("nginx.conf")
         try configuration.write(to: file, atomically: true, encoding: .utf8)
         self.program = try Program(["/usr/sbin/nginx", "-e", "stderr", "-c", file.path])
-        let address = "http://127.0.0.1:\(self.port)/-/healthy"
-        _ = try await eventually(within: .seconds(30)) {
-            try await Program.run(["curl", "-sf", "-o", "/dev/null", address]).status == 0
-        }
+        try await Program.answers("http://127.0.0.1:\(self.port)/-/healthy")
     }
 
     func stop() {

@@ -32,8 +32,7 @@ final class JournalFixture {
 
     /// Waits until the task's end is in the journal.
     func end(of id: TaskID) async throws -> JournaledEnd? {
-        _ = try await eventually { try await self.entry(id)?.end != nil }
-        return try await self.entry(id)?.end
+        try await eventualValue { try await self.entry(id)?.end }
     }
 }
 
