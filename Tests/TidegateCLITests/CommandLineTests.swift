@@ -84,12 +84,12 @@ import TidegateCore
     func waitOptions() throws {
         let options = try WaitOptions.parse(
             ["--for", "carrier:eth0", "--for", "host:[::1]:443", "--any", "--stable", "2s", "--", "ls", "-l"])
-        let values = try options.parsed()
+        let values = try options.parsed().wait
         #expect(values.conditions.map(\.description) == ["carrier:eth0", "host:[::1]:443/tcp"])
         #expect(values.isAnyEnough && values.stable == .seconds(2) && values.timeout == .seconds(120))
         #expect(options.command == ["ls", "-l"])
-        #expect(try WaitOptions.parse(["--for", "route", "--timeout", "inf"]).parsed().timeout == nil)
-        #expect(try WaitOptions.parse(["--for", "route", "--timeout", "2"]).parsed().timeout == .seconds(2))
+        #expect(try WaitOptions.parse(["--for", "route", "--timeout", "inf"]).parsed().wait.timeout == nil)
+        #expect(try WaitOptions.parse(["--for", "route", "--timeout", "2"]).parsed().wait.timeout == .seconds(2))
     }
 
     @Test(
@@ -117,17 +117,5 @@ import TidegateCore
         } catch {
             #expect(ProgramExit(error, parsedBy: TidegateCommand.self).errorMessage == "tidegate: \(message)")
         }
-    }
-
-    @Test("A condition is stable once it has held for the required time without a break")
-    func stableWait() {
-        func moment(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
-        var wait = StableWait(required: .seconds(5))
-        #expect(wait.observe(true, at: moment(10)) == .holdingUntil(moment(15)))
-        #expect(wait.observe(false, at: moment(14)) == .unmet)
-        #expect(wait.observe(true, at: moment(16)) == .holdingUntil(moment(21)))
-        #expect(wait.observe(true, at: moment(21)) == .done)
-        var atOnce = StableWait(required: .zero)
-        #expect(atOnce.observe(true, at: moment(1)) == .done)
     }
 }

@@ -19,17 +19,10 @@ struct WaitCommand: AsyncParsableCommand {
     func run() async throws {
         let terminal = Terminal()
         let options = try self.options.parsed()
-        let monitor = OneShotMonitor(targets: options.targets)
-        let checker = ConditionChecker(monitor, options)
-        let wait = WaitRun(options, monitor: monitor, check: checker.check) {
-            if !options.isQuiet { terminal.printError($0) }
-        }
-        switch await wait.run() {
-        case .holds:
-            guard !self.options.command.isEmpty else { return }
-            throw CommandStart.replaceProcess(self.options.command)
-        case .timedOut(let message):
-            throw CommandError(.no, message)
-        }
+        let monitor = OneShotMonitor(targets: options.wait.targets)
+        let message = await monitor.wait(options) { if !options.isQuiet { terminal.printError($0) } }
+        if let message { throw CommandError(.no, message) }
+        guard !self.options.command.isEmpty else { return }
+        throw CommandStart.replaceProcess(self.options.command)
     }
 }

@@ -40,8 +40,9 @@ struct RunOptions: ParsableArguments {
         }
         let conditions = try self.conditions.map(ConditionText.parse)
         let gate = WaitOptions.Parsed(
-            conditions: conditions.isEmpty ? [.route(family: nil)] : conditions, isAnyEnough: false, stable: .zero,
-            timeout: try OptionParsing.duration(self.timeout, of: "--timeout").duration, family: self.family.family,
+            wait: WaitConfiguration(
+                conditions.isEmpty ? [.route(family: nil)] : conditions, family: self.family.family,
+                timeout: try OptionParsing.duration(self.timeout, of: "--timeout").duration),
             internetCheck: try self.internetCheck.policy(isRequired: conditions.contains(.internet)),
             isQuiet: self.quiet)
         return Parsed(gate: gate, retryLimit: self.retry, isQuiet: self.quiet)

@@ -29,12 +29,7 @@ struct WaitOptions: ParsableArguments {
 
     /// The options as values.
     struct Parsed: Sendable {
-        var conditions: [WaitCondition]
-        var isAnyEnough: Bool
-        var stable: Duration
-        /// Nil waits forever.
-        var timeout: Duration?
-        var family: AddressFamily?
+        var wait: WaitConfiguration
         /// The check behind the condition `internet`.
         var internetCheck: InternetCheckPolicy
         var isQuiet: Bool
@@ -51,18 +46,11 @@ struct WaitOptions: ParsableArguments {
         }
         let conditions = try self.conditions.map(ConditionText.parse)
         return Parsed(
-            conditions: conditions, isAnyEnough: self.any, stable: stable, timeout: timeout,
-            family: self.family.family,
+            wait: WaitConfiguration(
+                conditions, isAnyEnough: self.any, family: self.family.family, stable: stable, timeout: timeout),
             internetCheck: try self.internetCheck.policy(isRequired: conditions.contains(.internet)),
             isQuiet: self.quiet)
     }
 
     func validate() throws { _ = try self.parsed() }
-}
-
-extension WaitOptions.Parsed {
-    /// The targets of the conditions, without duplicates.
-    var targets: [Target] {
-        self.conditions.compactMap(\.target).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    }
 }

@@ -16,7 +16,7 @@ struct CommandRun: Sendable {
 
     /// The exit status; nil for success.
     func run() async -> CommandError? {
-        let monitor = OneShotMonitor(targets: self.options.gate.targets)
+        let monitor = OneShotMonitor(targets: self.options.gate.wait.targets)
         // Bounded in practice by the rate of network changes and signals; the loop below never blocks for long.
         let (inputs, source) = AsyncStream.makeStream(
             of: RunMachine.Input.self, bufferingPolicy: .bufferingNewest(1024))
@@ -45,7 +45,7 @@ struct CommandRun: Sendable {
     private func watchLosses(
         _ monitor: OneShotMonitor, _ source: AsyncStream<RunMachine.Input>.Continuation
     ) -> Task<Void, Never> {
-        let loss = PathLoss(family: self.options.gate.family, targets: self.options.gate.targets)
+        let loss = PathLoss(family: self.options.gate.wait.family, targets: self.options.gate.wait.targets)
         let events = monitor.bus.subscribe(.watch, bufferingNewest: 256) { event in
             if case .path = event.payload { true } else { false }
         }
@@ -79,13 +79,8 @@ struct CommandRun: Sendable {
 
         func wait() {
             Task {
-                let checker = ConditionChecker(self.monitor, self.run.options.gate)
-                let wait = WaitRun(
-                    self.run.options.gate, monitor: self.monitor, check: checker.check, print: self.run.print)
-                switch await wait.run() {
-                case .holds: self.source.yield(.opened)
-                case .timedOut(let message): self.source.yield(.gaveUp(message))
-                }
+                let message = await self.monitor.wait(self.run.options.gate, print: self.run.print)
+                self.source.yield(message.map { .gaveUp($0) } ?? .opened)
             }
         }
 

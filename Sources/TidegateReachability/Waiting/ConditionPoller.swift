@@ -1,10 +1,10 @@
 internal import Synchronization
-package import TidegateCore
+internal import TidegateCore
 
 /// Checks the conditions that the kernel's state alone cannot decide, and keeps the results while they are valid.
-package final class ConditionPoller: Sendable {
+final class ConditionPoller: Sendable {
     /// Checks a condition once, within a time of its own.
-    package typealias Check = @Sendable (WaitCondition, ReachabilityStatus) async -> ConditionEvidence
+    typealias Check = @Sendable (WaitCondition, ReachabilityStatus) async -> ConditionEvidence
 
     private struct Entry {
         var interval = PollInterval()
@@ -19,7 +19,7 @@ package final class ConditionPoller: Sendable {
     private let onResult: @Sendable () -> Void
 
     /// A poller of `conditions`; `onResult` is called after every check.
-    package init(_ conditions: [WaitCondition], check: @escaping Check, onResult: @escaping @Sendable () -> Void) {
+    init(_ conditions: [WaitCondition], check: @escaping Check, onResult: @escaping @Sendable () -> Void) {
         let polled = conditions.filter(\.needsChecking)
         self.entries = Mutex(Dictionary(polled.map { ($0, Entry()) }) { first, _ in first })
         self.check = check
@@ -27,7 +27,7 @@ package final class ConditionPoller: Sendable {
     }
 
     /// Starts the checks that are due; at most one at a time for each condition.
-    package func pollAll(_ status: ReachabilityStatus, at now: MonotonicTime) {
+    func pollAll(_ status: ReachabilityStatus, at now: MonotonicTime) {
         let due = self.entries.withLock { entries in
             entries.keys.filter { condition in
                 let paths = CurrentPaths(status, to: condition.target)
@@ -57,7 +57,7 @@ package final class ConditionPoller: Sendable {
     }
 
     /// The evidence for a condition; pending if it was found on other paths than the current ones.
-    package func evidence(for condition: WaitCondition, in status: ReachabilityStatus) -> ConditionEvidence {
+    func evidence(for condition: WaitCondition, in status: ReachabilityStatus) -> ConditionEvidence {
         self.entries.withLock { entries in
             guard let entry = entries[condition], entry.paths == CurrentPaths(status, to: condition.target) else {
                 return .pending
@@ -67,14 +67,14 @@ package final class ConditionPoller: Sendable {
     }
 
     /// True while a check is running.
-    package var isChecking: Bool {
+    var isChecking: Bool {
         self.entries.withLock { entries in entries.values.contains(where: \.isChecking) }
     }
 }
 
 extension WaitCondition {
     /// True if the kernel's state alone cannot decide it.
-    package var needsChecking: Bool {
+    var needsChecking: Bool {
         switch self {
         case .carrier, .address, .route, .host(_, nil): false
         case .gateway, .dns, .internet, .host(_, _?): true

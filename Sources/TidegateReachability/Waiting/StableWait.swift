@@ -1,9 +1,9 @@
-package import TidegateCore
+internal import TidegateCore
 
 /// Decides when something has held long enough without a break.
-package struct StableWait: Sendable {
+struct StableWait: Sendable {
     /// The state after an observation.
-    package enum State: Sendable, Hashable {
+    enum State: Sendable, Hashable {
         /// It has held for the required time.
         case done
         /// It holds; it must be observed again by then.
@@ -15,10 +15,10 @@ package struct StableWait: Sendable {
     private let required: Duration
     private var since: MonotonicTime?
 
-    package init(required: Duration) { self.required = required }
+    init(required: Duration) { self.required = required }
 
     /// Records whether it holds at `now`.
-    package mutating func observe(_ holds: Bool, at now: MonotonicTime) -> State {
+    mutating func observe(_ holds: Bool, at now: MonotonicTime) -> State {
         guard holds else {
             self.since = nil
             return .unmet
