@@ -157,6 +157,10 @@ public final class Session: Sendable {
 
     // MARK: - The end
 
+    /// Starts no attempt from now on, because the session will be invalidated: attempts under way continue, and what
+    /// would start another one is held for `drain`.
+    package func holdAll() { self.dependencies.mailbox.send(.holdAll) }
+
     /// Ends the session: no task is made any more, and the last event is `session.invalidated`.
     ///
     /// With `cancellingTasks` every task is cancelled, and what the disk has not finished after five seconds is left;

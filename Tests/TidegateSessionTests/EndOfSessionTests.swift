@@ -40,6 +40,31 @@ struct EndOfSessionTests {
         #expect(outcomes.withLock { $0 } == [.cancelled])
     }
 
+    @Test("Before a session ends its attempts continue, and what would start another one is held for drain")
+    func draining() async throws {
+        let latch = Latch()
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.waitFor(latch)] + LiveServerAnswer.respond(text: "ok").steps)
+        }
+        defer { server.stop() }
+        let fixture = try SessionFixture(try SessionConfiguration(maxConnections: 1))
+        let running = fixture.run(try TaskRequest(url: server.url("/running")))
+        #expect(await fixture.wait { server.requests.count == 1 })
+        let waiting = fixture.run(try TaskRequest(url: server.url("/waiting")))
+        #expect(await fixture.wait { waiting.state == .waiting(.concurrency, detail: nil) })
+        fixture.session.holdAll()
+        let late = fixture.run(try TaskRequest(url: server.url("/late")))
+        #expect(await fixture.wait { late.state == .waiting(.drain, detail: nil) })
+        #expect(fixture.session.statistics().held[.drain] == 2)
+        latch.open()
+        #expect(await running.result().outcome == .success)
+        #expect(await fixture.wait { waiting.state == .waiting(.drain, detail: nil) })
+        await fixture.session.invalidate(cancellingTasks: true)
+        #expect(await waiting.result().outcome == .cancelled)
+        #expect(await late.result().outcome == .cancelled)
+        #expect(server.requests.map(\.path) == ["/running"])
+    }
+
     @Test("A download that is cancelled on its way to its place leaves nothing beside it")
     func cancelledWhileMoving() async throws {
         let scratch = try Scratch()

@@ -128,7 +128,7 @@ package struct Daemon: Sendable {
         ]
         // Stopped before the session: a task that is preserved for the next process must not be reported as completed.
         if dependencies.journal != nil { services.append(self.controlService(monitor, time, logger)) }
-        services.append(StopService(bus: bus, watchdog: dependencies.watchdog))
+        services.append(StopService(bus: bus, session: monitor.session, watchdog: dependencies.watchdog))
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // The watchdog terminates what is left after this; the group's own limit for cancellation would trap.

@@ -13,6 +13,8 @@ final class AttemptAdmission {
     private let proxy: Target?
     private let random: RandomSource
     private var limiter: ConnectionLimiter
+    /// True once the session is to be invalidated: no attempt starts any more.
+    var isDraining = false
     /// True while waiting tasks are admitted; one that fails at once must not admit the next one from inside.
     private var isAdmitting = false
 
@@ -33,6 +35,7 @@ final class AttemptAdmission {
 
     /// A task is runnable and prepared: admits it, or holds it.
     func seek(_ record: TaskRecord) {
+        if self.isDraining { return self.driver.feed(.hold(.drain, detail: nil), to: record) }
         let state = self.gate.attach(record.number, &record.gate, to: self.proxy ?? record.hop.url.target)
         if self.origins.holds(record) { return }
         guard record.gatePolicy.isOpen || state.known != nil else {

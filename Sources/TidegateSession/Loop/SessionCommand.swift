@@ -16,5 +16,7 @@ enum SessionCommand: Sendable {
     case disk(UInt64, DownloadWriter.Event)
     /// Counts what only the session's thread can count.
     case count
+    /// Starts no attempt any more: holds what would start one.
+    case holdAll
     case drain(cancellingTasks: Bool, done: @Sendable () -> Void)
 }

@@ -89,6 +89,7 @@ final class SessionLoop: TransferClient {
         case .gate(let target, let event): self.paths.gate(event, target: target)
         case .disk(let number, let event): if let record = self.table[number] { self.finisher.disk(event, record) }
         case .count: self.count()
+        case .holdAll: self.commands.holdForShutdown(self.table.all)
         case .drain(let cancelling, let done): self.drain(cancellingTasks: cancelling, done)
         }
     }

@@ -54,6 +54,19 @@ final class UserCommands {
         for _ in to..<max(from, to) { self.resume(record) }
     }
 
+    /// Holds the tasks without an attempt, and any other one before its next attempt.
+    func holdForShutdown(_ records: [TaskRecord]) {
+        self.admission.isDraining = true
+        for record in records where !record.machine.isSuspended {
+            switch record.machine.phase {
+            case .idle, .seeking:
+                self.driver.feed(.hold(.drain, detail: nil), to: record)
+                self.driver.settle(record)
+            case .running, .paused, .deciding, .finishing, .parked, .ended: break
+            }
+        }
+    }
+
     private func resume(_ record: TaskRecord) {
         if record.result.firstResumed == nil { record.result.firstResumed = self.driver.now }
         self.driver.feed(.resume, to: record)
