@@ -185,8 +185,7 @@ let package = Package(
             name: "TidegateTests",
             dependencies: [
                 "Tidegate", "TidegateCore", "TidegateNetwork", "TidegateReachability", "TidegateSession",
-                "TidegateTransfer",
-                "TidegateTestKit",
+                "TidegateTransfer", "TidegateTestKit", coreMetrics,
             ], swiftSettings: base),
         .testTarget(name: "HouseRulesTests", swiftSettings: base),
         .testTarget(

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import TidegateCore
 public import TidegateMetrics
 public import TidegateReachability
@@ -19,8 +20,9 @@ extension Monitor {
     ///
     /// Conditions that the kernel's state does not decide (`gateway`, `dns`, `internet`, and hosts with a check) are
     /// checked when paths change, and otherwise after intervals of 1 to 10 seconds.
-    /// - Throws: ``WaitError`` after `timeout`, with the first condition that does not hold, or when the Swift task is
-    ///   cancelled.
+    /// - Parameter timeout: How long to wait; nil for as long as it takes.
+    /// - Throws: ``WaitError`` after `timeout`, with the first condition that does not hold and the rung that it fails
+    ///   on, or when the Swift task is cancelled. It is not ``TaskError``, because no request has failed.
     public func wait(
         for conditions: WaitCondition..., stable: Duration = .zero, timeout: Duration? = nil
     ) async throws(WaitError) {
@@ -42,6 +44,11 @@ extension Monitor {
         _ text: String, timeout: Duration = .seconds(10)
     ) async throws(TargetError) -> Explanation {
         await self.diagnose(try ExplainTarget(text), timeout: timeout)
+    }
+
+    /// As ``diagnose(_:timeout:)-(ExplainTarget,_)``, for an http or https URL.
+    public func diagnose(_ url: URL, timeout: Duration = .seconds(10)) async throws(TargetError) -> Explanation {
+        try await self.diagnose(url.absoluteString, timeout: timeout)
     }
 
     /// Every event of this monitor from now on, for one reader.

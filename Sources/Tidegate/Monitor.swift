@@ -38,10 +38,19 @@ public final class Monitor: Sendable {
     /// a bus and pass it in; nothing else may publish on it. With a `journal` tasks can be submitted that survive their
     /// process.
     /// - Throws: ``TaskError`` if the system gives no thread for transfers.
-    public init(
+    public convenience init(
         _ configuration: MonitorConfiguration = MonitorConfiguration(), bus: EventBus? = nil,
         journal: (any TaskJournal)? = nil,
         time: any TimeSource = SystemClock()
+    ) throws(TaskError) {
+        try self.init(configuration, bus: bus, journal: journal, time: time, onThreadStart: {})
+    }
+
+    /// A monitor whose threads run `onThreadStart` first, so that it can watch a test's namespace; transfers stay in this
+    /// process's own.
+    package init(
+        _ configuration: MonitorConfiguration, bus: EventBus? = nil, journal: (any TaskJournal)? = nil,
+        time: any TimeSource = SystemClock(), onThreadStart: @escaping @Sendable () -> Void
     ) throws(TaskError) {
         let bus = bus ?? EventBus(time: time)
         let recorder = MetricsRecorder(
@@ -50,9 +59,10 @@ public final class Monitor: Sendable {
         bus.attach(MetricsSink(recorder: recorder))
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
         // One for both, because it has a thread, which starts with the first check.
-        let web = TransferHTTPChecker()
+        let web = TransferHTTPChecker(onThreadStart: onThreadStart)
         let reachability = ReachabilityMonitor(
-            configuration.reachability, bus: bus, resolver: resolver, time: time, web: web)
+            configuration.reachability, bus: bus, resolver: resolver, time: time,
+            kernel: NetlinkOptions(onThreadStart: onThreadStart), web: web)
         self.configuration = configuration
         self.bus = bus
         self.time = time
@@ -60,7 +70,8 @@ public final class Monitor: Sendable {
         self.reachability = reachability
         self.diagnostics = PathDiagnostics(
             monitor: reachability, resolver: resolver, web: web,
-            internetCheck: configuration.reachability.internetCheck, time: time)
+            internetCheck: configuration.reachability.internetCheck, time: time,
+            dependencies: PathDiagnostics.Dependencies(time: time, onThreadStart: onThreadStart))
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,

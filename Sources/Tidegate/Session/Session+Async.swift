@@ -78,11 +78,25 @@ extension Session {
         try await self.data(for: TaskRequest(url: url, method: method, body: .data([UInt8](data))))
     }
 
+    /// As ``upload(_:to:method:)-(Data,String,_)``.
+    public func upload(
+        _ data: Data, to url: URL, method: String = "POST"
+    ) async throws(TaskError) -> (Data, TaskResponse) {
+        try await self.upload(data, to: url.absoluteString, method: method)
+    }
+
     /// Sends a file, with PUT unless the request says otherwise, and returns the answer's body.
     public func upload(
         file: String, to url: String, method: String = "PUT"
     ) async throws(TaskError) -> (Data, TaskResponse) {
         try await self.data(for: TaskRequest(url: url, method: method, body: .file(file)))
+    }
+
+    /// As ``upload(file:to:method:)-(String,String,_)``, for file URLs.
+    public func upload(
+        file: URL, to url: URL, method: String = "PUT"
+    ) async throws(TaskError) -> (Data, TaskResponse) {
+        try await self.upload(file: file.path, to: url.absoluteString, method: method)
     }
 }
 
