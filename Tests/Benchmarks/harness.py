@@ -12,8 +12,15 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TIDEGATE = ROOT / ".build/release/tidegate"
-BENCH = ROOT / ".build/release/TidegateBench"
+OURS = ROOT / ".build/release"
+TIDEGATE = OURS / "tidegate"
+BENCH = OURS / "TidegateBench"
+
+
+def measure(folder):
+    """Takes the programs of a folder from now on."""
+    global TIDEGATE, BENCH
+    TIDEGATE, BENCH = folder / "tidegate", folder / "TidegateBench"
 
 
 class Rows:
@@ -21,6 +28,7 @@ class Rows:
 
     def __init__(self):
         self.rows = []
+        self.before = []
 
     def add(self, what, ours, peer, ratio, goal, reached):
         row = (what, ours, peer, ratio, goal, "yes" if reached else "missed")
@@ -32,8 +40,10 @@ class Rows:
         print(what, value, flush=True)
 
     def table(self):
-        head = ("what", "Tidegate", "peer", "ratio", "to reach", "reached")
-        rows = [head] + self.rows
+        rows = [("what", "Tidegate", "peer", "ratio", "to reach", "reached")] + self.rows
+        if self.before:
+            # Both ran the same benchmarks, so that their rows correspond.
+            rows = [row[:1] + (old,) + row[1:] for row, old in zip(rows, ["before"] + [row[1] for row in self.before])]
         widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
         lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
         lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")

@@ -12,7 +12,7 @@ SUSPENDED, WAITING, SECONDS = 100_000, 10, 5
 
 def run(rows):
     each = json.loads(harness.Measured([str(harness.BENCH), "suspended", str(SUSPENDED)]).text)["bytesEach"]
-    rows.add("a suspended task among 100,000 (bytes)", f"{each:.0f}", "", "", "<= 1536", each <= 1536)
+    rows.add("a suspended task among 100,000 (bytes)", f"{each:.0f}", "", "", "<= 600", each <= 600)
     with silent_server() as port:
         words = [str(harness.BENCH), "waiting", f"http://127.0.0.1:{port}/", str(WAITING), str(SECONDS)]
         result = json.loads(harness.Measured(words).text)

@@ -1,4 +1,4 @@
-"""What it costs to tell of something: events on the bus, steps of counters and histograms, and their expositions."""
+"""What observing costs: events on the bus, increments of counters, observations of histograms, and expositions."""
 
 import json
 
@@ -12,9 +12,9 @@ def run(rows):
     add(rows, "an event to the metrics and the history (ns)", events["sinks"], 100)
     add(rows, "the same with four subscribers (ns)", events["subscribers"], 300)
     costs = json.loads(harness.Measured([str(harness.BENCH), "metrics"]).text)
-    add(rows, "a step of a counter (ns)", costs["add"], 8)
+    add(rows, "an increment of a counter (ns)", costs["add"], 8)
     add(rows, "an observation of a histogram, native too (ns)", costs["observe"], 15)
-    add(rows, "a step that two threads make at once (ns)", costs["contended"], 40)
+    add(rows, "an increment while another thread makes one, too (ns)", costs["contended"], 40)
     add(rows, "10,000 extra counters in an exposition (ms)", costs["encodeCounters"], 0.4)
     lines = f"{costs['histogramLines']:,.0f} lines of histograms in an exposition (ms)"
     add(rows, lines, costs["encodeHistograms"], 0.7)
