@@ -1,54 +1,95 @@
 package import TidegateCore
 
 /// How an attempt ended, with everything that is needed to classify it and to account for it.
-package struct AttemptOutcome: Sendable {
+///
+/// One reference, because it is large and passed on many times.
+package final class AttemptOutcome: Sendable {
     /// What libcurl's code, the response and the sink amount to; nil for a usable 2xx response, complete as far as can
     /// be known.
     ///
     /// Any other status is `httpStatus` (redirects too), a useless range `rangeMismatch`, a stopped silent repetition
     /// `outcomeUnknown`. Never a decision about trying again.
-    package var failure: TaskFailure?
+    package let failure: TaskFailure?
     /// The `CURLcode` (libcurl-errors(3)); 0 is success.
-    package var curlCode: Int32 = 0
+    package let curlCode: Int32
     /// Whether there was a TCP connection.
-    package var isConnected = false
+    package let isConnected: Bool
     /// The address it led to; nil without a connection.
-    package var connectedTo: IPAddress?
+    package let connectedTo: IPAddress?
     /// Whether the request, or a part of it, may have been sent.
-    package var reachedWire = false
+    package let reachedWire: Bool
     /// How far the attempt came.
-    package var stage: Stage = .connect
+    package let stage: Stage
     /// How often the request was started on the wire, libcurl's own repetitions included.
-    package var wireTries = 0
+    package let wireTries: Int
     /// The final response's head; nil if none came whole.
-    package var head: ResponseHead?
+    package let head: ResponseHead?
     /// Whether the body's end was proved: by its length, the last chunk or a response that has no body.
     ///
     /// A good response that merely stopped (closed connection, HTTP/2 without a length) is not.
-    package var isLengthVerified = false
+    package let isLengthVerified: Bool
     /// The body, for the memory sink and good responses.
-    package var body: [UInt8] = []
+    package let body: [UInt8]
+    /// The first 64 KiB of the body of a response that was not good.
+    package let diagnosticBody: [UInt8]
     /// The counters at the end.
-    package var progress: AttemptProgress
+    package let progress: AttemptProgress
     /// When the attempt started.
-    package var started: MonotonicTime
+    package let started: MonotonicTime
     /// When it ended.
-    package var ended: MonotonicTime
+    package let ended: MonotonicTime
     /// The phases that were run, by our own timestamps; `resolve` belongs to the resolver and is always nil.
-    package var phases = PhaseDurations()
+    package let phases: PhaseDurations
     /// Connections opened for it; 0 when one was reused.
-    package var connectionsOpened = 0
+    package let connectionsOpened: Int
     /// The connection used; nil without one.
-    package var connection: ConnectionFacts?
+    package let connection: ConnectionFacts?
+    /// The try to connect that came furthest, if none became a connection.
+    package let failedConnect: FailedConnect?
+    /// The connection's error number (errno(3)); 0 if there is none.
+    package let osError: Int32
+    /// The server's certificate, if the request wanted it and one was shown.
+    package let certificate: CertificateSummary?
+    /// Why the certificate was refused; nil if it was not.
+    package let certificateError: CertificateError?
+    /// What went wrong, as libcurl or the file system says it; empty on success.
+    package let text: String
 
-    // What only few attempts have is boxed: every other outcome is passed on without room for it.
-    private var details: Details?
-
-    package init(progress: AttemptProgress, started: MonotonicTime, ended: MonotonicTime) {
+    package init(
+        failure: TaskFailure? = nil, curlCode: Int32 = 0, isConnected: Bool = false, connectedTo: IPAddress? = nil,
+        reachedWire: Bool = false, stage: Stage = .connect, wireTries: Int = 0, head: ResponseHead? = nil,
+        isLengthVerified: Bool = false, body: [UInt8] = [], diagnosticBody: [UInt8] = [], progress: AttemptProgress,
+        started: MonotonicTime, ended: MonotonicTime, phases: PhaseDurations = PhaseDurations(),
+        connectionsOpened: Int = 0, connection: ConnectionFacts? = nil, failedConnect: FailedConnect? = nil,
+        osError: Int32 = 0, certificate: CertificateSummary? = nil, certificateError: CertificateError? = nil,
+        text: String = ""
+    ) {
+        self.failure = failure
+        self.curlCode = curlCode
+        self.isConnected = isConnected
+        self.connectedTo = connectedTo
+        self.reachedWire = reachedWire
+        self.stage = stage
+        self.wireTries = wireTries
+        self.head = head
+        self.isLengthVerified = isLengthVerified
+        self.body = body
+        self.diagnosticBody = diagnosticBody
         self.progress = progress
         self.started = started
         self.ended = ended
+        self.phases = phases
+        self.connectionsOpened = connectionsOpened
+        self.connection = connection
+        self.failedConnect = failedConnect
+        self.osError = osError
+        self.certificate = certificate
+        self.certificateError = certificateError
+        self.text = text
     }
+
+    /// The kind of the connection's error; nil if there is none.
+    package var socketError: SocketError? { SocketError(errorNumber: self.osError) }
 
     /// The ICMP error that refused the connection, if one did.
     package var refusal: ICMPError? { self.failedConnect?.refusal }
@@ -56,71 +97,4 @@ package struct AttemptOutcome: Sendable {
     /// The address whose answer counts: the connected one, or that of the try that came furthest; nil if none was
     /// tried.
     package var peer: IPAddress? { self.connection?.remote ?? self.connectedTo ?? self.failedConnect?.address }
-}
-
-// What usually only a failed attempt has.
-extension AttemptOutcome {
-    fileprivate final class Details: Sendable {
-        let values: Values
-
-        init(_ values: Values) { self.values = values }
-    }
-
-    fileprivate struct Values: Sendable {
-        var osError: Int32 = 0
-        var socketError: SocketError?
-        var failedConnect: FailedConnect?
-        var certificate: CertificateSummary?
-        var certificateError: CertificateError?
-        var text: String = ""
-        var diagnosticBody: [UInt8] = []
-    }
-
-    private func changed(_ change: (inout Values) -> Void) -> Details {
-        var values = self.details?.values ?? Values()
-        change(&values)
-        return Details(values)
-    }
-
-    /// The connection's error number (errno(3)); 0 if there is none.
-    package var osError: Int32 {
-        get { self.details?.values.osError ?? 0 }
-        set { if newValue != 0 || self.details != nil { self.details = self.changed { $0.osError = newValue } } }
-    }
-    /// The kind of that error; nil if there is none.
-    package var socketError: SocketError? {
-        get { self.details?.values.socketError }
-        set { if newValue != nil || self.details != nil { self.details = self.changed { $0.socketError = newValue } } }
-    }
-    /// The try to connect that came furthest, if none became a connection.
-    package var failedConnect: FailedConnect? {
-        get { self.details?.values.failedConnect }
-        set {
-            if newValue != nil || self.details != nil { self.details = self.changed { $0.failedConnect = newValue } }
-        }
-    }
-    /// The server's certificate, if the request wanted it and one was shown.
-    package var certificate: CertificateSummary? {
-        get { self.details?.values.certificate }
-        set { if newValue != nil || self.details != nil { self.details = self.changed { $0.certificate = newValue } } }
-    }
-    /// Why the certificate was refused; nil if it was not.
-    package var certificateError: CertificateError? {
-        get { self.details?.values.certificateError }
-        set {
-            if newValue != nil || self.details != nil { self.details = self.changed { $0.certificateError = newValue } }
-        }
-    }
-    /// What went wrong, as libcurl or the file system says it; empty on success.
-    package var text: String {
-        get { self.details?.values.text ?? "" }
-        set { if !newValue.isEmpty || self.details != nil { self.details = self.changed { $0.text = newValue } } }
-    }
-    /// The first 64 KiB of the body of a response that was not good.
-    package var diagnosticBody: [UInt8] {
-        get { self.details?.values.diagnosticBody ?? [] }
-        set {
-            if !newValue.isEmpty || self.details != nil { self.details = self.changed { $0.diagnosticBody = newValue } }
-        }
-    }
 }

@@ -5,8 +5,9 @@ import Testing
 @Suite struct TypeLawTests {
     private let tree = SourceTree()
 
-    /// Plain values that mirror a format or a configuration; they may have as many properties as that has.
-    private static let mirrors: Set<String> = ["RequestBox"]
+    /// Plain values that mirror a format or a configuration, or are passed on by reference and never change; they may
+    /// have as many properties as that has.
+    private static let mirrors: Set<String> = ["AttemptOutcome", "RequestBox"]
     /// Types that are larger than the law allows; they are to be split, and the list only gets shorter.
     private static let tooManyProperties: Set<String> = [
         "AttemptRunner", "DelegateState", "FetchProgressView", "LiveAttempt", "PublishedTaskState",

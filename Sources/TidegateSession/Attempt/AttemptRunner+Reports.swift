@@ -111,14 +111,11 @@ extension AttemptRunner {
             let nothing = LiveAttempt(id: AttemptID(rawValue: 0), number: 0, started: now, knowing: nil)
             return AttemptEnd(nothing, failure, text, at: now)
         }
-        var end = AttemptEnd(live, failure, text, at: now)
-        if live.isLaunched {
-            live.progress = self.engine.progress(of: live.id) ?? live.progress
-            end.outcome.progress = live.progress
-            end.outcome.failedConnect = self.engine.failedConnect(of: live.id)
-            end.outcome.isConnected = self.engine.isConnected(live.id)
-            self.engine.detach(live.id)
-        }
+        if live.isLaunched { live.progress = self.engine.progress(of: live.id) ?? live.progress }
+        let end = AttemptEnd(
+            live, failure, text, at: now, isConnected: self.engine.isConnected(live.id),
+            failedConnect: self.engine.failedConnect(of: live.id))
+        if live.isLaunched { self.engine.detach(live.id) }
         self.closeAccounts(end, record)
         return end
     }

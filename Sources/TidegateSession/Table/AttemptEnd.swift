@@ -8,7 +8,7 @@ struct AttemptEnd {
     var kind: FailureClass
     var text: String
     var reachedWire: Bool
-    var outcome: AttemptOutcome
+    let outcome: AttemptOutcome
     var resolveFailure: ResolveFailure?
 
     /// The engine ended it.
@@ -29,16 +29,18 @@ struct AttemptEnd {
     }
 
     /// The session ended it.
-    init(_ live: LiveAttempt, _ failure: TaskFailure, _ text: String, at now: MonotonicTime) {
+    init(
+        _ live: LiveAttempt, _ failure: TaskFailure, _ text: String, at now: MonotonicTime, isConnected: Bool = false,
+        failedConnect: FailedConnect? = nil
+    ) {
         self.live = live
         self.failure = failure
         self.kind = FailureClass(of: failure)
         self.text = text
         self.reachedWire = live.contact != nil
-        var outcome = AttemptOutcome(progress: live.progress, started: live.started, ended: now)
-        outcome.connection = live.contact
-        outcome.head = live.head
-        self.outcome = outcome
+        self.outcome = AttemptOutcome(
+            isConnected: isConnected, head: live.head, progress: live.progress, started: live.started, ended: now,
+            connection: live.contact, failedConnect: failedConnect)
     }
 
     /// The same end with another failure.

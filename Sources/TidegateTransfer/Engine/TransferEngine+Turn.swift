@@ -138,10 +138,7 @@ extension TransferEngine {
     }
 
     private func finish(_ transfer: CurlTransfer, _ id: AttemptID, _ code: CURLcode, _ client: some TransferClient) {
-        var outcome = OutcomeBuilder(transfer: transfer, code: code).build()
-        outcome.started = self.loop.onSource(outcome.started)
-        outcome.ended = self.loop.onSource(outcome.ended)
-        outcome.progress.lastActivity = self.loop.onSource(outcome.progress.lastActivity)
+        let outcome = OutcomeBuilder(transfer: transfer, code: code, loop: self.loop).build(self.progress(of: transfer))
         self.remove(transfer, id)
         client.attempt(id, reported: .finished(outcome))
     }

@@ -7,35 +7,33 @@ internal import TidegateCore
 struct OutcomeBuilder {
     let transfer: CurlTransfer
     let code: CURLcode
+    /// Carries moments over to the client's clock.
+    let loop: Loop
 
-    func build() -> AttemptOutcome {
+    func build(_ progress: AttemptProgress) -> AttemptOutcome {
         let transfer = self.transfer
-        var outcome = AttemptOutcome(
-            progress: transfer.progress(), started: transfer.timestamps.started,
-            ended: transfer.timestamps.clock.monotonic())
-        outcome.curlCode = Int32(self.code.rawValue)
-        outcome.head = transfer.response.head.value
-        outcome.wireTries = transfer.connection.starts
-        outcome.reachedWire = transfer.connection.starts > 0
-        outcome.isConnected = transfer.connection.isConnected
-        outcome.stage = self.stage
-        outcome.connectionsOpened = transfer.easy.long(CURLINFO_NUM_CONNECTS)
-        outcome.connection = transfer.connection.facts()
-        outcome.connectedTo = transfer.connection.connectedAddress
-        outcome.phases = transfer.timestamps.phases(
-            until: outcome.ended, of: transfer.easy, hasOpened: transfer.connection.hasOpened)
-        outcome.failure = self.failure(receivedWire: outcome.progress.receivedWire)
-        if outcome.failure == nil {
-            outcome.isLengthVerified = transfer.response.isEndProved(transfer.request)
-            outcome.body = transfer.response.removeBody()
-        } else {
-            self.explain(&outcome)
-        }
-        outcome.diagnosticBody = transfer.response.writer.diagnostic
-        if transfer.request?.wantsCertificate == true {
-            outcome.certificate = CertificateReader.summary(of: transfer.easy)
-        }
-        return outcome
+        let ended = transfer.timestamps.clock.monotonic()
+        let failure = self.failure(receivedWire: progress.receivedWire)
+        let failedConnect =
+            failure == nil || transfer.connection.isConnected ? nil : transfer.furthestFailedConnect()
+        let text = failure.map { self.text(of: $0) } ?? ""
+        return AttemptOutcome(
+            failure: failure, curlCode: Int32(self.code.rawValue), isConnected: transfer.connection.isConnected,
+            connectedTo: transfer.connection.connectedAddress, reachedWire: transfer.connection.starts > 0,
+            stage: self.stage, wireTries: transfer.connection.starts, head: transfer.response.head.value,
+            isLengthVerified: failure == nil && transfer.response.isEndProved(transfer.request),
+            body: failure == nil ? transfer.response.removeBody() : [],
+            diagnosticBody: transfer.response.writer.diagnostic, progress: progress,
+            started: self.loop.onSource(transfer.timestamps.started), ended: self.loop.onSource(ended),
+            phases: transfer.timestamps.phases(
+                until: ended, of: transfer.easy, hasOpened: transfer.connection.hasOpened),
+            connectionsOpened: transfer.easy.long(CURLINFO_NUM_CONNECTS), connection: transfer.connection.facts(),
+            failedConnect: failedConnect,
+            // libcurl's number is that of the last try, and not of the one that counts.
+            osError: failure == nil ? 0 : failedConnect?.errorNumber ?? transfer.errorNumber,
+            certificate: transfer.request?.wantsCertificate == true
+                ? CertificateReader.summary(of: transfer.easy) : nil,
+            certificateError: failure == nil ? nil : self.certificateError(text), text: text)
     }
 
     private var stage: Stage {
@@ -48,40 +46,34 @@ struct OutcomeBuilder {
 
     // What we know ourselves comes first, then what the response says, then libcurl's code.
     private func failure(receivedWire: Int64) -> TaskFailure? {
-        let (request, response) = (self.transfer.request, self.transfer.response)
-        if let reason = self.transfer.abortReason { return reason.failure }
-        if let head = response.head.value {
-            switch head.range {
+        let transfer = self.transfer
+        if let reason = transfer.abortReason { return reason.failure }
+        if transfer.response.head.value != nil {
+            switch transfer.response.head.range {
             case .reject(let failure): return failure
             case .alreadyComplete: return nil
             case .append, .restartFromZero: break
             }
         }
         guard self.code == CURLE_OK else {
-            return self.code.meaning(errorNumber: 0, isOnWire: self.transfer.connection.starts > 0).failure
+            return self.code.meaning(errorNumber: 0, isOnWire: transfer.connection.starts > 0).failure
         }
-        if let last = request?.lastStage, last <= .tls { return nil }
-        guard response.head.isComplete else { return .protocolError }
-        return response.isShort(of: request, received: receivedWire) ? .truncated : nil
+        if let last = transfer.request?.lastStage, last <= .tls { return nil }
+        guard transfer.response.head.isComplete else { return .protocolError }
+        return transfer.response.isShort(of: transfer.request, received: receivedWire) ? .truncated : nil
     }
 
-    private func explain(_ outcome: inout AttemptOutcome) {
-        if !outcome.isConnected { outcome.failedConnect = self.transfer.furthestFailedConnect() }
-        // libcurl's number is that of the last try, and not of the one that counts.
-        outcome.osError = outcome.failedConnect?.errorNumber ?? self.transfer.errorNumber
-        outcome.socketError = SocketError(errorNumber: outcome.osError)
-        outcome.text = self.text(outcome)
-        guard self.code == CURLE_PEER_FAILED_VERIFICATION else { return }
-        outcome.certificateError = CertificateError(
-            verifyResult: self.transfer.easy.long(CURLINFO_SSL_VERIFYRESULT), text: outcome.text)
+    private func certificateError(_ text: String) -> CertificateError? {
+        guard self.code == CURLE_PEER_FAILED_VERIFICATION else { return nil }
+        return CertificateError(verifyResult: self.transfer.easy.long(CURLINFO_SSL_VERIFYRESULT), text: text)
     }
 
-    private func text(_ outcome: AttemptOutcome) -> String {
+    private func text(of failure: TaskFailure) -> String {
         if let reason = self.transfer.abortReason, !reason.text.isEmpty { return reason.text }
-        if case .httpStatus? = outcome.failure, let status = outcome.head?.status {
+        if case .httpStatus = failure, let status = self.transfer.response.head.value?.status {
             return "the server answered \(status)"
         }
-        if case .rangeMismatch? = outcome.failure { return "the server does not continue the body where it ended" }
+        if case .rangeMismatch = failure { return "the server does not continue the body where it ended" }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
     }

@@ -1,7 +1,8 @@
 internal import TidegateCore
 
 /// The response being received: its head, and where its body goes.
-struct ResponseReceiver {
+// Not copyable, so that it is read where it is.
+struct ResponseReceiver: ~Copyable {
     private(set) var head = ResponseHeadParser()
     private(set) var writer = BodyWriter()
 
