@@ -74,7 +74,7 @@ let package = Package(
         .target(
             name: "TidegateSession",
             dependencies: [
-                "TidegateCore", "TidegateTransfer", httpTypes,
+                "TidegateCore", "TidegateLoop", "TidegateTransfer", httpTypes,
             ], swiftSettings: safe),
         .target(
             name: "Tidegate",

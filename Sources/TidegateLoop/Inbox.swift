@@ -1,12 +1,14 @@
 internal import CLinux
 internal import Glibc
-package import Synchronization
+public import Synchronization
 
 /// Commands on their way to a thread: any thread puts them in, one takes them out, in order.
 ///
 /// The wake descriptor is written only while the thread waits: a burst costs one system call, and what is sent to a busy
 /// thread, by itself or by others, costs none.
-// Inlinable, so that each module specialises it for its commands: generic access would cost more than the lock.
+// Inlinable, so that each module specialises it for its commands: generic access would cost more than the lock. Only
+// the bodies of types that are usable from inlinable code leave their module.
+@usableFromInline
 package final class Inbox<Command: Sendable>: Sendable {
     @usableFromInline
     struct State {

@@ -32,7 +32,8 @@ extension LoopHandler {
 
 /// A named thread that executes commands, watches descriptors and keeps timers.
 package final class LoopThread<Handler: LoopHandler>: Sendable {
-    @usableFromInline let inbox: Inbox<Handler.Command>
+    /// Takes the commands.
+    package let inbox: Inbox<Handler.Command>
     private let thread: Mutex<pthread_t?>
 
     /// Starts the thread; `make` runs on it, and the handler stays there.
@@ -62,7 +63,7 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
     deinit { self.stop() }
 
     /// Sends a command to the handler; false once the thread is stopping, and then nothing happens.
-    @discardableResult @inlinable
+    @discardableResult
     package func send(_ command: Handler.Command) -> Bool { self.inbox.put(command) }
 
     /// Executes the commands sent so far, ends the thread and waits for it.

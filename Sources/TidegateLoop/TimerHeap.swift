@@ -89,18 +89,14 @@ package struct TimerHeap {
     }
 
     private mutating func compact() {
-        let kept = self.entries.filter { self.isLive($0.id) }
-        self.entries.removeAll(keepingCapacity: false)
-        for entry in kept {
-            self.entries.append(entry)
-            self.siftUp(from: self.entries.count - 1)
-        }
+        self.entries = self.entries.filter { self.isLive($0.id) }
+        for parent in (0..<self.entries.count / 2).reversed() { self.siftDown(from: parent) }
     }
 
     private mutating func removeFirst() {
         self.entries.swapAt(0, self.entries.count - 1)
         self.entries.removeLast()
-        self.siftDown()
+        self.siftDown(from: 0)
     }
 
     private mutating func siftUp(from start: Int) {
@@ -113,8 +109,8 @@ package struct TimerHeap {
         }
     }
 
-    private mutating func siftDown() {
-        var parent = 0
+    private mutating func siftDown(from start: Int) {
+        var parent = start
         while 2 * parent + 1 < self.entries.count {
             var child = 2 * parent + 1
             if child + 1 < self.entries.count, self.entries[child + 1].isBefore(self.entries[child]) { child += 1 }

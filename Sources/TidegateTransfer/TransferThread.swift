@@ -25,6 +25,10 @@ package final class TransferThread<Client: TransferClient>: Sendable {
         }
     }
 
+    /// Takes the client's commands; a client that is sent many puts them in itself, because a specialised inbox costs
+    /// half as much.
+    package var inbox: Inbox<Client.Command> { self.thread.inbox }
+
     /// Sends a command to the client; false once the thread is stopping, and then nothing happens.
     @discardableResult
     package func send(_ command: Client.Command) -> Bool { self.thread.send(command) }

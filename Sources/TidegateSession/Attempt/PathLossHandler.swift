@@ -67,7 +67,7 @@ final class PathLossHandler {
         {
             self.runner.markPoolStale()
         }
-        for number in state.tasks.sorted() {
+        for number in state.tasks.values.sorted() {
             guard let record = self.table[number], record.live != nil, !self.hasEnded(record) else { continue }
             self.pathMayHaveChanged(under: record, state)
         }

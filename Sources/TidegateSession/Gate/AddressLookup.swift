@@ -22,7 +22,7 @@ struct AddressLookup {
 
     /// The addresses that an attempt goes to; nil while the resolver has to be asked.
     func addresses(of state: TargetState, at now: MonotonicTime) -> [IPAddress]? {
-        if let address = state.target.address { return [address] }
+        if let literal = state.literalAddress { return literal }
         if !state.names.isVerdictOutdated {
             // The verdict was about these; another answer could lead where no path was found.
             let reachable = self.paths.current(state.target).addresses.filter { $0.verdict.level >= .routed }

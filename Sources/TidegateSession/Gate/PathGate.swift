@@ -66,7 +66,7 @@ final class PathGate {
             self.detach(task, &gate)
         }
         let state = self.state(of: target)
-        state.tasks.insert(task)
+        state.tasks[task] = task
         self.cancel(.close, of: state)
         gate.target = state
         return state
@@ -75,7 +75,7 @@ final class PathGate {
     /// The task does not need its target any more.
     func detach(_ task: UInt64, _ gate: inout GateState) {
         guard let state = gate.target else { return }
-        state.tasks.remove(task)
+        state.tasks[task] = nil
         if gate.isListed {
             state.awaitingVerdict.removeAll { $0 == task }
             state.waiting.removeAll { $0 == task }
@@ -215,6 +215,7 @@ final class PathGate {
     }
 
     func cancel(_ timer: PathTimer, of state: TargetState) {
+        guard !state.timers.isEmpty else { return }
         if let old = state.timers.removeValue(forKey: timer) { self.timers.cancel(old) }
     }
 

@@ -5,11 +5,13 @@ internal import TidegateTransfer
 final class TargetState {
     let number: UInt64
     let target: Target
+    /// The address that is the target's name; nil for one that has to be looked up.
+    let literalAddress: [IPAddress]?
     var watch: PathWatch?
     /// What is known of the target; nil before the first verdict.
     private(set) var known: KnownVerdict?
     /// The tasks whose current hop leads here.
-    var tasks: Set<UInt64> = []
+    var tasks = IntegerMap<UInt64>()
     /// Tasks that wait for the first verdict.
     var awaitingVerdict: [UInt64] = []
     /// Tasks that found the gate shut, in the order they came.
@@ -51,6 +53,7 @@ final class TargetState {
     init(number: UInt64, target: Target) {
         self.number = number
         self.target = target
+        self.literalAddress = target.address.map { [$0] }
     }
 
     var verdict: TargetVerdict? { self.known?.verdict }

@@ -25,6 +25,9 @@ struct TaskMachine: Sendable {
 
     var heldReasons: [HoldReason] { self.holds.map(\.reason) }
 
+    /// True while no path lets it go.
+    var waitsAtGate: Bool { self.isHeld && (self.isHeld(for: .path) || self.isHeld(for: .constraint)) }
+
     func isHeld(for reason: HoldReason) -> Bool { self.holds.contains { $0.reason == reason } }
 
     /// The state that is published.
@@ -38,198 +41,219 @@ struct TaskMachine: Sendable {
         }
     }
 
+    /// Takes an input, and gives what follows from it.
     mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
+        var effects: [Effect] = []
+        self.handle(input, at: now, &effects)
+        return effects
+    }
+
+    /// Takes an input, and appends what follows from it: one array serves every task.
+    mutating func handle(_ input: Input, at now: MonotonicTime, _ effects: inout [Effect]) {
         switch input {
-        case .resume: self.resume()
-        case .suspend(let reason): self.suspend(reason)
-        case .cancel: self.end(.cancelled, at: now)
-        case .hold(let reason, let detail): self.hold(reason, detail, at: now)
-        case .release(let reason): self.release(reason, at: now)
-        case .admit: self.admit()
-        case .releaseConnection: self.releaseConnection()
-        case .losePath(let detail): self.losePath(detail, at: now)
-        case .changePath: self.changePath()
-        case .attemptLeads: self.leaveAttempt()
-        case .attemptBacksOff: self.leaveAttempt(holding: .backoff, at: now)
-        case .attemptHolds(let reason, let detail): self.leaveAttempt(holding: reason, detail, at: now)
+        case .resume: self.resume(&effects)
+        case .suspend(let reason): self.suspend(reason, &effects)
+        case .cancel: self.end(.cancelled, at: now, &effects)
+        case .hold(let reason, let detail): self.hold(reason, detail, at: now, &effects)
+        case .release(let reason): self.release(reason, at: now, &effects)
+        case .admit: self.admit(&effects)
+        case .releaseConnection: self.releaseConnection(&effects)
+        case .losePath(let detail): self.losePath(detail, at: now, &effects)
+        case .changePath: self.changePath(&effects)
+        case .attemptLeads: self.leaveAttempt(&effects)
+        case .attemptBacksOff: self.leaveAttempt(holding: .backoff, nil, at: now, &effects)
+        case .attemptHolds(let reason, let detail): self.leaveAttempt(holding: reason, detail, at: now, &effects)
         case .attemptAsks: self.ask()
-        case .decided: self.decide()
-        case .attemptCompletes(let needsCommit): self.complete(needsCommit: needsCommit, at: now)
-        case .committed(let isGood): self.committed(isGood: isGood, at: now)
-        case .commitHolds(let reason, let detail, let isWhole): self.park(reason, detail, isWhole: isWhole, at: now)
-        case .commitLeads: self.fetchAgain()
-        case .fail: self.fail(at: now)
-        case .foundDone: self.end(.success, at: now)
+        case .decided: self.decide(&effects)
+        case .attemptCompletes(let needsCommit): self.complete(needsCommit: needsCommit, at: now, &effects)
+        case .committed(let isGood): self.committed(isGood: isGood, at: now, &effects)
+        case .commitHolds(let reason, let detail, let isWhole):
+            self.park(reason, detail, isWhole: isWhole, at: now, &effects)
+        case .commitLeads: self.fetchAgain(&effects)
+        case .fail: self.fail(at: now, &effects)
+        case .foundDone: self.end(.success, at: now, &effects)
         }
     }
 
     // MARK: - Users
 
-    private mutating func resume() -> [Effect] {
-        guard !self.isOver, self.suspendCount > 0 else { return [] }
+    private mutating func resume(_ effects: inout [Effect]) {
+        guard !self.isOver, self.suspendCount > 0 else { return }
         self.suspendCount -= 1
-        guard self.suspendCount == 0 else { return [] }
+        guard self.suspendCount == 0 else { return }
+        effects.append(.report(.resumed))
         switch self.phase {
-        case .idle, .parked: return [.report(.resumed)] + self.continueIfRunnable()
+        case .idle, .parked: self.continueIfRunnable(&effects)
         case .paused:
             self.phase = .running
-            return [.report(.resumed), .unpause]
-        case .seeking, .running, .deciding, .finishing, .ended: return [.report(.resumed)]
+            effects.append(.unpause)
+        case .seeking, .running, .deciding, .finishing, .ended: break
         }
     }
 
-    private mutating func suspend(_ reason: TaskEvent.SuspendReason) -> [Effect] {
-        guard !self.isOver else { return [] }
+    private mutating func suspend(_ reason: TaskEvent.SuspendReason, _ effects: inout [Effect]) {
+        guard !self.isOver else { return }
         self.suspendCount += 1
-        guard self.suspendCount == 1 else { return [] }
+        guard self.suspendCount == 1 else { return }
         switch self.phase {
         case .seeking:
             self.phase = .idle
-            return [.stopSeeking, .report(.suspended(reason))]
+            effects += [.stopSeeking, .report(.suspended(reason))]
         case .running:
             self.phase = .paused
-            return [.report(.suspended(reason)), .pause]
-        case .idle, .paused, .deciding, .finishing, .parked, .ended: return [.report(.suspended(reason))]
+            effects += [.report(.suspended(reason)), .pause]
+        case .idle, .paused, .deciding, .finishing, .parked, .ended: effects.append(.report(.suspended(reason)))
         }
     }
 
     // MARK: - Holds
 
-    private mutating func hold(_ reason: HoldReason, _ detail: String?, at now: MonotonicTime) -> [Effect] {
+    private mutating func hold(
+        _ reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout [Effect]
+    ) {
         switch self.phase {
-        case .idle, .deciding, .parked: return self.add(reason, detail, at: now)
+        case .idle, .deciding, .parked: break
         case .seeking:
             self.phase = .idle
-            return [.stopSeeking] + self.add(reason, detail, at: now)
+            effects.append(.stopSeeking)
         case .running, .paused:
             self.phase = .idle
-            return [.detach(.pathLost)] + self.add(reason, detail, at: now)
-        case .finishing, .ended: return []
+            effects.append(.detach(.pathLost))
+        case .finishing, .ended: return
         }
+        self.add(reason, detail, at: now, &effects)
     }
 
-    private mutating func add(_ reason: HoldReason, _ detail: String?, at now: MonotonicTime) -> [Effect] {
-        guard !self.isHeld(for: reason) else { return [] }
+    private mutating func add(
+        _ reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout [Effect]
+    ) {
+        guard !self.isHeld(for: reason) else { return }
         self.holds.append(Hold(reason: reason, detail: detail, since: now))
-        return [.report(.held(reason, detail: detail))]
+        effects.append(.report(.held(reason, detail: detail)))
     }
 
-    private mutating func release(_ reason: HoldReason, at now: MonotonicTime) -> [Effect] {
-        guard !self.isOver, let position = self.holds.firstIndex(where: { $0.reason == reason }) else { return [] }
+    private mutating func release(_ reason: HoldReason, at now: MonotonicTime, _ effects: inout [Effect]) {
+        guard !self.isOver, let position = self.holds.firstIndex(where: { $0.reason == reason }) else { return }
         let after = now - self.holds.remove(at: position).since
         self.heldTotals[reason, default: .zero] += after
-        return [.report(.released(reason, after: after))] + self.continueIfRunnable()
+        effects.append(.report(.released(reason, after: after)))
+        self.continueIfRunnable(&effects)
     }
 
-    private mutating func continueIfRunnable() -> [Effect] {
-        guard self.suspendCount == 0, self.holds.isEmpty else { return [] }
+    private mutating func continueIfRunnable(_ effects: inout [Effect]) {
+        guard self.suspendCount == 0, self.holds.isEmpty else { return }
         switch self.phase {
         case .idle:
             self.phase = .seeking
-            return [.seek]
+            effects.append(.seek)
         case .parked:
             self.phase = .finishing
-            return [.commit]
-        case .seeking, .running, .paused, .deciding, .finishing, .ended: return []
+            effects.append(.commit)
+        case .seeking, .running, .paused, .deciding, .finishing, .ended: break
         }
     }
 
     // MARK: - Attempts
 
-    private mutating func admit() -> [Effect] {
-        guard self.phase == .seeking else { return [] }
+    private mutating func admit(_ effects: inout [Effect]) {
+        guard self.phase == .seeking else { return }
         self.phase = .running
         self.attempts += 1
-        return [.report(.attemptStarted(self.attempts)), .start(attempt: self.attempts)]
+        effects.append(.report(.attemptStarted(self.attempts)))
+        effects.append(.start(attempt: self.attempts))
     }
 
-    private mutating func releaseConnection() -> [Effect] {
-        guard self.phase == .paused else { return [] }
+    private mutating func releaseConnection(_ effects: inout [Effect]) {
+        guard self.phase == .paused else { return }
         self.phase = .idle
-        return [.detach(.suspended)]
+        effects.append(.detach(.suspended))
     }
 
-    private mutating func losePath(_ detail: String?, at now: MonotonicTime) -> [Effect] {
+    private mutating func losePath(_ detail: String?, at now: MonotonicTime, _ effects: inout [Effect]) {
         switch self.phase {
-        case .running, .paused: return self.hold(.path, detail, at: now)
-        case .idle, .seeking, .deciding, .finishing, .parked, .ended: return []
+        case .running, .paused: self.hold(.path, detail, at: now, &effects)
+        case .idle, .seeking, .deciding, .finishing, .parked, .ended: break
         }
     }
 
-    private mutating func changePath() -> [Effect] {
+    private mutating func changePath(_ effects: inout [Effect]) {
         switch self.phase {
         case .running, .paused:
             self.phase = .idle
-            return [.detach(.pathLost)] + self.continueIfRunnable()
-        case .idle, .seeking, .deciding, .finishing, .parked, .ended: return []
+            effects.append(.detach(.pathLost))
+            self.continueIfRunnable(&effects)
+        case .idle, .seeking, .deciding, .finishing, .parked, .ended: break
         }
     }
 
+    private mutating func leaveAttempt(_ effects: inout [Effect]) {
+        guard self.phase == .running || self.phase == .paused else { return }
+        self.phase = .idle
+        self.continueIfRunnable(&effects)
+    }
+
     private mutating func leaveAttempt(
-        holding reason: HoldReason? = nil, _ detail: String? = nil, at now: MonotonicTime? = nil
-    ) -> [Effect] {
-        guard self.phase == .running || self.phase == .paused else { return [] }
+        holding reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout [Effect]
+    ) {
+        guard self.phase == .running || self.phase == .paused else { return }
         self.phase = .idle
-        if let reason, let now { return self.add(reason, detail, at: now) }
-        return self.continueIfRunnable()
+        self.add(reason, detail, at: now, &effects)
     }
 
-    private mutating func ask() -> [Effect] {
-        guard self.phase == .running || self.phase == .paused else { return [] }
+    private mutating func ask() {
+        guard self.phase == .running || self.phase == .paused else { return }
         self.phase = .deciding
-        return []
     }
 
-    private mutating func decide() -> [Effect] {
-        guard self.phase == .deciding else { return [] }
+    private mutating func decide(_ effects: inout [Effect]) {
+        guard self.phase == .deciding else { return }
         self.phase = .idle
-        return self.continueIfRunnable()
+        self.continueIfRunnable(&effects)
     }
 
-    private mutating func complete(needsCommit: Bool, at now: MonotonicTime) -> [Effect] {
-        guard self.phase == .running || self.phase == .paused else { return [] }
+    private mutating func complete(needsCommit: Bool, at now: MonotonicTime, _ effects: inout [Effect]) {
+        guard self.phase == .running || self.phase == .paused else { return }
         self.phase = .finishing
-        return needsCommit ? [.commit] : self.close(.success, at: now)
+        if needsCommit { effects.append(.commit) } else { self.close(.success, at: now, &effects) }
     }
 
-    private mutating func committed(isGood: Bool, at now: MonotonicTime) -> [Effect] {
-        guard self.phase == .finishing else { return [] }
-        return self.close(isGood ? .success : .failure, at: now)
+    private mutating func committed(isGood: Bool, at now: MonotonicTime, _ effects: inout [Effect]) {
+        if self.phase == .finishing { self.close(isGood ? .success : .failure, at: now, &effects) }
     }
 
     private mutating func park(
-        _ reason: HoldReason, _ detail: String?, isWhole: Bool, at now: MonotonicTime
-    ) -> [Effect] {
-        guard self.phase == .finishing else { return [] }
+        _ reason: HoldReason, _ detail: String?, isWhole: Bool, at now: MonotonicTime, _ effects: inout [Effect]
+    ) {
+        guard self.phase == .finishing else { return }
         self.phase = isWhole ? .parked : .idle
-        return self.add(reason, detail, at: now)
+        self.add(reason, detail, at: now, &effects)
     }
 
-    private mutating func fetchAgain() -> [Effect] {
-        guard self.phase == .finishing else { return [] }
+    private mutating func fetchAgain(_ effects: inout [Effect]) {
+        guard self.phase == .finishing else { return }
         self.phase = .idle
-        return self.continueIfRunnable()
+        self.continueIfRunnable(&effects)
     }
 
     // MARK: - The end
 
     // A commit under way is not stopped by a clock: the file would be there, and the task would say that it is not.
-    private mutating func fail(at now: MonotonicTime) -> [Effect] {
-        self.phase == .finishing ? [] : self.end(.failure, at: now)
+    private mutating func fail(at now: MonotonicTime, _ effects: inout [Effect]) {
+        if self.phase != .finishing { self.end(.failure, at: now, &effects) }
     }
 
-    private mutating func end(_ outcome: TaskOutcome, at now: MonotonicTime) -> [Effect] {
+    private mutating func end(_ outcome: TaskOutcome, at now: MonotonicTime, _ effects: inout [Effect]) {
         switch self.phase {
-        case .ended: return []
-        case .idle, .deciding, .parked: return self.close(outcome, at: now)
-        case .seeking: return [.stopSeeking] + self.close(outcome, at: now)
-        case .running, .paused: return [.detach(.ended)] + self.close(outcome, at: now)
-        case .finishing: return [.abandonCommit] + self.close(outcome, at: now)
+        case .ended: return
+        case .idle, .deciding, .parked: break
+        case .seeking: effects.append(.stopSeeking)
+        case .running, .paused: effects.append(.detach(.ended))
+        case .finishing: effects.append(.abandonCommit)
         }
+        self.close(outcome, at: now, &effects)
     }
 
-    private mutating func close(_ outcome: TaskOutcome, at now: MonotonicTime) -> [Effect] {
-        var effects: [Effect] = []
+    private mutating func close(_ outcome: TaskOutcome, at now: MonotonicTime, _ effects: inout [Effect]) {
         for hold in self.holds {
             let after = now - hold.since
             self.heldTotals[hold.reason, default: .zero] += after
@@ -237,6 +261,6 @@ struct TaskMachine: Sendable {
         }
         self.holds = []
         self.phase = .ended(outcome)
-        return effects + [.end(outcome)]
+        effects.append(.end(outcome))
     }
 }

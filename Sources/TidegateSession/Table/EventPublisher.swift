@@ -10,7 +10,7 @@ final class EventPublisher {
 
     private let bus: EventBus
     private let subscribers: SessionEvents
-    private var pending: [TaskEvent] = []
+    private var pending: [Event.Payload] = []
     private var finished: [Finished] = []
 
     init(bus: EventBus, subscribers: SessionEvents) {
@@ -19,7 +19,7 @@ final class EventPublisher {
     }
 
     func publish(_ change: consuming TaskEvent.Kind, of task: TransferTask) {
-        self.pending.append(TaskEvent(id: task.id, taskKind: task.request.kind, kind: change))
+        self.pending.append(.task(TaskEvent(id: task.id, taskKind: task.request.kind, kind: change)))
     }
 
     /// Publishes at once, after everything that is pending.
@@ -36,16 +36,12 @@ final class EventPublisher {
     /// Publishes what is pending; before code of an app's runs, which may block, and at the end of each turn.
     func flush() {
         if !self.pending.isEmpty {
-            let isObserved = self.subscribers.isOpen
-            for event in self.pending {
-                if isObserved { self.subscribers.publish(event) }
-                self.bus.publish(.task(event))
-            }
+            if self.subscribers.isOpen { self.subscribers.publish(contentsOf: self.pending) }
+            self.bus.publish(contentsOf: self.pending)
             self.pending.removeAll(keepingCapacity: self.pending.count <= 4096)
         }
         guard !self.finished.isEmpty else { return }
-        let finished = self.finished
-        self.finished.removeAll(keepingCapacity: finished.count <= 1024)
-        for end in finished { end.task.finish(end.result, resumeData: end.resumeData) }
+        for end in self.finished { end.task.finish(end.result, resumeData: end.resumeData) }
+        self.finished.removeAll(keepingCapacity: self.finished.count <= 1024)
     }
 }

@@ -11,6 +11,8 @@ final class TaskDriver {
     let publisher: EventPublisher
     let timers: TaskTimers
     private let engine: TransferEngine
+    /// What follows from the inputs being handled, which may lead to others: those of the innermost one are last.
+    private var effects: [TaskMachine.Effect] = []
     /// What the session's loop keeps beside the driver; nil only while both are being made.
     unowned var handler: (any TaskEffectHandler)?
 
@@ -25,17 +27,18 @@ final class TaskDriver {
 
     func feed(_ input: TaskMachine.Input, to record: TaskRecord) {
         record.stepping.depth += 1
-        // Changed outside and put back: a property that others are called under is checked at every access.
-        var machine = record.machine
-        let effects = machine.handle(input, at: self.now)
-        record.machine = machine
-        for effect in effects {
+        let first = self.effects.count
+        record.machine.handle(input, at: self.now, &self.effects)
+        let end = self.effects.count
+        for index in first..<end {
+            let effect = self.effects[index]
             if case .report(let report) = effect {
                 self.publishReport(report, record)
             } else {
                 self.handler?.carryOut(effect, record)
             }
         }
+        while self.effects.count > first { self.effects.removeLast() }
         record.stepping.depth -= 1
         self.settle(record)
     }

@@ -96,7 +96,7 @@ final class TaskRecord {
         return true
     }
 
-    var waitsAtGate: Bool { self.machine.isHeld(for: .path) || self.machine.isHeld(for: .constraint) }
+    var waitsAtGate: Bool { self.machine.waitsAtGate }
 
     /// True if the task's end is left to the next process.
     var isPreserved: Bool { self.journal?.isPreserved ?? false }

@@ -21,7 +21,7 @@ final class TaskRegistry: Sendable {
         var lastNumber: UInt64 = 0
         /// Numbers whose tasks are about to be added.
         var reserved = 0
-        var live: [UInt64: Entry] = [:]
+        var live = IntegerMap<Entry>()
         /// A ring once it is full; nil if a task was forgotten early.
         var ended: [FinishedTask?] = []
         var oldestEnded = 0

@@ -7,7 +7,7 @@ final class TaskTable {
     let registry: TaskRegistry
     private let gate: GatePolicy
     private let retry: RetryPolicy
-    private var records: [UInt64: TaskRecord] = [:]
+    private var records = IntegerMap<TaskRecord>()
     /// The accepted tasks among the records.
     private var accepted: [TaskID: UInt64] = [:]
     /// Many tasks in a row are often made of one request.

@@ -6,7 +6,7 @@ internal import TidegateTransfer
 /// Most tasks are over long before any of their clocks is due, so that a timer is only noted at first; those that are
 /// still there after a moment get one.
 final class TaskTimers {
-    private static let interval = Duration.milliseconds(50)
+    private static let interval = Duration.milliseconds(500)
 
     private let timers: any TimerQueue
     private let table: TaskTable

@@ -13,6 +13,8 @@ final class SessionEvents: Sendable {
 
     func publish(_ event: TaskEvent) { self.bus.publish(.task(event)) }
 
+    func publish(contentsOf payloads: [Event.Payload]) { self.bus.publish(contentsOf: payloads) }
+
     func subscribe(
         bufferingNewest capacity: Int, where isWanted: @escaping @Sendable (Event) -> Bool = { _ in true }
     ) -> Subscription {

@@ -171,7 +171,8 @@ struct SocketTable {
         case CURL_POLL_IN: .read
         case CURL_POLL_OUT: .write
         case CURL_POLL_INOUT: [.read, .write]
-        default: []
+        // Not `[]`, which runs the generic initialiser of option sets.
+        default: Loop.Interest(rawValue: 0)
         }
     }
 }

@@ -21,7 +21,7 @@ struct TransferOptions: ~Copyable {
         _ transfer: CurlTransfer, _ request: AttemptRequest, _ pool: ConnectionPool, at now: MonotonicTime
     ) throws(CurlError) {
         if self.reused?.fits(request, pool) != true { try self.setEverything(transfer, request, pool) }
-        if request.url != self.url { try self.setURL(request, on: transfer.easy) }
+        if request.url !== self.url { try self.setURL(request, on: transfer.easy) }
         try self.setFields(request)
         // The addresses are those of the host we connect to: of the proxy, if there is one.
         let peer = (request.proxy ?? request.url).origin
@@ -80,7 +80,7 @@ struct TransferOptions: ~Copyable {
             if let validator = resume.validator?.fieldValue { try self.fields.append("If-Range: \(validator)") }
         }
         // libcurl would wait for a go-ahead before every upload; that pays only if a refusal saves much.
-        if request.isUpload, request.body.length <= CurlLimits.expectContinue,
+        if request.method != "GET", request.isUpload, request.body.length <= CurlLimits.expectContinue,
             !request.headers.contains(where: { $0.name == .expect })
         {
             try self.fields.append("Expect:")

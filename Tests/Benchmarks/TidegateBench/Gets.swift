@@ -79,12 +79,13 @@ private final class Load: Sendable {
 
     private func ended(_ result: TaskResult) {
         if result.outcome != .success { self.state.withLock { $0.failed = result } }
-        let waiting = self.state.withLock { state in
+        let isLast = self.state.withLock { state in
             state.unfinished -= 1
-            return state.unfinished == 0 ? state.waiting.take() : nil
+            return state.unfinished == 0
         }
-        guard let waiting else { return self.start() }
-        waiting.resume(returning: self.state.withLock { $0.failed })
+        guard isLast else { return self.start() }
+        let (waiting, failed) = self.state.withLock { ($0.waiting.take(), $0.failed) }
+        waiting?.resume(returning: failed)
     }
 }
 
