@@ -292,11 +292,9 @@ import Tidegate
 
     @Test("A file that cannot be read is named with the reason")
     func unreadableFiles() {
-        #expect(throws: ConfigurationError(file: "/nowhere/t.yml", "cannot be read: No such file or directory")) {
-            try Configuration.load(file: "/nowhere/t.yml")
-        }
-        #expect(throws: ConfigurationError(file: "/", "cannot be read: Is a directory")) {
-            try Configuration.load(file: "/")
+        for (file, reason) in [("/nowhere/t.yml", "No such file or directory"), ("/", "Is a directory")] {
+            let expected = ConfigurationError(file: file, "cannot be read: \(reason)")
+            #expect(throws: expected) { try Configuration.load(file: file) }
         }
     }
 }
