@@ -5,38 +5,6 @@ import TidegateTestKit
 /// `explain` and `wait` as people use them, with names, certificates and dead links.
 @Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .serialized, .timeLimit(.minutes(5)))
 struct ExplainProgramTests {
-    /// A host with a default route to another one, and files below /etc of its own (ip-netns(8)).
-    private final class Office {
-        let host: NetworkNamespace
-        let router: NetworkNamespace
-        private let files: URL
-
-        init(resolver: String = "10.0.0.1") throws {
-            self.host = try NetworkNamespace("h")
-            self.router = try NetworkNamespace("r")
-            self.files = URL(fileURLWithPath: "/etc/netns/\(self.host.name)")
-            // Equal indexes at both ends would make the kernel delay carrier events.
-            try self.host.ip("link add v0 index 77 type veth peer name p0 netns \(self.router.name)")
-            try self.router.batch("addr add 10.0.0.1/24 dev p0\naddr add 198.51.100.2/32 dev lo\nlink set p0 up")
-            try self.host.batch("addr add 10.0.0.2/24 dev v0\nlink set v0 up\nroute add default via 10.0.0.1")
-            try self.put("nameserver \(resolver)\n", "resolv.conf")
-        }
-
-        deinit { try? FileManager.default.removeItem(at: self.files) }
-
-        func put(_ text: String, _ path: String) throws {
-            let file = self.files.appendingPathComponent(path)
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try text.write(to: file, atomically: true, encoding: .utf8)
-        }
-
-        func run(_ arguments: String...) async throws -> Program.Output {
-            try await Program(["ip", "netns", "exec", self.host.name, BuiltProduct.path(of: "tidegate")] + arguments)
-                .finish()
-        }
-    }
-
     private static func document(_ output: Program.Output) throws -> [String: Any] {
         try JSONSerialization.jsonObject(with: Data(output.output.utf8)) as? [String: Any] ?? [:]
     }
