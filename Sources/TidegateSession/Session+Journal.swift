@@ -2,14 +2,6 @@ public import TidegateCore
 
 /// Tasks that survive their process, in sessions that have a journal.
 extension Session {
-    /// The receipt of a submitted task.
-    public struct Submission: Sendable {
-        /// Its id; that of the known task if the key was known.
-        public let id: TaskID
-        /// False if the key was known and the known task stays.
-        public let isNew: Bool
-    }
-
     /// Accepts a task: once this returns, the task is carried out although the process may be killed meanwhile.
     ///
     /// With a key the call may be repeated: a second one with the same key finds the task of the first one. A request
@@ -20,7 +12,7 @@ extension Session {
     public func submit(
         _ request: TaskRequest, key: String? = nil, onDuplicate: DuplicatePolicy = .keep, isSuspended: Bool = false,
         options: TaskOptions? = nil
-    ) async throws(TaskError) -> Submission {
+    ) async throws(TaskError) -> SubmitResponse {
         guard let journal = self.dependencies.journal else {
             throw TaskError(reason: .internal, underlying: "the session keeps no journal")
         }
@@ -43,14 +35,14 @@ extension Session {
 
     private func take(
         _ answer: Result<Acceptance, JournalError>, _ options: TaskOptions?
-    ) throws(TaskError) -> Submission {
+    ) throws(TaskError) -> SubmitResponse {
         switch answer {
         case .failure(let error): throw TaskError(error)
-        case .success(.kept(let known)): return Submission(id: known.id, isNew: false)
+        case .success(.kept(let known)): return SubmitResponse(id: known.id, isNew: false)
         case .success(.accepted(let task, let replaced)):
             for id in replaced { self.task(withID: id)?.cancel() }
             try self.takeOver(task, options.map { TaskHandlers($0, completion: nil) })
-            return Submission(id: task.id, isNew: true)
+            return SubmitResponse(id: task.id, isNew: true)
         }
     }
 

@@ -1,38 +1,41 @@
 import Testing
+import TidegateCore
 
 @testable import TidegateCLI
-@testable import TidegateServer
 
 /// The daemon's tasks as people read them.
 @Suite struct TaskTextTests {
     private let plain = TextStyle(isColored: false, width: 200)
 
-    private func task(_ change: (inout ListedTask) -> Void) -> ListedTask {
-        var task = ListedTask(
-            id: "ID", kind: "data", method: "GET", url: "http://a/x", state: "completed", attempt: 11, bytes: 0,
-            created: "now")
+    private func task(_ change: (inout TaskDocument) -> Void) throws -> TaskDocument {
+        let id = try #require(TaskID("018bcfe5-6800-7000-8000-000000000001"))
+        var task = TaskDocument(
+            TaskInfo(
+                id: id, kind: .data, method: "GET", url: "http://a/x", state: .completed(.success),
+                progress: TransferProgress(attempt: 11), created: WallTime(microseconds: 0)))
+        (task.id, task.outcome) = ("ID", nil)
         change(&task)
         return task
     }
 
     @Test("A list says why a task failed, and what the others wait for")
-    func states() {
-        let failed = self.task { ($0.outcome, $0.reason) = ("failure", "timedOut") }
+    func states() throws {
+        let failed = try self.task { ($0.outcome, $0.reason) = ("failure", "timedOut") }
         #expect(TaskText.list([failed], self.plain) == ["ID  failure(timedOut)    GET http://a/x"])
-        let cancelled = self.task { ($0.outcome, $0.reason) = ("cancelled", "cancelled") }
+        let cancelled = try self.task { ($0.outcome, $0.reason) = ("cancelled", "cancelled") }
         #expect(TaskText.state(cancelled) == "cancelled")
-        #expect(TaskText.state(self.task { ($0.state, $0.waitsFor) = ("waiting", "path") }) == "waiting(path)")
+        #expect(try TaskText.state(self.task { ($0.state, $0.waitsFor) = ("waiting", "path") }) == "waiting(path)")
     }
 
     @Test("What counted as an attempt is shown, not every hop on the way")
-    func attempts() {
-        let ended = self.task { ($0.outcome, $0.attempts) = ("success", 1) }
+    func attempts() throws {
+        let ended = try self.task { ($0.outcome, $0.attempts) = ("success", 1) }
         #expect(TaskText.details(ended, self.plain).contains("attempts  1"))
     }
 
     @Test("Names, keys and explanations cannot steer the reader's terminal")
-    func controls() {
-        let hostile = self.task { task in
+    func controls() throws {
+        let hostile = try self.task { task in
             (task.name, task.key) = ("\u{1b}[2Jx", "a\nb")
             task.explanation = "right\u{202e}left\u{9b}31m"
         }

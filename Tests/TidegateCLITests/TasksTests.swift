@@ -116,7 +116,9 @@ struct TasksTests {
         let daemon = Daemon()
         let nobody = try await daemon.tasks("list")
         #expect(nobody.status == 1)
-        #expect(nobody.errors == "tidegate: no daemon is listening on the control socket \(daemon.socket)\n")
+        #expect(
+            nobody.errors == "tidegate: no daemon is listening on the control socket \(daemon.socket); start one with "
+                + "\"tidegate serve\"\n")
         try await daemon.start()
         let unknown = "00000000-0000-7000-8000-000000000000"
         for arguments in [["show", unknown], ["cancel", unknown], ["suspend", unknown], ["resume", "x"]] {

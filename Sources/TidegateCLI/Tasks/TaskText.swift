@@ -11,7 +11,7 @@ enum TaskText {
         return id.description
     }
 
-    static func list(_ tasks: [ListedTask], _ style: TextStyle) -> [String] {
+    static func list(_ tasks: [TaskDocument], _ style: TextStyle) -> [String] {
         guard !tasks.isEmpty else { return ["no tasks"] }
         var table = Table()
         for task in tasks {
@@ -22,7 +22,7 @@ enum TaskText {
         return table.lines(style)
     }
 
-    static func details(_ task: ListedTask, _ style: TextStyle) -> [String] {
+    static func details(_ task: TaskDocument, _ style: TextStyle) -> [String] {
         var table = Table()
         let rows: [(String, String?)] = [
             ("id", task.id), ("name", task.name), ("key", task.key), ("request", "\(task.method) \(task.url)"),
@@ -37,7 +37,7 @@ enum TaskText {
         return table.lines(style)
     }
 
-    static func state(_ task: ListedTask) -> String {
+    static func state(_ task: TaskDocument) -> String {
         if let outcome = task.outcome {
             guard outcome == "failure", let reason = task.reason else { return outcome }
             return "\(outcome)(\(reason))"
@@ -45,12 +45,12 @@ enum TaskText {
         return task.waitsFor.map { "\(task.state)(\($0))" } ?? task.state
     }
 
-    private static func share(_ task: ListedTask) -> String {
+    private static func share(_ task: TaskDocument) -> String {
         if let fraction = task.fraction { return "\(Int(fraction * 100)) %" }
         return task.bytes > 0 ? "\(task.bytes) B" : ""
     }
 
-    private static func color(_ task: ListedTask) -> TextColor? {
+    private static func color(_ task: TaskDocument) -> TextColor? {
         switch task.outcome {
         case "success": .good
         case "failure": .bad

@@ -112,12 +112,8 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         // With an unset variable as its key, every submission would be the same task.
         if self.key == "" { throw ValidationError("--key: key is empty") }
         if self.onDuplicate != nil, self.key == nil { throw ValidationError("--on-duplicate requires --key") }
-        if let retry, !(0...9999).contains(retry) {
-            throw ValidationError("--retry: \(retry) is out of range (0 to 9999)")
-        }
-        for text in self.require {
-            _ = try OptionParsing.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
-        }
+        if let retry { try OptionParsing.checkRetries(retry) }
+        _ = try OptionParsing.requirements(self.require)
     }
 
     // The daemon's working directory is another one.

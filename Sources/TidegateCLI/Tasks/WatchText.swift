@@ -45,7 +45,7 @@ struct WatchText {
     }
 
     private struct Snapshot: Decodable {
-        let tasks: [ListedTask]
+        let tasks: [TaskDocument]
     }
 
     private struct Gap: Decodable {

@@ -20,29 +20,84 @@ extension TaskResult {
     }
 }
 
-extension TaskInfo {
-    /// One entry of `GET /api/v1/tasks`.
-    public var json: JSONValue {
-        var waitsFor: JSONValue = .null
-        var detail: JSONValue = .null
-        var outcome: JSONValue = .null
-        switch self.state {
-        case .waiting(let reason, let text): (waitsFor, detail) = (.string(reason.rawValue), .optional(text))
-        case .completed(let ending): outcome = .string(ending.rawValue)
+/// A task as JSON: the daemon writes it, and its clients read it.
+package struct TaskDocument: Sendable, Hashable, Decodable {
+    package var id: String
+    package var name: String?
+    package var kind: String
+    package var method: String
+    package var url: String
+    package var state: String
+    package var waitsFor: String?
+    package var detail: String?
+    package var outcome: String?
+    /// The number of the latest attempt; 0 before the first.
+    package var attempt: Int
+    package var bytes: Int64
+    package var expectedBytes: Int64?
+    package var sentBytes: Int64
+    package var fraction: Double?
+    package var created: String
+    package var started: String?
+    package var file: String?
+    /// Whether the task is in the journal; nil where it is not said, and nothing of the journal's is.
+    package var durable: Bool?
+    package var key: String?
+    /// How many attempts were charged; nil until the task has ended.
+    package var attempts: Int?
+    package var ended: String?
+    package var status: Int?
+    package var reason: String?
+    package var explanation: String?
+
+    /// A task without what only a journal knows of it.
+    package init(_ info: TaskInfo) {
+        (self.id, self.name, self.kind) = (info.id.description, info.name, info.kind.rawValue)
+        (self.method, self.url, self.state) = (info.method, info.url, info.state.name.rawValue)
+        self.attempt = info.progress.attempt
+        self.bytes = info.progress.offset + info.progress.receivedWire
+        self.expectedBytes = info.progress.expected
+        self.sentBytes = info.progress.sent
+        self.fraction = info.progress.fraction
+        (self.created, self.started) = (info.created.description, info.started?.description)
+        self.file = info.file
+        switch info.state {
+        case .waiting(let reason, let detail): (self.waitsFor, self.detail) = (reason.rawValue, detail)
+        case .completed(let outcome): self.outcome = outcome.rawValue
         case .suspended, .running: break
         }
-        return [
-            "id": .string(self.id.description), "name": .optional(self.name), "kind": .string(self.kind.rawValue),
-            "method": .string(self.method), "url": .string(self.url), "state": .string(self.state.name.rawValue),
-            "waitsFor": waitsFor, "detail": detail, "outcome": outcome,
-            "attempt": .integer(Int64(self.progress.attempt)),
-            "bytes": .integer(self.progress.offset + self.progress.receivedWire),
-            "expectedBytes": .optional(self.progress.expected), "sentBytes": .integer(self.progress.sent),
-            "fraction": self.progress.fraction.map(JSONValue.number) ?? .null,
-            "created": .string(self.created.description), "started": .optional(self.started?.description),
-            "file": .optional(self.file),
-        ]
     }
+
+    package var json: JSONValue { .object(self.members) }
+
+    /// The document as an answer of its own, which begins with the schema's number.
+    package var response: JSONValue { .object([.init("schema", 1)] + self.members) }
+
+    private var members: [JSONValue.Member] {
+        var members: [JSONValue.Member] = [
+            .init("id", .string(self.id)), .init("name", .optional(self.name)), .init("kind", .string(self.kind)),
+            .init("method", .string(self.method)), .init("url", .string(self.url)),
+            .init("state", .string(self.state)), .init("waitsFor", .optional(self.waitsFor)),
+            .init("detail", .optional(self.detail)), .init("outcome", .optional(self.outcome)),
+            .init("attempt", .integer(Int64(self.attempt))), .init("bytes", .integer(self.bytes)),
+            .init("expectedBytes", .optional(self.expectedBytes)), .init("sentBytes", .integer(self.sentBytes)),
+            .init("fraction", self.fraction.map(JSONValue.number) ?? .null), .init("created", .string(self.created)),
+            .init("started", .optional(self.started)), .init("file", .optional(self.file)),
+        ]
+        guard let durable = self.durable else { return members }
+        members += [
+            .init("key", .optional(self.key)), .init("durable", .bool(durable)),
+            .init("attempts", .optional(self.attempts)), .init("ended", .optional(self.ended)),
+            .init("status", .optional(self.status)), .init("reason", .optional(self.reason)),
+            .init("explanation", .optional(self.explanation)),
+        ]
+        return members
+    }
+}
+
+extension TaskInfo {
+    /// One entry of `GET /api/v1/tasks`.
+    public var json: JSONValue { TaskDocument(self).json }
 }
 
 extension JSONValue {
@@ -50,4 +105,17 @@ extension JSONValue {
     public static func seconds(_ duration: Duration) -> JSONValue {
         .number((duration.inSeconds * 1_000_000).rounded() / 1_000_000)
     }
+}
+
+/// The response to a submission as JSON.
+package struct SubmitDocument: Sendable, Hashable, Decodable {
+    package var id: String
+    package var new: Bool
+
+    package init(_ response: SubmitResponse) {
+        self.id = response.id.description
+        self.new = response.isNew
+    }
+
+    package var json: JSONValue { ["schema": 1, "id": .string(self.id), "new": .bool(self.new)] }
 }

@@ -1,17 +1,17 @@
 /// What the control socket needs of a daemon.
-public protocol TaskControl: Sendable {
+package protocol TaskControl: Sendable {
     /// Accepts a task; once this returns it is carried out although the daemon may be killed in the meantime.
     func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse
     /// The tasks that are not over, and those whose end is still remembered; oldest first.
-    func tasks() async throws(ControlRefusal) -> [JSONValue]
+    func tasks() async throws(ControlRefusal) -> [TaskDocument]
     /// One task with all that is known about it.
-    func task(_ id: TaskID) async throws(ControlRefusal) -> JSONValue
+    func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument
     /// Carries out a command; returns once it is durable, with the task as it is then.
-    func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> JSONValue
+    func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument
 }
 
 /// What can be done with a submitted task.
-public enum TaskCommand: String, Sendable, Hashable, CaseIterable {
+package enum TaskCommand: String, Sendable, Hashable, CaseIterable {
     /// Nothing moves until it is resumed.
     case suspend
     /// Takes every suspension back.
@@ -20,24 +20,10 @@ public enum TaskCommand: String, Sendable, Hashable, CaseIterable {
     case cancel
 }
 
-/// What a submission came to.
-public struct SubmitResponse: Sendable, Hashable {
-    /// The task; the existing one if the key was known.
-    public var id: TaskID
-    /// False if the key was known and the existing task stays.
-    public var isNew: Bool
-
-    /// A receipt from its parts.
-    public init(id: TaskID, isNew: Bool) {
-        self.id = id
-        self.isNew = isNew
-    }
-}
-
 /// Why the daemon refuses a request.
-public struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of refusals.
-    public enum Reason: Sendable, Hashable, CaseIterable {
+    package enum Reason: Sendable, Hashable, CaseIterable {
         /// The request is malformed.
         case malformed
         /// There is no such task.
@@ -48,7 +34,7 @@ public struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertible
         case unavailable
 
         /// The response status (RFC 9110 15).
-        public var status: Int {
+        package var status: Int {
             switch self {
             case .malformed: 400
             case .unknown: 404
@@ -59,12 +45,12 @@ public struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     /// The kind of refusal.
-    public var reason: Reason
+    package var reason: Reason
     /// One sentence without a final full stop.
-    public var description: String
+    package var description: String
 
     /// A refusal from its parts.
-    public init(_ reason: Reason, _ sentence: String) {
+    package init(_ reason: Reason, _ sentence: String) {
         self.reason = reason
         self.description = sentence
     }

@@ -1,44 +1,44 @@
 /// A task that is submitted to a daemon: the body of `POST /api/v1/tasks` on the control socket.
-public struct TaskSubmission: Sendable, Hashable, Codable {
+package struct TaskSubmission: Sendable, Hashable, Codable {
     /// The URL.
-    public var url: String
+    package var url: String
     /// The request method; nil is GET, or POST with a body.
-    public var method: String?
+    package var method: String?
     /// The header fields, each `Name: value`.
-    public var headers: [String]?
+    package var headers: [String]?
     /// A body as text.
-    public var body: String?
+    package var body: String?
     /// A file to send, by its absolute path.
-    public var bodyFile: String?
+    package var bodyFile: String?
     /// The file that the response's body goes to, by its absolute path; nil reads and counts it only.
-    public var output: String?
+    package var output: String?
     /// The file's permissions in octal digits, such as `0640`.
-    public var mode: String?
+    package var mode: String?
     /// What the body's SHA-256 has to be, in 64 hexadecimal digits.
-    public var sha256: String?
+    package var sha256: String?
     /// A name to show in lists.
-    public var name: String?
+    package var name: String?
     /// The caller's own name for the task, which makes the submission repeatable.
-    public var key: String?
+    package var key: String?
     /// What is done when the key is known: `keep`, `replace` or `append`.
-    public var onDuplicate: String?
+    package var onDuplicate: String?
     /// Which task gets a connection first if there are not enough; higher goes first.
-    public var priority: Int?
+    package var priority: Int?
     /// True submits the task suspended.
-    public var suspended: Bool?
+    package var suspended: Bool?
     /// True if the request may be sent again although the first one may have been carried out.
-    public var idempotent: Bool?
+    package var idempotent: Bool?
     /// What attempts wait for, as the command line writes it.
-    public var require: [String]?
+    package var require: [String]?
     /// How long the task waits at the gate.
-    public var patienceSeconds: Double?
+    package var patienceSeconds: Double?
     /// How long the task may take in all.
-    public var deadlineSeconds: Double?
+    package var deadlineSeconds: Double?
     /// Maximum number of retries.
-    public var retries: Int?
+    package var retries: Int?
 
     /// A submission of a GET that keeps nothing.
-    public init(url: String) { self.url = url }
+    package init(url: String) { self.url = url }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case url, method, headers, body, bodyFile, output, mode, name, key, onDuplicate, priority, suspended
@@ -46,5 +46,18 @@ public struct TaskSubmission: Sendable, Hashable, Codable {
     }
 
     /// The members that the object may have.
-    public static var members: [String] { CodingKeys.allCases.map(\.rawValue) }
+    package static var members: [String] { CodingKeys.allCases.map(\.rawValue) }
+}
+
+/// What a submission came to.
+public struct SubmitResponse: Sendable, Hashable {
+    /// The task; the existing one if the key was known.
+    public let id: TaskID
+    /// False if the key was known and the existing task stays.
+    public let isNew: Bool
+
+    package init(id: TaskID, isNew: Bool) {
+        self.id = id
+        self.isNew = isNew
+    }
 }

@@ -11,9 +11,8 @@ struct SessionControl: TaskControl {
     func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse {
         do {
             let (request, policy) = (try submission.request(), try submission.duplicatePolicy())
-            let made = try await self.session.submit(
+            return try await self.session.submit(
                 request, key: submission.key, onDuplicate: policy, isSuspended: submission.suspended ?? false)
-            return SubmitResponse(id: made.id, isNew: made.isNew)
         } catch let error as TaskError {
             throw ControlRefusal(error)
         } catch {
@@ -21,7 +20,7 @@ struct SessionControl: TaskControl {
         }
     }
 
-    func tasks() async throws(ControlRefusal) -> [JSONValue] {
+    func tasks() async throws(ControlRefusal) -> [TaskDocument] {
         let live = self.session.tasks()
         var kept: [TaskID: JournaledTask] = [:]
         for question in [JournalQuestion.unfinished, .ended(atMost: SessionControl.finishedTasksLimit)] {
@@ -29,19 +28,18 @@ struct SessionControl: TaskControl {
         }
         var infos = Dictionary(live.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for (id, task) in kept where infos[id] == nil { infos[id] = TaskInfo(task) }
-        return infos.values.sorted { $0.id < $1.id }.map { SessionControl.json($0, kept[$0.id]) }
+        return infos.values.sorted { $0.id < $1.id }.map { TaskDocument($0, kept[$0.id]) }
     }
 
-    func task(_ id: TaskID) async throws(ControlRefusal) -> JSONValue {
+    func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
         let kept = try await self.find(.task(id)).first
         guard let info = self.session.task(withID: id)?.info ?? kept.map({ TaskInfo($0) }) else {
             throw ControlRefusal(.unknown, "no such task: \(id)")
         }
-        guard case .object(let members) = SessionControl.json(info, kept) else { return .null }
-        return .object([.init("schema", 1)] + members)
+        return TaskDocument(info, kept)
     }
 
-    func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> JSONValue {
+    func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
         do {
             switch command {
             case .suspend: _ = try await self.session.suspend(id)
@@ -61,17 +59,17 @@ struct SessionControl: TaskControl {
             throw ControlRefusal(error)
         }
     }
+}
 
-    private static func json(_ info: TaskInfo, _ kept: JournaledTask?) -> JSONValue {
-        guard case .object(let members) = info.json else { return .null }
-        let end = kept?.end
-        return .object(
-            members + [
-                .init("key", .optional(kept?.description.key)), .init("durable", .bool(kept != nil)),
-                .init("attempts", .optional(end?.attempts)), .init("ended", .optional(end?.at.description)),
-                .init("status", .optional(end?.status)),
-                .init("reason", .optional(end?.failure?.rawValue)), .init("explanation", .optional(end?.explanation)),
-            ])
+extension TaskDocument {
+    /// A task with what the journal knows of it; nil if it is not there.
+    fileprivate init(_ info: TaskInfo, _ kept: JournaledTask?) {
+        self.init(info)
+        self.durable = kept != nil
+        self.key = kept?.description.key
+        guard let end = kept?.end else { return }
+        (self.attempts, self.ended, self.status) = (end.attempts, end.at.description, end.status)
+        (self.reason, self.explanation) = (end.failure?.rawValue, end.explanation)
     }
 }
 

@@ -50,7 +50,7 @@ struct ControlRoutes: Sendable {
     // MARK: - Tasks
 
     private func list() async throws(ControlRefusal) -> Response {
-        .json(["schema": 1, "tasks": .array(try await self.control.tasks())])
+        .json(["schema": 1, "tasks": .array(try await self.control.tasks().map(\.json))])
     }
 
     private func submit(_ request: Request) async throws(ControlRefusal) -> Response {
@@ -65,19 +65,17 @@ struct ControlRoutes: Sendable {
         }
         let submission = try SubmissionDocument.read(Array(body.readableBytesView))
         let result = try await self.control.submit(submission)
-        let id = result.id.description
-        var response = Response.json(
-            ["schema": 1, "id": .string(id), "new": .bool(result.isNew)], status: result.isNew ? .created : .ok)
-        if result.isNew { response.headers[.location] = "/api/v1/tasks/\(id)" }
+        var response = Response.json(SubmitDocument(result).json, status: result.isNew ? .created : .ok)
+        if result.isNew { response.headers[.location] = "/api/v1/tasks/\(result.id)" }
         return response
     }
 
     private func show(_ context: ServerContext) async throws(ControlRefusal) -> Response {
-        .json(try await self.control.task(try Self.id(context)))
+        .json(try await self.control.task(try Self.id(context)).response)
     }
 
     private func carryOut(_ command: TaskCommand, _ context: ServerContext) async throws(ControlRefusal) -> Response {
-        .json(try await self.control.command(command, try Self.id(context)))
+        .json(try await self.control.command(command, try Self.id(context)).response)
     }
 
     private static func id(_ context: ServerContext) throws(ControlRefusal) -> TaskID {
@@ -98,7 +96,7 @@ struct ControlRoutes: Sendable {
             }
         }
         context.channel.closeFuture.whenComplete { _ in events.cancel() }
-        let tasks: [JSONValue]
+        let tasks: [TaskDocument]
         do throws(ControlRefusal) {
             tasks = try await self.control.tasks()
         } catch {
@@ -107,7 +105,7 @@ struct ControlRoutes: Sendable {
         }
         let body = ResponseBody { writer in
             defer { events.cancel() }
-            try await writer.write(line: ["schema": 1, "event": "snapshot", "tasks": .array(tasks)])
+            try await writer.write(line: ["schema": 1, "event": "snapshot", "tasks": .array(tasks.map(\.json))])
             try await Self.write(events, to: &writer)
             try await writer.finish(nil)
         }

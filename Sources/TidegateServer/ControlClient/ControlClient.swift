@@ -19,32 +19,32 @@ package struct ControlClient: Sendable {
     }
 
     /// Every task of the daemon, oldest first.
-    package func tasks() async throws(ControlClientError) -> ControlReply<[ListedTask]> {
+    package func tasks() async throws(ControlClientError) -> ControlReply<[TaskDocument]> {
         let reply = try await self.call(.GET, "/api/v1/tasks")
         return ControlReply(text: reply.text, value: try reply.value(TaskList.self).tasks)
     }
 
     /// One task.
-    package func task(_ id: String) async throws(ControlClientError) -> ControlReply<ListedTask> {
+    package func task(_ id: String) async throws(ControlClientError) -> ControlReply<TaskDocument> {
         let reply = try await self.call(.GET, "/api/v1/tasks/\(id)")
-        return ControlReply(text: reply.text, value: try reply.value(ListedTask.self))
+        return ControlReply(text: reply.text, value: try reply.value(TaskDocument.self))
     }
 
     /// Submits a task; once this returns the task is in the journal, and runs even if the daemon is killed.
-    package func submit(_ submission: TaskSubmission) async throws(ControlClientError) -> ControlReply<SubmittedTask> {
+    package func submit(_ submission: TaskSubmission) async throws(ControlClientError) -> ControlReply<SubmitDocument> {
         guard let body = try? JSONEncoder().encode(submission) else {
             throw ControlClientError(.exchangeFailed, "the task cannot be encoded as JSON")
         }
         let reply = try await self.call(.POST, "/api/v1/tasks", body: [UInt8](body))
-        return ControlReply(text: reply.text, value: try reply.value(SubmittedTask.self))
+        return ControlReply(text: reply.text, value: try reply.value(SubmitDocument.self))
     }
 
     /// Suspends, resumes or cancels a task; returns once that is durable, with the task as it is then.
     package func command(
         _ command: TaskCommand, _ id: String
-    ) async throws(ControlClientError) -> ControlReply<ListedTask> {
+    ) async throws(ControlClientError) -> ControlReply<TaskDocument> {
         let reply = try await self.call(.POST, "/api/v1/tasks/\(id)/\(command.rawValue)")
-        return ControlReply(text: reply.text, value: try reply.value(ListedTask.self))
+        return ControlReply(text: reply.text, value: try reply.value(TaskDocument.self))
     }
 
     /// Passes a snapshot of the tasks to `receive`, then every event, each as a line of JSON; returns when the daemon
@@ -99,8 +99,16 @@ package struct ControlClient: Sendable {
     }
 }
 
+/// A response as the daemon sent it, and as a value.
+package struct ControlReply<Value: Sendable>: Sendable {
+    /// One JSON object on one line.
+    package let text: String
+    /// The decoded object.
+    package let value: Value
+}
+
 private struct TaskList: Decodable {
-    let tasks: [ListedTask]
+    let tasks: [TaskDocument]
 }
 
 private struct ErrorDocument: Decodable {

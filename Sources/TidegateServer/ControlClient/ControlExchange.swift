@@ -87,7 +87,9 @@ struct ControlExchange: Sendable {
             ControlClientError(.noDaemon, "\(self.socket) is not a socket")
         case let error as IOError
         where error.errnoCode == ENOENT || error.errnoCode == ENOTDIR || error.errnoCode == ECONNREFUSED:
-            ControlClientError(.noDaemon, "no daemon is listening on the control socket \(self.socket)")
+            ControlClientError(
+                .noDaemon,
+                "no daemon is listening on the control socket \(self.socket); start one with \"tidegate serve\"")
         case let error as IOError where error.errnoCode == EACCES:
             ControlClientError(.noDaemon, "permission denied: the control socket \(self.socket)")
         case let error as IOError where error.errnoCode == EAGAIN:

@@ -116,7 +116,6 @@ struct StatusRoutes: Sendable {
         guard let id = TaskID(text), let task = self.dependencies.view.task(id) else {
             return ProblemDocument(.notFound, "no task has this ID", format: .json).response
         }
-        guard case .object(let members) = task.json else { return .json(task.json) }
-        return .json(.object([JSONValue.Member("schema", 1)] + members))
+        return .json(TaskDocument(task).response)
     }
 }

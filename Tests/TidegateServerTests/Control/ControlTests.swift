@@ -32,14 +32,14 @@ struct ControlTests {
             return SubmitResponse(id: self.id, isNew: submission.key != "known")
         }
 
-        func tasks() async throws(ControlRefusal) -> [JSONValue] { [self.info.json] }
+        func tasks() async throws(ControlRefusal) -> [TaskDocument] { [TaskDocument(self.info)] }
 
-        func task(_ id: TaskID) async throws(ControlRefusal) -> JSONValue {
+        func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
             guard id == self.id else { throw ControlRefusal(.unknown, "there is no task \(id)") }
-            return self.info.json
+            return TaskDocument(self.info)
         }
 
-        func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> JSONValue {
+        func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
             self.commands.withLock { $0.append(command) }
             return try await self.task(id)
         }
@@ -86,7 +86,7 @@ struct ControlTests {
             var submission = TaskSubmission(url: "http://a/")
             submission.headers = ["A: b"]
             let submitted = try await fixture.client.submit(submission)
-            #expect(submitted.value == SubmittedTask(id: fixture.control.id.description, new: true))
+            #expect(submitted.value == SubmitDocument(SubmitResponse(id: fixture.control.id, isNew: true)))
             #expect(fixture.control.submitted.withLock { $0 } == [submission])
             submission.key = "known"
             #expect(try await fixture.client.submit(submission).value.new == false)
@@ -142,7 +142,9 @@ struct ControlTests {
     @Test("Without a daemon the client says so")
     func noDaemon() async throws {
         await #expect(
-            throws: ControlClientError(.noDaemon, "no daemon is listening on the control socket /tmp/none.sock")
+            throws: ControlClientError(
+                .noDaemon,
+                "no daemon is listening on the control socket /tmp/none.sock; start one with \"tidegate serve\"")
         ) { try await ControlClient(socket: "/tmp/none.sock").tasks() }
     }
 

@@ -18,7 +18,7 @@ struct ServerShutdownTests {
 
         init(isSlow: Bool = false) { self.isSlow = isSlow }
 
-        func tasks() async throws(ControlRefusal) -> [JSONValue] {
+        func tasks() async throws(ControlRefusal) -> [TaskDocument] {
             self.calls.wrappingAdd(1, ordering: .relaxed)
             if self.isSlow { await withCheckedContinuation { one in self.waiting.withLock { $0.append(one) } } }
             return []
@@ -27,8 +27,8 @@ struct ServerShutdownTests {
         func release() { for one in self.waiting.withLock({ $0 }) { one.resume() } }
 
         func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse { throw self.refusal }
-        func task(_ id: TaskID) async throws(ControlRefusal) -> JSONValue { throw self.refusal }
-        func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> JSONValue {
+        func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument { throw self.refusal }
+        func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
             throw self.refusal
         }
         private var refusal: ControlRefusal { ControlRefusal(.unknown, "nothing") }

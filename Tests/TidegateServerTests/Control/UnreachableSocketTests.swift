@@ -18,7 +18,8 @@ struct UnreachableSocketTests {
         defer { unlink(file) }
         let notSocket = ControlClientError(.noDaemon, "\(file) is not a socket")
         #expect(await self.error(file) == notSocket)
-        let below = ControlClientError(.noDaemon, "no daemon is listening on the control socket \(file)/x")
+        let below = ControlClientError(
+            .noDaemon, "no daemon is listening on the control socket \(file)/x; start one with \"tidegate serve\"")
         #expect(await self.error("\(file)/x") == below)
         let long = "/\(String(repeating: "a", count: 200))"
         let tooLong = ControlClientError(
