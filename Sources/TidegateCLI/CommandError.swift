@@ -1,3 +1,8 @@
+internal import Tidegate
+internal import TidegateCore
+internal import TidegateDaemon
+internal import TidegateServer
+
 /// A command's exit other than success: a status and a message for standard error.
 struct CommandError: Error, Hashable {
     var status: ExitStatus
@@ -7,5 +12,50 @@ struct CommandError: Error, Hashable {
     init(_ status: ExitStatus, _ message: String? = nil) {
         self.status = status
         self.message = message
+    }
+}
+
+/// The errors of commands as exit statuses.
+extension CommandError {
+    /// An invalid configuration is a usage error; a port in use is not.
+    init(_ error: DaemonError) {
+        switch error {
+        case .configuration: self.init(.usage, error.description)
+        case .resource: self.init(.no, error.description)
+        }
+    }
+
+    /// The exit status of `status`: by the targets if there are any, by the network otherwise; nil if all are routed.
+    init?(for status: ReachabilityStatus) {
+        let levels = status.targets.isEmpty ? [status.global.level] : status.targets.map(\.verdict.level)
+        if levels.contains(where: { $0 != .unknown && $0 < .routed }) {
+            self.init(.no)
+        } else if levels.contains(.unknown) {
+            self.init(.unknown)
+        } else {
+            return nil
+        }
+    }
+
+    /// The exit status of `explain`; nil if the target was reached.
+    init?(for explanation: Explanation) {
+        if let failure = explanation.firstFailure {
+            // Without the kernel's state the explanation says nothing about the network.
+            self.init(failure.rung == .monitor ? .unknown : .no)
+        } else if explanation.party == nil {
+            return nil
+        } else {
+            self.init(.unknown)
+        }
+    }
+
+    /// A request that the daemon rejects as malformed is a usage error; a missing daemon, a closed connection, an unknown
+    /// task and a full disk are not.
+    init(_ failure: ControlClientError) {
+        switch failure.reason {
+        case .refused(status: 400): self.init(.usage, failure.description)
+        case .noDaemon, .disconnected, .refused: self.init(.no, failure.description)
+        case .exchangeFailed: self.init(.usage, failure.description)
+        }
     }
 }

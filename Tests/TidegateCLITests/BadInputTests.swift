@@ -9,18 +9,24 @@ import Tidegate
         (["explain"], "missing expected argument '<host[:port]|url>'"),
         (
             ["explain", "ftp://a.example/"],
-            "unsupported scheme \"ftp\" in \"ftp://a.example/\" (expected http or https)"
+            "\"ftp://a.example/\" is not an http:// or https:// URL"
         ),
-        (["explain", "http:///x"], "no host in URL \"http:///x\""),
+        (["explain", "http:///x"], "\"http:///x\" names no host that can be asked: \"\" names no host"),
         (["explain", "a.example:99999"], "\"99999\" in \"a.example:99999\" is not a port from 1 to 65535"),
-        (["explain", "https://a.example:0/"], "\"0\" in \"a.example:0\" is not a port from 1 to 65535"),
+        (
+            ["explain", "https://a.example:0/"],
+            "\"https://a.example:0/\" names no host that can be asked: \"0\" in \"a.example:0\" is not a port from 1 to 65535"
+        ),
         (["explain", "fe80::1%nosuch"], "the zone \"nosuch\" in \"fe80::1%nosuch\" names no interface"),
         (["explain", "fe80::1%4294967295"], "the zone \"4294967295\" in \"fe80::1%4294967295\" names no interface"),
-        (["explain", "http://[fe80::1%nosuch]/"], "the zone \"nosuch\" in \"[fe80::1%nosuch]\" names no interface"),
-        (["explain", "http://::1/"], "IPv6 address \"::1\" in \"http://::1/\" must be in brackets: [::1]"),
+        (
+            ["explain", "http://[fe80::1%nosuch]/"],
+            "\"http://[fe80::1%nosuch]/\" names no host that can be asked: the zone \"nosuch\" in \"[fe80::1%nosuch]\" names no interface"
+        ),
+        (["explain", "http://::1/"], "the IPv6 address in \"http://::1/\" must be in brackets: [::1]"),
         (
             ["explain", "https://b\u{FC}cher.example/"],
-            "\"b\u{FC}cher.example\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
+            "\"https://b\u{FC}cher.example/\" names no host that can be asked: \"b\u{FC}cher.example\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
         ),
         (
             ["explain", "b\u{FC}cher.example:443"],
@@ -138,12 +144,12 @@ import Tidegate
 
     @Test("The URL to explain has no user information and no fragment")
     func subjects() throws {
-        #expect(try ExplainSubject("HTTPS://user:secret@A.Example/x?y#z").url == "https://a.example/x?y")
-        #expect(try ExplainSubject("http://[::1]:8080").url == "http://[::1]:8080")
-        #expect(try ExplainSubject("http://[::1]:8080").target.description == "[::1]:8080")
-        #expect(try ExplainSubject("https://a.example/").target.port == 443)
-        #expect(try ExplainSubject("a.example").url == nil)
-        #expect(try ExplainSubject("https://a.example:443/").explainTarget().target.description == "a.example:443")
+        let parse = TargetText.parseSubject
+        #expect(try parse("HTTPS://user:secret@A.Example/x?y#z").description == "https://a.example/x?y")
+        #expect(try parse("http://[::1]:8080").target.description == "[::1]:8080")
+        #expect(try parse("https://a.example/").target.port == 443)
+        #expect(try parse("a.example").target.port == nil)
+        #expect(try parse("https://a.example:443/").target.description == "a.example:443")
     }
 
     @Test("The default check URLs are used only for the condition internet")

@@ -69,11 +69,19 @@ import TidegateDaemon
         let continued = try self.plan("http://a/x", "-O", "--continue")
         #expect(continued.items[0].request.destination == .file("x", continues: true))
         let several = try self.plan("http://a/x", "http://a/y", "--output-dir", "/d/")
-        #expect(several.items.map(\.file) == ["/d/x", "/d/y"] && several.items.map(\.label) == ["x", "y"])
+        #expect(
+            several.items.map(\.request.destination) == [.file("/d/x"), .file("/d/y")]
+                && several.items.map(\.label) == ["x", "y"])
         #expect(
             try self.plan("http://u:p@a/x", "http://a/y", "--discard").items.map(\.label) == [
                 "http://a/x", "http://a/y",
             ])
+    }
+
+    private func problem(writing path: String) throws -> String? {
+        var request = try TaskRequest(url: "http://a/x")
+        request.destination = .file(path)
+        return request.fileProblem
     }
 
     @Test("Devices and pipes are written to, never replaced")
@@ -83,15 +91,15 @@ import TidegateDaemon
         let output = try self.plan("http://a/x", "-o", "/dev/stdout")
         #expect(output.items[0].request.destination == .descriptor(1) && output.writesBody)
         let full = try self.plan("http://a/x", "-o", "/dev/full")
-        #expect(full.items[0].stream == "/dev/full" && full.items[0].file == nil)
+        #expect(full.items[0].stream == "/dev/full" && full.items[0].request.destination == .discard)
         let pipe = "/tmp/tidegate-plan-\(getpid())"
         #expect(mkfifo(pipe, 0o600) == 0)
         defer { unlink(pipe) }
         #expect(try self.plan("http://a/x", "-o", pipe).items[0].stream == pipe)
         #expect(
             self.errorMessage(["http://a/x", "-o", pipe, "--continue"]) == "--continue requires a file; use -o or -O")
-        #expect(DestinationCheck.obstacle(toWriting: pipe) == "\(pipe) is not a regular file")
-        #expect(DestinationCheck.obstacle(toWriting: "/dev/full") == "/dev/full is not a regular file")
+        #expect(try self.problem(writing: pipe) == "\(pipe) is not a regular file")
+        #expect(try self.problem(writing: "/dev/full") == "/dev/full is not a regular file")
     }
 
     @Test("Options reach the request")

@@ -1,6 +1,7 @@
 import Testing
 import Tidegate
 import TidegateCore
+import TidegateTestKit
 
 @testable import TidegateCLI
 
@@ -9,12 +10,48 @@ import TidegateCore
         FetchText.line(change, label: "big.iso", waited: waited)
     }
 
+    /// Whose a failure is by the rules of the session.
+    private func attribution(
+        _ failure: TaskFailure, socketError: SocketError? = nil, after: Verdict = Samples.routed
+    ) -> Attribution? {
+        FaultClassifier.attribution(
+            of: FailureEvidence(
+                failure: failure, stage: .connect, socketError: socketError, peer: IPAddress("192.0.2.1"),
+                before: Samples.routed, after: after))
+    }
+
+    /// A transfer that the session makes: what it reports, and its result.
+    private func transfer(
+        _ url: String, _ change: (inout TaskRequest) throws -> Void = { _ in }
+    ) async throws -> (lines: [String], result: TaskResult) {
+        let monitor = try Monitor()
+        let events = monitor.bus.subscribe(.watch, bufferingNewest: 4096) { event in
+            if case .task = event.payload { true } else { false }
+        }
+        var request = try TaskRequest(url: url)
+        request.retry = try RetryPolicy(attempts: 2, base: .milliseconds(1), cap: .milliseconds(1))
+        try change(&request)
+        let task = monitor.session.makeTask(request)
+        task.resume()
+        let result = await task.result()
+        var lines: [String] = []
+        for await event in events {
+            guard case .task(let event) = event.payload else { continue }
+            if case .completed = event.kind { break }
+            // The delay is random.
+            if case .retryScheduled = event.kind { continue }
+            if let line = self.line(event.kind) { lines.append(line) }
+        }
+        await monitor.stop()
+        return (lines, result)
+    }
+
     @Test("Each event that matters is a line, others are none")
     func lines() {
         let summary = AttemptSummary(number: 2, method: "GET", duration: .seconds(1))
-        let refused = Attribution(
-            party: .theirs, rung: .tcp, isCertain: true, evidence: ["their host refused the connection"])
-        let lost = Attribution(party: .mine, rung: .carrier, isCertain: true)
+        let refused = self.attribution(.connectFailed, socketError: .refused)
+        let lost = self.attribution(.stalled, after: Verdict(level: .local, reason: .noCarrier, path: nil))
+        let wrong = self.attribution(.rangeMismatch)
         #expect(self.line(.attemptStarted(number: 1)) == "big.iso: started")
         #expect(self.line(.attemptStarted(number: 2)) == nil)
         #expect(
@@ -27,10 +64,9 @@ import TidegateCore
                 == "big.iso: continuing after 3.1s")
         #expect(
             self.line(.attemptFailed(summary, .connectFailed, refused, isCharged: true))
-                == "big.iso: attempt 2 failed: their host refused the connection")
+                == "big.iso: attempt 2 failed: 192.0.2.1 refused the connection")
         #expect(self.line(.attemptFailed(summary, .stalled, lost, isCharged: false)) == "big.iso: the path was lost")
         // Not charged, as it is begun again, and yet nobody's path.
-        let wrong = Attribution(party: .theirs, rung: .http, isCertain: true, evidence: ["the answer itself is wrong"])
         #expect(
             self.line(.attemptFailed(summary, .rangeMismatch, wrong, isCharged: false))
                 == "big.iso: attempt 2 failed: the answer itself is wrong")
@@ -52,43 +88,42 @@ import TidegateCore
                 == "big.iso: done: 64.0 MiB in 32s, 5s of it without a path, 2.0 MiB/s")
     }
 
-    @Test("A failure says whose it was")
-    func failure() {
-        let refused = Attribution(
-            party: .theirs, rung: .tcp, isCertain: true, evidence: ["their host refused the connection"])
-        var result = Samples.result(.failure, .retriesExhausted, attempts: 4, party: refused)
+    @Test("A failed transfer says whose failure it was, in the words that the session attaches")
+    func failure() async throws {
+        let server = try LiveServer { _ in .respond(404, text: "") }
+        let missing = try await self.transfer(server.url("/x"))
+        server.stop()
+        #expect(missing.lines == ["big.iso: started", "big.iso: attempt 1 failed: the server answered 404"])
         #expect(
-            FetchText.summary(result, label: "big.iso")
-                == "big.iso: failed after 4 attempts: their host refused the connection (the server): "
-                + "every retry was used"
-        )
-        result.explanation = "\(result.url): could not connect, after 4 attempts"
+            FetchText.summary(missing.result, label: "big.iso")
+                == "big.iso: failed: the server answered 404 (this host)")
+        let refused = try await self.transfer(server.url("/x"))
         #expect(
-            FetchText.failure(result)
-                == "failed after 4 attempts: their host refused the connection (the server): could not connect")
-        result.explanation = "their host refused the connection"
+            refused.lines == ["big.iso: started"]
+                + (1...2).map { "big.iso: attempt \($0) failed: 127.0.0.1 refused the connection" })
         #expect(
-            FetchText.failure(result)
-                == "failed after 4 attempts: their host refused the connection (the server)")
+            FetchText.summary(refused.result, label: "big.iso")
+                == "big.iso: failed after 2 attempts: 127.0.0.1 refused the connection (the server)")
+        #expect(
+            FetchText.summary(Samples.result(.failure, .deadlineExceeded), label: "big.iso")
+                == "big.iso: failed: the deadline passed")
     }
 
     @Test("What failed on this host alone names no rung, and a gate that gave up is no failed attempt")
-    func localFailures() {
-        let summary = AttemptSummary(number: 1, method: "GET", duration: .seconds(1))
-        let mine = Attribution(party: .mine, isCertain: true, evidence: ["the failure is on this host"])
+    func localFailures() async throws {
+        let server = try LiveServer { .pattern(1000, for: $0) }
+        defer { server.stop() }
+        let nowhere = try await self.transfer(server.url("/x")) { $0.destination = .file("/nowhere/big.iso") }
+        #expect(nowhere.lines.isEmpty)
+        #expect(FetchText.failure(nowhere.result) == "failed: the directory /nowhere does not exist (this host)")
+        let gaveUp = try await self.transfer(server.url("/x")) { request in
+            request.gate = try GatePolicy(require: [.interface("nosuch0")], patience: .milliseconds(100))
+        }
+        #expect(gaveUp.lines == ["big.iso: waiting: the path leaves by lo, not by nosuch0"])
+        #expect(FetchText.failure(gaveUp.result) == "gave up: the path leaves by lo, not by nosuch0")
         #expect(
-            self.line(.attemptFailed(summary, .diskFull, mine, isCharged: false))
-                == "big.iso: attempt 1 failed: the disk is full")
-        var full = Samples.result(.failure, .diskFull, party: mine)
-        full.explanation = "/x/.big.iso.tidegate: write: No space left on device"
-        #expect(
-            FetchText.failure(full)
-                == "failed: /x/.big.iso.tidegate: write: No space left on device (this host)")
-        var gaveUp = Samples.result(
-            .failure, .gateTimeout, party: Attribution(party: .mine, rung: .carrier, isCertain: true))
-        gaveUp.explanation = "no path: eth0 has no carrier"
-        #expect(FetchText.failure(gaveUp) == "gave up: eth0 has no carrier")
-        #expect(FetchText.gaveUp(gaveUp) == "gave up waiting for a path: carrier: eth0 has no carrier")
+            FetchText.gaveUp(gaveUp.result).hasSuffix(
+                ": the path leaves by lo, not by nosuch0 (interface:nosuch0 was required)"))
     }
 
     @Test("The ending is the worst of all transfers: failed beats gave up")

@@ -64,7 +64,7 @@ import TidegateTestKit
         let output = try await self.run("fetch", "http://127.0.0.1:9/x", "-o", folder)
         #expect(output.status == 1 && output.errors == "tidegate: \(folder) is a directory\n")
         let nowhere = try await self.run("fetch", "http://127.0.0.1:9/x", "-o", "/nowhere/x")
-        #expect(nowhere.status == 1 && nowhere.errors == "tidegate: /nowhere: No such file or directory\n")
+        #expect(nowhere.status == 1 && nowhere.errors == "tidegate: the directory /nowhere does not exist\n")
     }
 
     @Test("A body goes into a pipe, and the null device stays what it is")

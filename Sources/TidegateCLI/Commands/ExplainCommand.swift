@@ -30,20 +30,20 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func validate() throws {
         if self.quiet, self.json { throw ValidationError("--quiet and --json are mutually exclusive") }
-        _ = try ExplainSubject(self.subject)
+        _ = try TargetText.parseSubject(self.subject)
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")
     }
 
     func run() async throws {
         try self.authority.check()
-        let subject = try ExplainSubject(self.subject)
+        let subject = try TargetText.parseSubject(self.subject)
         let limit = try OptionParsing.positive(self.timeout, of: "--timeout")
         let monitor = OneShotMonitor(targets: [])
         _ = await monitor.reachability.firstStatus(within: min(limit, OneShotMonitor.resolveTimeout))
         let families = self.family.family.map { [$0] } ?? AddressFamily.allCases
         let diagnostics = monitor.diagnostics(
             try self.internetCheck.policy(isRequired: false), trusting: self.authority.cacert)
-        let explanation = await diagnostics.diagnose(try subject.explainTarget(), families: families, within: limit)
+        let explanation = await diagnostics.diagnose(subject, families: families, within: limit)
         let terminal = Terminal()
         if self.json {
             terminal.print(explanation.json.description)
@@ -51,19 +51,5 @@ struct ExplainCommand: AsyncParsableCommand {
             for line in ExplanationText.lines(explanation, terminal.outputStyle) { terminal.print(line) }
         }
         if let error = CommandError(for: explanation) { throw error }
-    }
-}
-
-extension CommandError {
-    /// The exit status of `explain`; nil if the target was reached.
-    init?(for explanation: Explanation) {
-        if let failure = explanation.firstFailure {
-            // Without the kernel's state the explanation says nothing about the network.
-            self.init(failure.rung == .monitor ? .unknown : .no)
-        } else if explanation.party == nil {
-            return nil
-        } else {
-            self.init(.unknown)
-        }
     }
 }

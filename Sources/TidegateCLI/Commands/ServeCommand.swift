@@ -121,13 +121,3 @@ struct ServeCommand: AsyncParsableCommand {
 extension LogLevel: ExpressibleByArgument {}
 
 extension LogFormat: ExpressibleByArgument {}
-
-extension CommandError {
-    /// An invalid configuration is a usage error; a port in use is not.
-    init(_ error: DaemonError) {
-        switch error {
-        case .configuration: self.init(.usage, error.description)
-        case .resource: self.init(.no, error.description)
-        }
-    }
-}

@@ -39,17 +39,3 @@ struct StatusCommand: AsyncParsableCommand {
         if let error = CommandError(for: status) { throw error }
     }
 }
-
-extension CommandError {
-    /// The exit status of `status`: by the targets if there are any, by the network otherwise; nil if all are routed.
-    init?(for status: ReachabilityStatus) {
-        let levels = status.targets.isEmpty ? [status.global.level] : status.targets.map(\.verdict.level)
-        if levels.contains(where: { $0 != .unknown && $0 < .routed }) {
-            self.init(.no)
-        } else if levels.contains(.unknown) {
-            self.init(.unknown)
-        } else {
-            return nil
-        }
-    }
-}

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import TidegateDaemon
 
-/// Checks destinations and upload files before anything is sent.
+/// Destinations that are no regular files.
 enum DestinationCheck {
     /// The kind of file at a path, as far as it decides how a body is written there.
     enum Kind {
@@ -37,40 +37,9 @@ enum DestinationCheck {
         return descriptor
     }
 
-    /// Why a file cannot be written at `path`; nil if it can.
-    static func obstacle(toWriting path: String) -> String? {
-        var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            return status.st_mode & S_IFMT == S_IFDIR ? "\(path) is a directory" : "\(path) is not a regular file"
-        }
-        let folder = self.folder(of: path)
-        guard stat(folder, &status) == 0 else { return "\(folder): \(TextFile.errorMessage(errno))" }
-        guard status.st_mode & S_IFMT == S_IFDIR else { return "\(folder) is not a directory" }
-        guard access(folder, W_OK | X_OK) == 0 else {
-            return "cannot write to \(path): \(folder): \(TextFile.errorMessage(errno))"
-        }
-        return nil
-    }
-
-    /// Why a file cannot be read; nil if it can.
-    static func obstacle(toReading path: String) -> String? {
-        var status = stat()
-        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
-            return "\(path): \(TextFile.errorMessage(errno))"
-        }
-        guard status.st_mode & S_IFMT != S_IFREG else { return nil }
-        return status.st_mode & S_IFMT == S_IFDIR ? "\(path) is a directory" : "\(path) is not a regular file"
-    }
-
     /// The size of a file in bytes; nil if there is none.
     static func size(of path: String) -> Int64? {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : nil
-    }
-
-    /// The directory part of a path.
-    static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }

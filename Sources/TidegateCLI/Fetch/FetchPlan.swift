@@ -9,8 +9,6 @@ struct FetchPlan: Sendable {
         /// The name in progress lines: its file, or its URL.
         var label: String
         var request: TaskRequest
-        /// The final file; nil if the body is written elsewhere.
-        var file: String?
         /// A device or pipe that is opened when the transfers start, and receives the body.
         var stream: String?
     }
@@ -33,7 +31,7 @@ struct FetchPlan: Sendable {
         self.items = try zip(urls, outputs).map { url, output in
             var request = try FetchPlan.request(url, options)
             request.destination = output.destination(continues: options.continues)
-            return Item(label: output.label(for: url), request: request, file: output.file, stream: output.stream)
+            return Item(label: output.label(for: url), request: request, stream: output.stream)
         }
         self.writesBody = outputs.contains { $0 == .standardOutput }
     }

@@ -70,13 +70,7 @@ struct FetchRun: Sendable {
 
     private func checkFiles() throws(CommandError) {
         for item in self.plan.items {
-            guard let file = item.file, let obstacle = DestinationCheck.obstacle(toWriting: file) else { continue }
-            throw CommandError(.no, obstacle)
-        }
-        if let file = self.options.request.uploadFile,
-            let obstacle = DestinationCheck.obstacle(toReading: file)
-        {
-            throw CommandError(.no, obstacle)
+            if let problem = item.request.fileProblem { throw CommandError(.no, problem) }
         }
     }
 
@@ -115,10 +109,8 @@ struct FetchRun: Sendable {
     // What a later run can resume with --continue.
     private func partialFileLines(_ results: [TaskResult]) -> [String] {
         zip(self.plan.items, results).compactMap { item, result in
-            guard result.outcome == .cancelled, let file = item.file else { return nil }
-            let folder = DestinationCheck.folder(of: file)
-            let part = "\(folder == "." ? "" : "\(folder)/").\(item.label).tidegate"
-            guard let size = DestinationCheck.size(of: part), size > 0 else {
+            guard result.outcome == .cancelled, let file = item.request.temporaryFile else { return nil }
+            guard let size = DestinationCheck.size(of: file), size > 0 else {
                 return "no partial file of \(item.label)"
             }
             return "kept \(ByteText(size)) of \(item.label); resume with --continue"

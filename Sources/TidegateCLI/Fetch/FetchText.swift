@@ -48,7 +48,9 @@ enum FetchText {
         guard let evidence = attribution.evidence.first, attribution.rung != nil, attribution.party != .unknown,
             !why.contains(evidence)
         else { return "failed\(attempts): \(why) (\(attribution.party))" }
-        return "failed\(attempts): \(evidence) (\(attribution.party)): \(why)"
+        // Of names and connections libcurl's own text says no more than the evidence.
+        let detail = [.dns, .tcp].contains(attribution.rung) ? "" : ": \(why)"
+        return "failed\(attempts): \(evidence) (\(attribution.party))\(detail)"
     }
 
     /// The last line before exit status 75: the first rung that is not met, and why.

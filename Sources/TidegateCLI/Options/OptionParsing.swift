@@ -27,6 +27,19 @@ enum OptionParsing {
         return digest
     }
 
+    /// The requirements of `--require`.
+    static func requirements(_ texts: [String]) throws -> [Requirement] {
+        try texts.map { text in
+            try self.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
+        }
+    }
+
+    static func checkRetries(_ retries: Int) throws {
+        guard (0...9999).contains(retries) else {
+            throw ValidationError("--retry: \(retries) is out of range (0 to 9999)")
+        }
+    }
+
     static func target(_ text: String, of option: String) throws -> Target {
         try TargetText.parse(text, of: option)
     }

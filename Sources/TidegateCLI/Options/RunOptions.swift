@@ -35,9 +35,7 @@ struct RunOptions: ParsableArguments {
 
     func parsed() throws -> Parsed {
         guard !self.command.isEmpty else { throw ValidationError("no command specified; give it after --") }
-        guard (0...9999).contains(self.retry) else {
-            throw ValidationError("--retry: \(self.retry) is out of range (0 to 9999)")
-        }
+        try OptionParsing.checkRetries(self.retry)
         let conditions = try self.conditions.map(ConditionText.parse)
         let gate = WaitOptions.Parsed(
             wait: WaitConfiguration(

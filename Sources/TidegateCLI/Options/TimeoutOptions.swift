@@ -45,12 +45,8 @@ struct TimeoutOptions: ParsableArguments {
     }
 
     func parsed() throws -> Parsed {
-        guard (0...9999).contains(self.retry) else {
-            throw ValidationError("--retry: \(self.retry) is out of range (0 to 9999)")
-        }
-        let require = try self.require.map { text in
-            try OptionParsing.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
-        }
+        try OptionParsing.checkRetries(self.retry)
+        let require = try OptionParsing.requirements(self.require)
         if self.noGate, !require.isEmpty {
             throw ValidationError("--no-gate and --require are mutually exclusive")
         }

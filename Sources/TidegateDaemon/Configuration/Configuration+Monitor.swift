@@ -1,5 +1,6 @@
 internal import Tidegate
 internal import TidegateCore
+internal import TidegateServer
 
 extension Configuration {
     /// The monitor's configuration, with the defaults for keys that are absent.
@@ -47,6 +48,12 @@ extension Configuration.InternetCheck {
 }
 
 extension Configuration {
+    /// Sets what the configuration file says about the endpoint.
+    func apply(to endpoint: inout EndpointConfiguration) {
+        endpoint.redaction = self.events.redaction
+        if let history = self.events.history { endpoint.eventHistory = history }
+    }
+
     func sessionConfiguration(version: String) throws(PolicyError) -> SessionConfiguration {
         let (standard, transfers) = (SessionConfiguration.standard, self.transfers)
         return try SessionConfiguration(

@@ -1,3 +1,4 @@
+package import HTTPTypes
 package import TidegateCore
 
 /// The configuration file; nil and empty values mean the default.
@@ -96,6 +97,99 @@ package struct Configuration: Sendable, Hashable {
     package struct Gate: Sendable, Hashable {
         package var require: [Requirement]?
         package var patience: DurationText?
+    }
+
+    /// The `remote_write` section: the receiver of samples.
+    package struct RemoteWrite: Sendable, Hashable {
+        /// The receiver; nil disables remote write.
+        package var url: String?
+        package var buffer: ByteText?
+        package var interval: Duration?
+        package var labels: [Label] = []
+        package var headers: [HTTPField] = []
+        package var user: String?
+        package var passwordFile: String?
+        package var tokenFile: String?
+        package var certificateFile: String?
+
+        /// A label added to every series.
+        package struct Label: Sendable, Hashable {
+            package var name: String
+            package var value: String
+        }
+    }
+
+    /// The `events` section: the size of the history, and what is redacted from URLs.
+    package struct Events: Sendable, Hashable {
+        package var history: Int?
+        package var redaction = URLRedaction()
+    }
+
+    /// The `metrics` section: whether series have a host label.
+    package struct Metrics: Sendable, Hashable {
+        package var mode = Mode.off
+        /// The hosts as in URLs: in lower case, or the canonical text of an address.
+        package var hosts: [String] = []
+        package var maxHosts = 50
+
+        /// The values of `host_label`.
+        package enum Mode: String, Sendable, CaseIterable {
+            case off, allowlist, top
+        }
+
+        /// The host label of the monitor's metrics.
+        package var hostLabel: HostLabel {
+            switch self.mode {
+            case .off: .off
+            case .allowlist: .allowlist(Set(self.hosts))
+            case .top: .top(limit: self.maxHosts)
+            }
+        }
+    }
+}
+
+extension Configuration {
+    /// Reads the configuration from a file.
+    ///
+    /// - Throws: ``ConfigurationError`` with the file and, for every problem, the line and the key.
+    package static func load(file: String) throws(ConfigurationError) -> Configuration {
+        let text: String
+        do {
+            text = try TextFile.read(file, atMost: 1 << 20)
+        } catch {
+            throw ConfigurationError(file: file, error.description)
+        }
+        return try Configuration.parse(text, file: file)
+    }
+
+    /// Reads the configuration from the text of a file; `file` is its name in messages.
+    package static func parse(_ text: String, file: String) throws(ConfigurationError) -> Configuration {
+        guard let root = try YAMLFile.parse(text, file: file) else { return Configuration() }
+        var problems = ProblemList(file: file)
+        var configuration = Configuration()
+        problems.read(ConfigurationSchema.root, from: root, into: &configuration)
+        problems.refuseOnlineWithoutChecks(configuration, root)
+        guard problems.problems.isEmpty else { throw ConfigurationError(problems.problems) }
+        do {
+            // Finds values that are invalid together, here rather than in Daemon so that a reload finds them too.
+            _ = try configuration.monitorConfiguration(version: "")
+        } catch {
+            throw ConfigurationError(file: file, error.description)
+        }
+        return configuration
+    }
+}
+
+extension ProblemList {
+    // A gate that nothing can open would hold a task until its patience ends.
+    fileprivate mutating func refuseOnlineWithoutChecks(_ configuration: Configuration, _ root: ConfigurationNode) {
+        guard !configuration.reachability.internetCheck.isEnabled else { return }
+        let gate = root.value(of: "transfers")?.value(of: "gate")?.value(of: "require")
+        let tasks = root.value(of: "tasks")?.elements.compactMap { $0.value(of: "require") } ?? []
+        for element in ([gate].compactMap(\.self) + tasks).flatMap(\.elements) {
+            guard case .scalar("online") = element.content else { continue }
+            self.add("\"online\" requires reachability.internet_check to be enabled", at: element)
+        }
     }
 }
 

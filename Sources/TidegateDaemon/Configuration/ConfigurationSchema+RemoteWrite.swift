@@ -1,34 +1,15 @@
-package import TidegateCore
-package import HTTPTypes
-
-extension Configuration {
-    /// The `remote_write` section: the receiver of samples.
-    package struct RemoteWrite: Sendable, Hashable {
-        /// The receiver; nil disables remote write.
-        package var url: String?
-        package var buffer: ByteText?
-        package var interval: Duration?
-        package var labels: [Label] = []
-        package var headers: [HTTPField] = []
-        package var user: String?
-        package var passwordFile: String?
-        package var tokenFile: String?
-        package var certificateFile: String?
-
-        /// A label added to every series.
-        package struct Label: Sendable, Hashable {
-            package var name: String
-            package var value: String
-        }
-    }
-}
+internal import TidegateCore
 
 extension ConfigurationSchema {
     static let remoteWrite: [Field<Configuration.RemoteWrite>] = [
         .value("url", \.url, .url),
         .value("buffer", \.buffer, ValueParser<ByteText>.size(in: 1 << 20...1 << 40)),
         .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))),
-        .labels("labels", \.labels), .headers("headers") { $0.headers.append($1) },
+        .mapping("labels") { (section, entry) throws(TextError) in
+            let value = try ValueParser<String>.text.parse(entry.value)
+            section.labels.append(try Configuration.RemoteWrite.Label(checking: entry.key, value: value))
+        },
+        .headers("headers") { $0.headers.append($1) },
         .section(
             "basic_auth", \.self,
             [.value("username", \.user, .text), .value("password_file", \.passwordFile, .absolutePath)]),
@@ -60,43 +41,6 @@ extension ConfigurationSchema {
                 problems.add("this header is set by remote write", at: entry.value)
             } else if name == "authorization", hasSecret {
                 problems.add("\"Authorization\" is already set by basic_auth or bearer_token_file", at: entry.value)
-            }
-        }
-    }
-}
-
-extension ValueParser<ByteText> {
-    /// A count of bytes.
-    static func size(in range: ClosedRange<Int64>) -> ValueParser {
-        .text("a size") { text throws(TextError) in
-            let size = try ByteText(parsing: text)
-            guard range.contains(size.bytes) else {
-                let isBelow = size.bytes < range.lowerBound
-                let bound = ByteText(isBelow ? range.lowerBound : range.upperBound)
-                throw TextError("\(text) is \(isBelow ? "below the minimum" : "above the maximum") of \(bound)")
-            }
-            return size
-        }
-    }
-}
-
-extension Field {
-    /// A key with labels, each under its name.
-    fileprivate static func labels(_ key: String, _ path: SectionPath<Section, [Configuration.RemoteWrite.Label]>)
-        -> Field
-    {
-        Field(key: key, isRequired: false) { section, node, problems in
-            switch node.content {
-            case .null: break
-            case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
-            case .section(let entries):
-                for entry in entries {
-                    let label = problems.trying(at: entry.value) { () throws(TextError) in
-                        try Configuration.RemoteWrite.Label(
-                            checking: entry.key, value: try ValueParser<String>.text.parse(entry.value))
-                    }
-                    if let label { section[keyPath: path].append(label) }
-                }
             }
         }
     }

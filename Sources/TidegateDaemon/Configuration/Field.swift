@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 
 /// A key path into a section's value.
@@ -51,6 +52,30 @@ struct Field<Section>: Sendable {
             section[keyPath: path] = nodes.compactMap { element in
                 problems.trying(at: element) { () throws(TextError) in try parser.parse(element) }
             }
+        }
+    }
+
+    /// A key with a mapping whose keys are names; `read` takes one entry.
+    static func mapping(
+        _ key: String, _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry) throws(TextError) -> Void
+    ) -> Field {
+        Field(key: key, isRequired: false) { section, node, problems in
+            switch node.content {
+            case .null: break
+            case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
+            case .section(let entries):
+                for entry in entries {
+                    _ = problems.trying(at: entry.value) { () throws(TextError) in try read(&section, entry) }
+                }
+            }
+        }
+    }
+
+    /// A key with header fields, each under its name.
+    static func headers(_ key: String, _ add: @escaping @Sendable (inout Section, HTTPField) -> Void) -> Field {
+        .mapping(key) { section, entry throws(TextError) in
+            let value = try ValueParser<String>.text.parse(entry.value)
+            add(&section, try HTTPField(line: "\(entry.key): \(value)"))
         }
     }
 

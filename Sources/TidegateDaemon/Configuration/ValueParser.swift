@@ -1,3 +1,5 @@
+internal import HTTPTypes
+internal import Tidegate
 internal import TidegateCore
 
 /// Reads a value from a node.
@@ -65,17 +67,79 @@ extension ValueParser<String> {
         }
         return text
     }
+
+    static let host = ValueParser.text("a host") { text throws(TextError) in
+        do {
+            guard try Target(text).port == nil else {
+                throw TextError("\"\(text)\" has a port; use the key \"port\"")
+            }
+            return text
+        } catch let error as TextError {
+            throw error
+        } catch {
+            throw TextError("\(error)")
+        }
+    }
+
+    static let url = ValueParser.text("a URL") { text throws(TextError) in
+        do throws(TaskError) {
+            _ = try TaskRequest(url: text)
+            return text
+        } catch {
+            throw TextError(error.underlying)
+        }
+    }
+
+    static let digest = ValueParser.text("a SHA-256") { text throws(TextError) in
+        guard let digest = ContentDigest(text) else {
+            throw TextError("\"\(text)\" is not a SHA-256 digest (64 hexadecimal digits)")
+        }
+        return digest.description
+    }
+
+    static let checkURL = ValueParser.text("a URL") { text throws(TextError) in
+        do throws(ReachabilityConfigurationError) {
+            _ = try InternetCheckURL(text)
+            return text
+        } catch {
+            throw TextError(error.description)
+        }
+    }
+
+    static let method = ValueParser.text("a method") { text throws(TextError) in
+        guard HTTPRequest.Method(text) != nil, text == text.uppercased() else {
+            throw TextError("\"\(text)\" is not a method (such as GET or POST)")
+        }
+        return text
+    }
+
+    static let labelledHost = ValueParser.text("a host") { text throws(TextError) in
+        do throws(TargetError) {
+            let target = try Target(text)
+            if target.port == nil { return target.host }
+        } catch {
+            throw TextError(error.description)
+        }
+        throw TextError("\"\(text)\" has a port; the host label is the host name only")
+    }
+
+    static let path = ValueParser.text("a path") { text throws(TextError) in
+        guard !text.isEmpty, !text.hasSuffix("/") else { throw TextError("\"\(text)\" is not a file path") }
+        return text
+    }
 }
 
-extension ValueParser<Int> {
-    static func number(in range: ClosedRange<Int>) -> ValueParser {
-        .text("a whole number") { text throws(TextError) in
-            guard let number = Int(text) else { throw TextError("expected a whole number, found \"\(text)\"") }
+extension ValueParser where Value: LosslessStringConvertible & Comparable {
+    static func number(in range: ClosedRange<Value>) -> ValueParser {
+        let expected = Value.self == Int.self ? "a whole number" : "a number"
+        return .text(expected) { text throws(TextError) in
+            guard let number = Value(text) else { throw TextError("expected \(expected), found \"\(text)\"") }
             guard range.contains(number) else {
                 let isBelow = number < range.lowerBound
-                let bound =
-                    isBelow ? "below the minimum of \(range.lowerBound)" : "above the maximum of \(range.upperBound)"
-                throw TextError("\(number) is \(bound)")
+                throw TextError(
+                    "\(text) is "
+                        + (isBelow
+                            ? "below the minimum of \(range.lowerBound)" : "above the maximum of \(range.upperBound)"))
             }
             return number
         }
@@ -89,19 +153,6 @@ extension ValueParser<Double> {
             throw TextError("\"\(text)\" is not a percentage from 0% to 100%")
         }
         return number / 100
-    }
-
-    static func number(in range: ClosedRange<Double>) -> ValueParser {
-        .text("a number") { text throws(TextError) in
-            guard let number = Double(text) else { throw TextError("expected a number, found \"\(text)\"") }
-            guard range.contains(number) else {
-                let isBelow = number < range.lowerBound
-                let bound =
-                    isBelow ? "below the minimum of \(range.lowerBound)" : "above the maximum of \(range.upperBound)"
-                throw TextError("\(text) is \(bound)")
-            }
-            return number
-        }
     }
 }
 
@@ -187,5 +238,31 @@ extension ValueParser<UInt16> {
     static let port = ValueParser.text("a port") { text throws(TextError) in
         guard let port = UInt16(text), port > 0 else { throw TextError("\"\(text)\" is not a port from 1 to 65535") }
         return port
+    }
+}
+
+extension ValueParser<ByteText> {
+    /// A count of bytes.
+    static func size(in range: ClosedRange<Int64>) -> ValueParser {
+        .text("a size") { text throws(TextError) in
+            let size = try ByteText(parsing: text)
+            guard range.contains(size.bytes) else {
+                let isBelow = size.bytes < range.lowerBound
+                let bound = ByteText(isBelow ? range.lowerBound : range.upperBound)
+                throw TextError("\(text) is \(isBelow ? "below the minimum" : "above the maximum") of \(bound)")
+            }
+            return size
+        }
+    }
+}
+
+extension ValueParser where Value: CaseIterable & RawRepresentable<String> {
+    /// One of the enumeration's raw values.
+    static var name: ValueParser {
+        let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        return .text("one of \(names)") { text throws(TextError) in
+            guard let value = Value(rawValue: text) else { throw TextError("\"\(text)\" is not one of \(names)") }
+            return value
+        }
     }
 }

@@ -16,9 +16,7 @@ struct AccessMiddleware: RouterMiddleware {
         } else {
             response = try await next(request, context)
         }
-        for header in decision.headers where !header.value.isEmpty {
-            response.headers[named: header.name.rawValue] = header.value
-        }
+        for header in decision.headers { response.headers[header.name] = header.value }
         return response
     }
 }

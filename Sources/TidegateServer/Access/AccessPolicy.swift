@@ -1,9 +1,11 @@
+package import HTTPTypes
+
 /// Who may send requests, how, and how often: the contents of a `web.yml`.
 package struct AccessPolicy: Sendable {
     /// How connections are encrypted; nil for plain HTTP.
     package var tls: TLSServerConfiguration?
     /// Header fields of every response; they replace the endpoint's own.
-    package var headers: [ConfiguredHeader] = []
+    package var headers: [HTTPField] = []
     /// The users with access; if empty, no password is needed.
     package var users = UserTable()
     /// The rate of requests over all clients; nil for no limit.

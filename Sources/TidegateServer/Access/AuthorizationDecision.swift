@@ -14,7 +14,7 @@ struct AuthorizationDecision: Sendable {
     }
 
     /// Header fields of the response.
-    var headers: [ConfiguredHeader] = []
+    var headers: [HTTPField] = []
     /// Why the request is denied; nil if it is allowed.
     var denial: Denial?
 

@@ -1,7 +1,9 @@
+internal import HTTPTypes
+
 /// An access policy whose certificates have been parsed and fit together.
 package struct LoadedAccessPolicy: Sendable {
     let tls: TLSContext?
-    let headers: [ConfiguredHeader]
+    let headers: [HTTPField]
     let users: UserTable
     let rate: RateLimit?
 

@@ -1,5 +1,6 @@
 public import HTTPTypes
 public import TidegateCore
+internal import TidegateTransfer
 
 extension TaskRequest {
     /// Has the download continue where an earlier one ended.
@@ -29,4 +30,21 @@ extension TaskRequest {
         self.destination = .file(data.file)
         try self.resume(from: data)
     }
+}
+
+extension TaskRequest {
+    /// Why the file to send cannot be read, or the destination not written; nil if both can. Opens and writes nothing.
+    package var fileProblem: String? {
+        if case .file(let path) = self.body {
+            do {
+                _ = try FileIdentity.of(path)
+            } catch {
+                return error.description
+            }
+        }
+        return self.destination.path.flatMap { DownloadPaths(destination: $0).obstacle() }
+    }
+
+    /// Where the bytes of a download are until it is complete; nil if it is not written to a file.
+    package var temporaryFile: String? { self.destination.path.map { DownloadPaths(destination: $0).temporary } }
 }

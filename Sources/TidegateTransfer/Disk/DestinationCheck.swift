@@ -57,10 +57,12 @@ extension FileIdentity {
     package static func of(_ path: String) throws(FileError) -> FileIdentity {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileError(operation: "stat", path: path, code: errno) }
-        guard status.st_mode & S_IFMT != S_IFDIR else { throw FileError(operation: "open", path: path, code: EISDIR) }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw FileError(operation: "is a directory", path: path, code: 0)
+        }
         // What a device or a pipe gives has no length, and cannot be sent once more.
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FileError(operation: "is not a regular file", path: path, code: EINVAL)
+            throw FileError(operation: "is not a regular file", path: path, code: 0)
         }
         guard access(path, R_OK) == 0 else { throw FileError(operation: "open", path: path, code: errno) }
         return FileIdentity(

@@ -7,7 +7,7 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
     package let operation: String
     /// The file.
     package let path: String
-    /// The error number (errno(3)).
+    /// The error number (errno(3)); 0 if the operation says everything.
     package let code: Int32
 
     package init(operation: String, path: String, code: Int32) {
@@ -20,6 +20,7 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
     package var failure: TaskFailure { [ENOSPC, EDQUOT].contains(self.code) ? .diskFull : .fileError }
 
     package var description: String {
+        guard self.code != 0 else { return "\(self.path) \(self.operation)" }
         guard let text = strerror(self.code) else { return "\(self.path): \(self.operation): error \(self.code)" }
         return "\(self.path): \(self.operation): \(String(cString: text))"
     }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 import Foundation
 import Testing
 import TidegateTestKit
@@ -188,7 +189,7 @@ import TidegateTestKit
         let access = try folder.look().result.get()
         #expect(access.isEncrypted && access.hasUsers)
         #expect(access.users["ann"]?.cost == 10)
-        #expect(access.headers.map(\.value) == ["sameorigin", "max-age=60", ""])
+        #expect(access.headers.map(\.value) == ["sameorigin", "max-age=60"])
         #expect(access.rate == RateLimit(interval: .milliseconds(100), burst: 20))
     }
 

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateServer
 
 /// The file of `--web.config.file`; nil and empty values mean the default.
@@ -29,7 +30,7 @@ struct WebConfiguration: Sendable, Hashable {
     struct HTTP: Sendable, Hashable {
         /// Ignored: the server speaks HTTP/1.1 only.
         var http2: Bool?
-        var headers: [ConfiguredHeader] = []
+        var headers: [HTTPField] = []
     }
 
     /// The `rate_limit` section.

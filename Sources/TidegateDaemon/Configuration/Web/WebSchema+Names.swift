@@ -2,49 +2,25 @@ internal import TidegateCore
 internal import HTTPTypes
 internal import TidegateServer
 
-extension Field {
-    /// A key with a mapping of response header fields.
-    static func configuredHeaders(_ key: String, _ path: SectionPath<Section, [ConfiguredHeader]>) -> Field {
-        .named(key) { section, entry, problems in
-            guard let name = ConfiguredHeader.Name(rawValue: entry.key) else {
-                let names = ConfiguredHeader.Name.allCases.map(\.rawValue)
-                let hint = NearestMatch.find(entry.key, among: names).map { " (did you mean \"\($0)\"?)" } ?? ""
-                problems.add("this header cannot be configured\(hint)", line: entry.line, key: entry.value.path)
-                return
-            }
-            let header = problems.trying(at: entry.value) { () throws(TextError) in
-                try ConfiguredHeader(checking: name, entry.value)
-            }
-            if let header { section[keyPath: path].append(header) }
+/// The response header fields that an operator may set, in their only spelling, as Prometheus' exporters have them.
+private enum ConfigurableHeader: String, CaseIterable {
+    case contentSecurityPolicy = "Content-Security-Policy"
+    case frameOptions = "X-Frame-Options"
+    case contentTypeOptions = "X-Content-Type-Options"
+    case xssProtection = "X-XSS-Protection"
+    case strictTransportSecurity = "Strict-Transport-Security"
+
+    /// The allowed values; empty if any value is.
+    var values: [String] {
+        switch self {
+        case .frameOptions: ["deny", "sameorigin"]
+        case .contentTypeOptions: ["nosniff"]
+        case .contentSecurityPolicy, .xssProtection, .strictTransportSecurity: []
         }
     }
 
-    /// A key with a mapping of users to password hashes.
-    static func users(_ key: String, _ path: SectionPath<Section, UserTable>) -> Field {
-        .named(key) { section, entry, problems in
-            let hash = problems.trying(at: entry.value) { () throws(TextError) in
-                guard !entry.key.contains(":") else { throw TextError("a user name must not contain a colon") }
-                return try BcryptHash(checking: entry.value)
-            }
-            if let hash { section[keyPath: path][entry.key] = hash }
-        }
-    }
-
-    private static func named(
-        _ key: String, _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry, inout ProblemList) -> Void
-    ) -> Field {
-        Field(key: key, isRequired: false) { section, node, problems in
-            switch node.content {
-            case .null: break
-            case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
-            case .section(let entries): for entry in entries { read(&section, entry, &problems) }
-            }
-        }
-    }
-}
-
-extension ConfiguredHeader {
-    fileprivate init(checking name: Name, _ node: ConfigurationNode) throws(TextError) {
+    /// The field; nil for an empty value, which adds nothing.
+    func field(_ node: ConfigurationNode) throws(TextError) -> HTTPField? {
         let text: String
         switch node.content {
         case .null: text = ""
@@ -52,10 +28,34 @@ extension ConfiguredHeader {
         case .list, .section: throw TextError("expected a string, found \(node.summary)")
         }
         guard HTTPField.isValidValue(text) else { throw TextError("contains a control character") }
-        guard let header = ConfiguredHeader(name, text) else {
-            throw TextError("\"\(text)\" is not one of \(name.values.joined(separator: ", "))")
+        guard self.values.isEmpty || self.values.contains(text) else {
+            throw TextError("\"\(text)\" is not one of \(self.values.joined(separator: ", "))")
         }
-        self = header
+        return text.isEmpty ? nil : HTTPField.Name(self.rawValue).map { HTTPField(name: $0, value: text) }
+    }
+}
+
+extension WebSchema {
+    /// Adds a response header field.
+    @Sendable
+    static func readHeader(
+        _ http: inout WebConfiguration.HTTP, _ entry: ConfigurationNode.Entry
+    ) throws(TextError) {
+        guard let header = ConfigurableHeader(rawValue: entry.key) else {
+            let names = ConfigurableHeader.allCases.map(\.rawValue)
+            let hint = NearestMatch.find(entry.key, among: names).map { " (did you mean \"\($0)\"?)" } ?? ""
+            throw TextError("this header cannot be configured\(hint)")
+        }
+        if let field = try header.field(entry.value) { http.headers.append(field) }
+    }
+
+    /// Adds a user with a password hash.
+    @Sendable
+    static func readUser(
+        _ configuration: inout WebConfiguration, _ entry: ConfigurationNode.Entry
+    ) throws(TextError) {
+        guard !entry.key.contains(":") else { throw TextError("a user name must not contain a colon") }
+        configuration.users[entry.key] = try BcryptHash(checking: entry.value)
     }
 }
 

@@ -7,8 +7,8 @@ enum WebSchema {
         .section("tls_server_config", \.tls, Self.tls, check: Self.checkTLS),
         .section(
             "http_server_config", \.http,
-            [.value("http2", \.http2, .boolean), .configuredHeaders("headers", \.headers)]),
-        .users("basic_auth_users", \.users),
+            [.value("http2", \.http2, .boolean), .mapping("headers", Self.readHeader)]),
+        .mapping("basic_auth_users", Self.readUser),
         .section(
             "rate_limit", \.rate,
             [
@@ -84,32 +84,10 @@ extension ConfigurationNode {
     }
 }
 
-extension ValueParser<String> {
-    fileprivate static let path = ValueParser.text("a path") { text throws(TextError) in
-        guard !text.isEmpty, !text.hasSuffix("/") else { throw TextError("\"\(text)\" is not a file path") }
-        return text
-    }
-}
-
 extension ValueParser<TLSServerConfiguration.ClientCertificate> {
     // The deprecated name is still in use.
-    fileprivate static let clientCertificate = ValueParser.text("a name") { text throws(TextError) in
-        text == "RequireClientCert" ? .required : try Value(named: text)
-    }
-}
-
-extension ValueParser where Value: CaseIterable & RawRepresentable<String> {
-    /// One of the enumeration's raw values.
-    fileprivate static var name: ValueParser {
-        .text("a name") { text throws(TextError) in try Value(named: text) }
-    }
-}
-
-extension CaseIterable where Self: RawRepresentable<String> {
-    fileprivate init(named name: String) throws(TextError) {
-        guard let value = Self(rawValue: name) else {
-            throw TextError("\"\(name)\" is not one of \(Self.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        self = value
+    fileprivate static let clientCertificate = ValueParser { node throws(TextError) in
+        if case .scalar("RequireClientCert") = node.content { return .required }
+        return try ValueParser.name.parse(node)
     }
 }
