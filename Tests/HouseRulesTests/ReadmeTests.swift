@@ -40,6 +40,29 @@ import Testing
         }
     }
 
+    @Test("The examples of the library's documentation are lines of the client package, which is built and run")
+    func documentation() throws {
+        let folder = "Sources/Tidegate/Tidegate.docc"
+        let client = "Tests/ClientPackage/Sources/Client"
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: self.tree.root.appendingPathComponent(client).path)
+        let compiled = try names.flatMap { name in
+            try self.tree.read("\(client)/\(name)").split(separator: "\n").map(Self.trimmed)
+        }
+        let articles = try FileManager.default.contentsOfDirectory(
+            atPath: self.tree.root.appendingPathComponent(folder).path)
+        #expect(articles.count == 6)
+        for article in articles {
+            let blocks = try self.tree.read("\(folder)/\(article)").components(separatedBy: "```swift\n").dropFirst()
+            #expect(!blocks.isEmpty || article == "Tidegate.md", "\(article) has no example")
+            for line in blocks.flatMap({ $0.components(separatedBy: "```")[0].split(separator: "\n") }) {
+                #expect(compiled.contains(Self.trimmed(line)), "\(article): \(line)")
+            }
+        }
+    }
+
+    private static func trimmed(_ line: Substring) -> String { line.trimmingCharacters(in: .whitespaces) }
+
     @Test("Runbook links of the alerts lead to headings of the runbook")
     func runbooks() throws {
         let headings = try self.tree.read("dashboards/README.md").split(separator: "\n").filter { $0.hasPrefix("#") }
