@@ -179,7 +179,7 @@ let package = Package(
             name: "TidegateStoreTests",
             dependencies: [
                 "TidegateStore", "JournalCrashHelper", "RemoteWriteCrashHelper", "TidegateSession", "TidegateLoop",
-                "TidegateMetrics", "TidegateCore", "TidegateTestKit", httpTypes, sqlite,
+                "TidegateMetrics", "TidegateCore", "TidegateTestKit", "CSnappy", httpTypes, sqlite,
             ], swiftSettings: base),
         .testTarget(
             name: "TidegateTests",

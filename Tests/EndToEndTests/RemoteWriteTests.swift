@@ -13,23 +13,23 @@ struct RemoteWriteTests {
         let bench = try await ReceiverBench(fixture)
         let first = try bench.startDaemon()
         #expect(
-            try await eventually(within: .seconds(20)) { try await bench.points().count >= 2 }, "\(first.errorsSoFar)")
+            try await eventually { try await bench.points().count >= 2 }, "\(first.errorsSoFar)")
         try await bench.compareWithScrape()
 
         await bench.receiver.shutDown()
         let down = Date().timeIntervalSince1970
-        #expect(try await eventually(within: .seconds(20)) { try await bench.buffered() >= 4 }, "\(first.errorsSoFar)")
+        #expect(try await eventually { try await bench.buffered() >= 4 }, "\(first.errorsSoFar)")
         first.signal(SIGKILL)
         _ = await first.finish()
         let killed = Date().timeIntervalSince1970
         let kept = try await bench.buffered()
         let second = try bench.startDaemon()
         #expect(
-            try await eventually(within: .seconds(20)) { try await bench.buffered() >= kept + 2 },
+            try await eventually { try await bench.buffered() >= kept + 2 },
             "\(second.errorsSoFar)")
         try await bench.receiver.start()
         let up = Date().timeIntervalSince1970
-        let hasCaughtUp = try await eventually(within: .seconds(30)) {
+        let hasCaughtUp = try await eventually {
             try await bench.points().contains { $0 > up + 2 }
         }
         #expect(hasCaughtUp, "\(second.errorsSoFar)")

@@ -33,7 +33,9 @@ extension TaskRequest {
 }
 
 extension TaskRequest {
-    /// Why the file to send cannot be read, or the destination not written; nil if both can. Opens and writes nothing.
+    /// Why the file to send cannot be read, or the destination not written; nil if both can.
+    ///
+    /// Opens and writes nothing.
     package var fileProblem: String? {
         if case .file(let path) = self.body {
             do {

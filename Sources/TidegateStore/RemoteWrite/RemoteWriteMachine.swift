@@ -5,7 +5,7 @@ struct RemoteWriteMachine {
     enum Input: Sendable, Hashable {
         /// An earlier process left these, oldest first.
         case found([SampleBatch])
-        /// Files of an earlier process could not be read, and were deleted.
+        /// The file of an earlier process was damaged, and was deleted.
         case discarded(samples: Int, detail: String)
         /// A new batch is in the queue's file.
         case stored(SampleBatch)

@@ -88,7 +88,7 @@ final class RemoteWriteWorker: LoopHandler {
         guard !self.file.isOpen else { return }
         let contents = try self.file.open()
         self.nextSequence = max(self.nextSequence, (contents.batches.last?.sequence ?? 0) + 1)
-        for discarded in contents.discarded {
+        if let discarded = contents.discarded {
             self.feed(.discarded(samples: discarded.samples, detail: discarded.detail))
         }
         self.feed(.found(contents.batches))

@@ -20,25 +20,4 @@ enum Snappy {
         }
         return status == SNAPPY_OK ? block : nil
     }
-
-    /// The contents of a block; nil if it is not a block, or holds more than `limit` bytes.
-    static func uncompress(_ block: [UInt8], atMost limit: Int) -> [UInt8]? {
-        block.withUnsafeBufferPointer { input in
-            input.withMemoryRebound(to: CChar.self) { input -> [UInt8]? in
-                var capacity = 0
-                guard snappy_uncompressed_length(input.baseAddress, input.count, &capacity) == SNAPPY_OK,
-                    capacity <= limit
-                else { return nil }
-                var status = SNAPPY_OK
-                let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-                    var length = capacity
-                    status = buffer.withMemoryRebound(to: CChar.self) { output in
-                        snappy_uncompress(input.baseAddress, input.count, output.baseAddress, &length)
-                    }
-                    count = status == SNAPPY_OK ? length : 0
-                }
-                return status == SNAPPY_OK ? bytes : nil
-            }
-        }
-    }
 }

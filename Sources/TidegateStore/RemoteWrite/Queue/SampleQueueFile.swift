@@ -10,13 +10,13 @@ final class SampleQueueFile {
     struct Contents: Hashable {
         /// Oldest first.
         var batches: [SampleBatch] = []
-        /// What could not be read, and was deleted.
-        var discarded: [Discarded] = []
+        /// The file that was damaged, and was deleted; nil if it was whole.
+        var discarded: Discarded?
     }
 
-    /// Files that were deleted because this version cannot read them.
+    /// A damaged file that was deleted.
     struct Discarded: Hashable {
-        /// How many samples were in them, as far as it is known.
+        /// How many samples were in it, as far as it is known.
         var samples: Int
         /// What was wrong, for people.
         var detail: String
@@ -50,12 +50,11 @@ final class SampleQueueFile {
         let code = Directory.create(self.directory)
         guard code == 0 else { throw WriteError(description: "\(self.directory): \(SystemError.message(code))") }
         var contents = Contents()
-        if let discarded = self.deleteSegmentFiles() { contents.discarded.append(discarded) }
         do {
             contents.batches = try self.openDatabase()
         } catch .damaged(let message) {
             let samples = self.deleteDatabase()
-            contents.discarded.append(Discarded(samples: samples, detail: "\(self.path) was damaged (\(message))"))
+            contents.discarded = Discarded(samples: samples, detail: "\(self.path) was damaged (\(message))")
             do {
                 contents.batches = try self.openDatabase()
             } catch {
@@ -163,20 +162,4 @@ final class SampleQueueFile {
     }
 
     private static func checksum(of body: [UInt8]) -> Int64 { Int64(crc32_z(0, body, body.count)) }
-
-    // MARK: Earlier versions
-
-    /// Deletes the files of the version that wrote each batch to a file `SEQUENCE-SAMPLES.segment` of its own.
-    private func deleteSegmentFiles() -> Discarded? {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: self.directory)) ?? []
-        let segments = names.filter { $0.hasSuffix(".segment") || $0.hasSuffix(".segment.partial") }
-        guard !segments.isEmpty else { return nil }
-        var samples = 0
-        for name in segments {
-            try? FileManager.default.removeItem(atPath: "\(self.directory)/\(name)")
-            let number = name.split(separator: "-").last?.prefix { $0.isNumber } ?? ""
-            if name.hasSuffix(".segment") { samples += Int(number) ?? 0 }
-        }
-        return Discarded(samples: samples, detail: "\(segments.count) files of an earlier version")
-    }
 }
