@@ -52,23 +52,24 @@ import TidegateTestKit
                 "GET / HTTP/1.1\r\nHost: x\r\n"
                 + String(repeating: "X-Y: \(String(repeating: "z", count: 1000))\r\n", count: 40)
             let response = try await RawConnection.exchange(port: port, head + "\r\n")
-            #expect(response.status == 400 || response.status == 431 || response.isAtEnd)
-            #expect(response.status != 200)
+            // The refusal is lost if the connection is closed before the whole head was read (RFC 9112 section 9.6).
+            #expect([0, 400].contains(response.status))
             #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
         }
     }
 
     @Test(
-        "A malformed request gets an error or is disconnected, and the next client is answered",
+        "A malformed request is refused, an empty one is disconnected, and the next client is answered",
         arguments: [
-            "\r\n\r\n", "GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
+            ("\r\n\r\n", 0), ("GET\r\n\r\n", 400), ("\u{0}\u{1}\u{2}\r\n\r\n", 400), ("GET / HTTP/9.9\r\n\r\n", 400),
+            ("GET  HTTP/1.1\r\n\r\n", 400),
         ])
-    func malformed(_ request: String) async throws {
+    func malformed(_ request: String, _ status: Int) async throws {
         var fixture = Fixture()
         fixture.configuration.idleTimeout = .seconds(1)
         try await fixture.serving { (port: Int) in
             let response = try await RawConnection.exchange(port: port, request)
-            #expect(response.status != 200)
+            #expect(response.status == status && response.isAtEnd == (status == 0))
             #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
         }
     }

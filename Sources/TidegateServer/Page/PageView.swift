@@ -16,7 +16,7 @@ struct PageView {
     /// Nothing is loaded; the one style sheet and the one script are allowed by their hashes.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-mVcI3jD+72JaUOHgeG/zBcY3i+DQjr37na+0EWEmLvw='",
-        "style-src 'sha256-NTn+yXRG5yviYvFOdecJ/m/eL8Il++Go5mYsi5B+dWw='", "connect-src 'self'", "img-src data:",
+        "style-src 'sha256-9FhTf4gK5o4eOdy6itPpuwdmBFvWYhFQU401riHhwOk='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
