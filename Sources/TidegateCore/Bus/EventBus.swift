@@ -4,13 +4,6 @@ internal import Synchronization
 public protocol EventSink: Sendable {
     /// Takes an event.
     func receive(_ event: Event)
-    /// Takes events that were published together, in their order.
-    func receive(contentsOf events: [Event])
-}
-
-extension EventSink {
-    /// Takes them one by one.
-    public func receive(contentsOf events: [Event]) { for event in events { self.receive(event) } }
 }
 
 /// What a bounded subscription is for, as the `subscriber` label gives it.
@@ -52,7 +45,8 @@ public final class EventBus: Sendable {
 
     /// Delivers several payloads together, as one thread would one after the other, at one moment.
     ///
-    /// The clocks are read once and every lock is taken once: for events that come in bursts.
+    /// The clocks are read once and the bus is locked once: for events that come in bursts. Each event is delivered by
+    /// itself, because an array of them would be copied for every sink, and that costs more than a sink's lock.
     public func publish(contentsOf payloads: [Event.Payload]) {
         guard !payloads.isEmpty else { return }
         let moment = self.time.monotonic()
@@ -62,11 +56,10 @@ public final class EventBus: Sendable {
             return (state.lastSequence, state.subscribers)
         }
         var sequence = last - UInt64(payloads.count)
-        subscribers.deliver(
-            contentsOf: payloads.map { payload in
-                sequence += 1
-                return Event(sequence: sequence, time: wall, moment: moment, payload: payload)
-            })
+        for payload in payloads {
+            sequence += 1
+            subscribers.deliver(Event(sequence: sequence, time: wall, moment: moment, payload: payload))
+        }
     }
 
     /// Attaches a sink for as long as the bus lives.

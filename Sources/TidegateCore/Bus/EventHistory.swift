@@ -37,16 +37,6 @@ public final class EventHistory: EventSink {
         if let resumptions { Resumption.run(resumptions) }
     }
 
-    /// Keeps events that were published together.
-    public func receive(contentsOf events: [Event]) {
-        let resumptions = self.state.withLock { state -> [Resumption]? in
-            let end = state.ring.end
-            for event in events where event.relevance >= .history { state.ring.append(event) }
-            return state.readers.isEmpty || state.ring.end == end ? nil : state.takeReaders()
-        }
-        if let resumptions { Resumption.run(resumptions) }
-    }
-
     /// The newest events that `isWanted` picks, oldest first.
     public func newest(_ count: Int, where isWanted: (Event) -> Bool = { _ in true }) -> [Event] {
         var (events, end): ([Event], UInt64?) = ([], nil)

@@ -85,24 +85,6 @@ final class EventRing: Sendable {
         reader?.resume(returning: event)
     }
 
-    func receive(contentsOf events: [Event]) {
-        var events = events[...]
-        if let isWanted = self.isWanted {
-            // Usually none is wanted, and then nothing is allocated.
-            guard let first = events.firstIndex(where: isWanted) else { return }
-            events = [events[first]] + events[(first + 1)...].filter(isWanted)
-        }
-        let reader = self.state.withLock { state -> (reader: Reader, event: Event)? in
-            guard !state.isEnded else { return nil }
-            let waiting = events.isEmpty ? nil : state.reader.take()
-            let first = waiting == nil ? nil : events.popFirst()
-            for event in events { state.append(event) }
-            guard let waiting, let first else { return nil }
-            return (waiting, first)
-        }
-        if let (reader, event) = reader { reader.resume(returning: event) }
-    }
-
     /// The oldest event kept; waits for one, and gives nil once the subscription has ended.
     func next() async -> Event? {
         await withTaskCancellationHandler {

@@ -16,12 +16,6 @@ final class Subscribers: Sendable {
         for ring in self.rings { ring.receive(event) }
     }
 
-    /// Gives events that belong together to every sink and every subscriber, in the order of their coming.
-    func deliver(contentsOf events: [Event]) {
-        self.sinks?.deliver(contentsOf: events)
-        for ring in self.rings { ring.receive(contentsOf: events) }
-    }
-
     func adding(_ sink: any EventSink) -> Subscribers {
         Subscribers(sinks: self.sinks?.adding(sink) ?? SinkChain(sink), rings: self.rings)
     }
@@ -49,11 +43,6 @@ final class SinkChain: Sendable {
     func deliver(_ event: Event) {
         self.sink.receive(event)
         self.next?.deliver(event)
-    }
-
-    func deliver(contentsOf events: [Event]) {
-        self.sink.receive(contentsOf: events)
-        self.next?.deliver(contentsOf: events)
     }
 
     /// The chain with one more sink at its end.

@@ -81,7 +81,7 @@ struct ConnectionLimiter: Sendable {
     private let perOrigin: Int
     private let inAll: Int
     private var used = 0
-    private var usedBy: [Origin: Int] = [:]
+    private var usedBy = OriginCounts()
     /// One for each priority in use, the highest first; there are few.
     private var levels: [Level] = []
     private var tickets: [UInt64: Ticket] = [:]
@@ -115,7 +115,7 @@ struct ConnectionLimiter: Sendable {
     /// Gives a connection back.
     mutating func leave(_ origin: Origin) {
         self.used -= 1
-        if let count = self.usedBy[origin] { self.usedBy[origin] = count > 1 ? count - 1 : nil }
+        self.usedBy[origin] = max(0, self.usedBy[origin] - 1)
         guard !self.tickets.isEmpty else { return }
         for index in self.levels.indices { self.levels[index].enqueue(origin) }
     }
@@ -152,11 +152,11 @@ struct ConnectionLimiter: Sendable {
         return nil
     }
 
-    private func hasRoom(_ origin: Origin) -> Bool { self.usedBy[origin, default: 0] < self.perOrigin }
+    private func hasRoom(_ origin: Origin) -> Bool { self.usedBy[origin] < self.perOrigin }
 
     private mutating func take(_ origin: Origin) {
         self.used += 1
-        self.usedBy[origin, default: 0] += 1
+        self.usedBy[origin] += 1
     }
 
     private mutating func level(_ priority: Int) -> Int {

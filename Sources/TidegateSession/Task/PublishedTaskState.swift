@@ -19,8 +19,10 @@ final class PublishedTaskState: Sendable {
         var snapshot = TaskSnapshot()
         var held: [HoldReason] = []
         var lastByte: MonotonicTime?
-        /// Boxed: most tasks wait for long without one, and each would keep room for it.
-        var finish: Finish?
+        /// How the task ended; nil before.
+        var result: TaskResult?
+        /// What it left for another task; boxed, because few leave any and each would keep room for it.
+        var leftover: Leftover?
         var body: [UInt8] = []
         var head: ResponseHead?
         /// The URL that answered, if it is not the request's.
@@ -37,15 +39,10 @@ final class PublishedTaskState: Sendable {
         weak var subscription: Subscription?
     }
 
-    /// How the task ended.
-    final class Finish: Sendable {
-        let result: TaskResult
-        let resumeData: ResumeData?
+    final class Leftover: Sendable {
+        let resumeData: ResumeData
 
-        init(_ result: TaskResult, _ resumeData: ResumeData?) {
-            self.result = result
-            self.resumeData = resumeData
-        }
+        init(_ resumeData: ResumeData) { self.resumeData = resumeData }
     }
 
     /// The task's URL as it is published.
@@ -62,7 +59,7 @@ final class PublishedTaskState: Sendable {
 
     var body: [UInt8] { self.state.withLock { $0.body } }
 
-    var resumeData: ResumeData? { self.state.withLock { $0.finish?.resumeData } }
+    var resumeData: ResumeData? { self.state.withLock { $0.leftover?.resumeData } }
 
     func response(to request: TaskRequest) -> TaskResponse? {
         self.state.withLock { state in state.head.map { TaskResponse($0, url: state.finalURL ?? request.address.text) }
@@ -93,12 +90,13 @@ final class PublishedTaskState: Sendable {
 
     /// Sets the result and resumes all who wait for it; nothing changes afterwards.
     func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
-        let finish = Finish(result, resumeData)
+        let leftover = resumeData.map(Leftover.init)
         let (waiting, watchers, subscriptions) = self.state.withLock { state in
             state.snapshot.state = .completed(result.outcome)
             state.snapshot.file = result.file
             state.held = []
-            state.finish = finish
+            state.result = result
+            state.leftover = leftover
             return (state.waiting.takeAll(), state.watchers.takeAll(), state.subscriptions.takeAll())
         }
         // Nothing changes any more, so that what is read now is what was written.
@@ -109,19 +107,19 @@ final class PublishedTaskState: Sendable {
 
     func result() async -> TaskResult {
         await withCheckedContinuation { continuation in
-            let finish = self.state.withLock { state in
-                if state.finish == nil { state.waiting.append(continuation) }
-                return state.finish
+            let result = self.state.withLock { state in
+                if state.result == nil { state.waiting.append(continuation) }
+                return state.result
             }
-            if let finish { continuation.resume(returning: finish.result) }
+            if let result { continuation.resume(returning: result) }
         }
     }
 
     /// Ends a subscription when the task is over; at once if it is.
     func endWithTask(_ subscription: Subscription) {
         let isOver = self.state.withLock { state in
-            if state.finish == nil { state.subscriptions.append(WeakSubscription(subscription: subscription)) }
-            return state.finish != nil
+            if state.result == nil { state.subscriptions.append(WeakSubscription(subscription: subscription)) }
+            return state.result != nil
         }
         if isOver { subscription.cancel() }
     }
@@ -129,8 +127,8 @@ final class PublishedTaskState: Sendable {
     func watch() -> LatestValue {
         let latest = LatestValue()
         let (snapshot, isOver) = self.state.withLock { state in
-            if state.finish == nil { state.watchers.append(latest) }
-            return (state.snapshot, state.finish != nil)
+            if state.result == nil { state.watchers.append(latest) }
+            return (state.snapshot, state.result != nil)
         }
         if isOver { latest.end(with: snapshot) } else { latest.offer(snapshot) }
         return latest

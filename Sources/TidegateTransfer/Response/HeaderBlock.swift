@@ -72,13 +72,15 @@ package struct HeaderBlock: Sendable {
     private func forEach(_ name: StaticString, _ visit: (Range<Int>) -> Bool) {
         let length = name.utf8CodeUnitCount
         var start = 0
-        while let line = self.line(from: start) {
-            start = line.next
-            let colon = line.range.lowerBound + length
-            guard colon < line.range.upperBound, self.bytes[colon] == UInt8(ascii: ":"),
-                self.matches(name, at: line.range.lowerBound)
-            else { continue }
-            if !visit(self.trimmed(colon + 1..<line.range.upperBound)) { return }
+        while start < self.bytes.count {
+            // No name has a line end in it, so that one that matches is in this line.
+            let colon = start + length
+            if colon < self.bytes.count, self.bytes[colon] == UInt8(ascii: ":"), self.matches(name, at: start),
+                let line = self.line(from: start)
+            {
+                guard visit(self.trimmed(colon + 1..<line.range.upperBound)) else { return }
+            }
+            start = (self.bytes.firstLineEnd(from: start) ?? self.bytes.count) + 1
         }
     }
 

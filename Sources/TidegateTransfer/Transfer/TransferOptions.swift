@@ -12,6 +12,8 @@ struct TransferOptions: ~Copyable {
     // libcurl reads the lists until the transfer is over.
     private var fields = CurlList()
     private var resolve = CurlList()
+    /// Whether the handle was given lists that are not empty, for this attempt or the last.
+    private var hasLists = false
     /// What is to be confirmed once the attempt has begun; nil if it carries no line of addresses.
     private var lease: ResolveLease?
 
@@ -29,9 +31,12 @@ struct TransferOptions: ~Copyable {
             try self.resolve.append(line)
             self.lease = lease
         }
+        guard self.hasLists || !self.fields.isEmpty || !self.resolve.isEmpty else { return }
         // Even if they are empty: the last attempt's lists are gone.
+        self.hasLists = true
         try transfer.easy.set(CURLOPT_HTTPHEADER, self.fields)
         try transfer.easy.set(CURLOPT_RESOLVE, self.resolve)
+        self.hasLists = !self.fields.isEmpty || !self.resolve.isEmpty
     }
 
     /// Takes the lease to confirm.
