@@ -44,7 +44,7 @@ class Rows:
         if self.before:
             # Both ran the same benchmarks, so that their rows correspond.
             rows = [row[:1] + (old,) + row[1:] for row, old in zip(rows, ["before"] + [row[1] for row in self.before])]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
         lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
         return "\n".join(lines)
