@@ -10,31 +10,17 @@ package struct ScrapeInputs: Sendable {
     package var targetNames: [Target: String]
     /// The session's counts.
     package var session: SessionStatistics
-    /// The bus's subscribers, one entry for each kind.
-    package var subscribers: [Subscriber]
+    /// What the bus's subscribers hold and have dropped.
+    package var subscribers: [SubscriberKind: SubscriberStatistics]
     /// The process's own figures; nil if they cannot be read.
     package var process: ProcessSample?
     /// Requests that the endpoint is answering.
     package var requestsInFlight: Int
 
-    /// What one kind of subscriber holds and has lost.
-    package struct Subscriber: Sendable {
-        package var label: String
-        package var queued: Int
-        package var capacity: Int
-        package var dropped: UInt64
-
-        package init(label: String, queued: Int, capacity: Int, dropped: UInt64) {
-            self.label = label
-            self.queued = queued
-            self.capacity = capacity
-            self.dropped = dropped
-        }
-    }
-
     package init(
         now: MonotonicTime, status: ReachabilityStatus, targetNames: [Target: String] = [:],
-        session: SessionStatistics = .init(), subscribers: [Subscriber] = [], process: ProcessSample? = nil,
+        session: SessionStatistics = .init(), subscribers: [SubscriberKind: SubscriberStatistics] = [:],
+        process: ProcessSample? = nil,
         requestsInFlight: Int = 0
     ) {
         self.now = now
@@ -44,6 +30,21 @@ package struct ScrapeInputs: Sendable {
         self.subscribers = subscribers
         self.process = process
         self.requestsInFlight = requestsInFlight
+    }
+}
+
+extension ScrapeInputs {
+    /// Reads everything from a monitor; `streams` are those of an endpoint, which are not on the bus.
+    package init(
+        of view: any MonitorView, bus: EventBus, time: any TimeSource, targetNames: [Target: String],
+        streams: SubscriberStatistics? = nil, requestsInFlight: Int = 0
+    ) {
+        var statistics = bus.statistics()
+        if let streams { statistics[.sse]?.add(streams) }
+        self.init(
+            now: time.monotonic(), status: view.status, targetNames: targetNames, session: view.sessionStatistics(),
+            subscribers: statistics, process: ProcessReader(time: time).sample(),
+            requestsInFlight: requestsInFlight)
     }
 }
 

@@ -40,7 +40,10 @@ struct Fixture {
         if let target = EveryEvent.target { names[target] = "api" }
         return ScrapeInputs(
             now: self.time.monotonic(), status: EveryEvent.status, targetNames: names, session: EveryEvent.statistics,
-            subscribers: SubscriberKind.allCases.map { .init(label: $0.label, queued: 1, capacity: 256, dropped: 2) },
+            subscribers: Dictionary(
+                uniqueKeysWithValues: SubscriberKind.allCases.map {
+                    ($0, SubscriberStatistics(queued: 1, capacity: 256, dropped: 2))
+                }),
             process: ProcessSample(
                 cpuSeconds: 1.25, openDescriptors: 12, maxDescriptors: 1024, virtualBytes: 1 << 30,
                 maxVirtualBytes: 18_446_744_073_709_551_616, residentBytes: 20_971_520, startSeconds: 1_790_000_000.25,

@@ -5,7 +5,7 @@ internal import TidegateNetwork
 
 /// Links and addresses as a test wants them, without a kernel.
 extension KernelLink {
-    static let up = KernelLink.flagUp | KernelLink.flagRunning | KernelLink.flagLowerUp
+    static let up = KernelLink.flagUp | KernelLink.flagLowerUp
 
     /// A link that is up; index 77 unless said otherwise.
     static func make(

@@ -7,15 +7,21 @@ struct BusRecorder: Sendable {
     init(_ registry: Registry) {
         self.published = registry.adding(FixedLabelFamily(Catalogue.busPublished))
         registry.collect(Catalogue.busDropped) { inputs, samples in
-            for subscriber in inputs.subscribers { samples.add(subscriber.label, value: subscriber.dropped) }
+            for (kind, statistics) in inputs.sortedSubscribers { samples.add(kind.label, value: statistics.dropped) }
         }
         registry.collect(Catalogue.busQueueLength) { inputs, samples in
-            for subscriber in inputs.subscribers { samples.add(subscriber.label, value: subscriber.queued) }
+            for (kind, statistics) in inputs.sortedSubscribers { samples.add(kind.label, value: statistics.queued) }
         }
         registry.collect(Catalogue.busQueueCapacity) { inputs, samples in
-            for subscriber in inputs.subscribers { samples.add(subscriber.label, value: subscriber.capacity) }
+            for (kind, statistics) in inputs.sortedSubscribers { samples.add(kind.label, value: statistics.capacity) }
         }
     }
 
     func record(_ topic: Event.Topic) { self.published[topic].add() }
+}
+
+extension ScrapeInputs {
+    fileprivate var sortedSubscribers: [(SubscriberKind, SubscriberStatistics)] {
+        SubscriberKind.allCases.compactMap { kind in self.subscribers[kind].map { (kind, $0) } }
+    }
 }

@@ -3,9 +3,6 @@ internal import TidegateNetwork
 
 /// Makes route reports; owns the watch on the gateways that they are about.
 final class RouteReporter {
-    // IFF_LOOPBACK is left to the verdict; IFF_POINTOPOINT and IFF_NOARP know no neighbours (netdevice(7)).
-    private static let neighbourlessFlags: UInt32 = 1 << 4 | 1 << 7
-
     private let kernel: NetlinkClient
     private let evaluator: RouteEvaluator
     private var gateways = GatewayWatch()
@@ -54,7 +51,7 @@ final class RouteReporter {
             verdict: reducer.address(question.destination, result), explanation: explanation)
         if case .failed(_, let deadLink) = result { route.deadLink = deadLink }
         if let index = route.verdict.path?.index, let link = self.kernel.tables.link(index) {
-            route.resolvesNeighbours = link.flags & RouteReporter.neighbourlessFlags == 0
+            route.resolvesNeighbours = link.hasNeighbours
         }
         return route
     }

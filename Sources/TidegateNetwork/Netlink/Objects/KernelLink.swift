@@ -44,14 +44,13 @@ package struct KernelLink: Sendable, Hashable {
     package static let flagLoopback: UInt32 = 1 << 3
     package static let flagPointToPoint: UInt32 = 1 << 4
     package static let flagNoNeighbours: UInt32 = 1 << 7
-    package static let flagRunning: UInt32 = 1 << 6
     package static let flagLowerUp: UInt32 = 1 << 16
 
     package var isAdminUp: Bool { self.flags & KernelLink.flagUp != 0 }
     package var hasCarrier: Bool { self.flags & KernelLink.flagLowerUp != 0 }
-    /// True if addresses on the link have to be resolved (ARP, neighbour discovery).
+    /// False for links on which no address is resolved: tunnels, point-to-point links (netdevice(7)).
     package var hasNeighbours: Bool {
-        self.flags & (KernelLink.flagNoNeighbours | KernelLink.flagPointToPoint | KernelLink.flagLoopback) == 0
+        self.flags & (KernelLink.flagNoNeighbours | KernelLink.flagPointToPoint) == 0
     }
     package var isLoopback: Bool { self.flags & KernelLink.flagLoopback != 0 }
 }
