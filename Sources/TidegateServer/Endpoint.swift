@@ -55,24 +55,17 @@ package final class Endpoint: Sendable {
         whenListening: @escaping @Sendable ([ListenAddress]) -> Void = { _ in }
     ) async throws(EndpointError) {
         let bindings = Bindings(expected: self.configuration.listen.count, whenComplete: whenListening)
-        let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         self.access?.start()
         defer { self.access?.stop() }
-        let failure = await self.serveAll(on: loops, bindings: bindings)
-        do {
-            try await loops.shutdownGracefully()
-        } catch {
-            throw failure ?? .failed(self.configuration.listen.first ?? .standard, "\(error)")
-        }
-        if let failure { throw failure }
+        if let failure = await self.serveAll(bindings: bindings) { throw failure }
     }
 
     // The first server that fails ends the others: an endpoint on half of its addresses would look healthy.
-    private func serveAll(on loops: MultiThreadedEventLoopGroup, bindings: Bindings) async -> EndpointError? {
+    private func serveAll(bindings: Bindings) async -> EndpointError? {
         await withTaskGroup(of: EndpointError?.self) { group in
             for (position, address) in self.configuration.listen.enumerated() {
                 group.addTask {
-                    await self.serve(address, on: loops) { port in
+                    await self.serve(address) { port in
                         bindings.bound(position, to: ListenAddress(host: address.host, port: port ?? address.port))
                     }
                 }
@@ -87,7 +80,7 @@ package final class Endpoint: Sendable {
     }
 
     private func serve(
-        _ address: ListenAddress, on loops: MultiThreadedEventLoopGroup, whenBound: @escaping @Sendable (Int?) -> Void
+        _ address: ListenAddress, whenBound: @escaping @Sendable (Int?) -> Void
     ) async -> EndpointError? {
         let shutdown = ServerShutdown()
         // Hummingbird's server without its `Application`: that one ends with its Swift task, and a cancelled server
@@ -105,7 +98,7 @@ package final class Endpoint: Sendable {
             onServerRunning: {
                 whenBound($0.localAddress?.port)
                 shutdown.didStartListening()
-            }, eventLoopGroup: loops, logger: ServerContext.silentLogger)
+            }, eventLoopGroup: ServerLoops.group, logger: ServerContext.silentLogger)
         do {
             try await shutdown.run(server)
             return nil

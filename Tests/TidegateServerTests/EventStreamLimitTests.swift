@@ -115,6 +115,26 @@ import TidegateTestKit
         await #expect(throws: EventReader.FinishedTask.self) { _ = try await reader.next() }
     }
 
+    @Test("Nothing uses an event loop after a graceful shutdown, however the servers end beside each other")
+    func repeatedShutdown() async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        for _ in 0..<100 {
+            let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+            let services = (0..<3).map { _ in
+                EndpointUnderTest(endpoint: Fixture().endpoint()) { continuation.yield($0.first?.port ?? 0) }
+            }
+            let group = ServiceGroup(services: services, logger: logger)
+            let running = Task { try await group.run() }
+            var count = 0
+            for await _ in ports {
+                count += 1
+                if count == services.count { break }
+            }
+            await group.triggerGracefulShutdown()
+            try await running.value
+        }
+    }
+
     private struct EndpointUnderTest: Service {
         let endpoint: Endpoint
         let whenListening: @Sendable ([ListenAddress]) -> Void

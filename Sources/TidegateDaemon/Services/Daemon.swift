@@ -101,6 +101,7 @@ package struct Daemon: Sendable {
 
     // Services stop in reverse order: control socket, scheduler, remote write, endpoint, monitor, journal, log.
     private func services(_ dependencies: Dependencies) throws -> ServiceGroup {
+        ServerLoops.useOneThread()
         let (monitor, time, logger) = (dependencies.monitor, dependencies.time, dependencies.logger)
         let runner = ScheduledTaskRunner(
             session: monitor.session, transfers: self.configuration.transfers, logger: logger)

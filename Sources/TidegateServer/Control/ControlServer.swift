@@ -2,7 +2,6 @@ internal import Glibc
 internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
-internal import NIOPosix
 internal import Synchronization
 package import TidegateCore
 
@@ -30,19 +29,10 @@ package final class ControlServer: Sendable {
     /// - Parameter whenListening: Called once, when the socket exists with its mode.
     package func run(whenListening: @escaping @Sendable () -> Void = {}) async throws(ControlError) {
         try self.socket.prepare()
-        let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let failure = await self.serve(on: loops, whenListening: whenListening)
-        do {
-            try await loops.shutdownGracefully()
-        } catch {
-            throw failure ?? ControlError("the control socket \(self.socket.path) failed: \(error)")
-        }
-        if let failure { throw failure }
+        if let failure = await self.serve(whenListening: whenListening) { throw failure }
     }
 
-    private func serve(
-        on loops: MultiThreadedEventLoopGroup, whenListening: @escaping @Sendable () -> Void
-    ) async -> ControlError? {
+    private func serve(whenListening: @escaping @Sendable () -> Void) async -> ControlError? {
         let (socket, shutdown, listening) = (self.socket, ServerShutdown(), ListenResult())
         defer { socket.remove(listening.state.withLock { $0.identity }) }
         let server = Server(
@@ -63,7 +53,7 @@ package final class ControlServer: Sendable {
                     shutdown.begin()
                 }
                 shutdown.didStartListening()
-            }, eventLoopGroup: loops, logger: ServerContext.silentLogger)
+            }, eventLoopGroup: ServerLoops.group, logger: ServerContext.silentLogger)
         do {
             try await shutdown.run(server)
             return listening.state.withLock { $0.error }
