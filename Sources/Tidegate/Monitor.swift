@@ -37,12 +37,13 @@ public final class Monitor: Sendable {
     /// Without access to netlink the level is `unknown` and gates are open. To receive the very first event, subscribe to
     /// a bus and pass it in; nothing else may publish on it. With a `journal` tasks can be submitted that survive their
     /// process.
-    /// - Throws: ``TaskError`` if the system gives no thread for transfers.
+    /// - Throws: ``ConfigurationValueError``, which names the property that is outside its range; ``TaskError`` with the
+    ///   reason `internal` if the system gives no thread for transfers.
     public convenience init(
         _ configuration: MonitorConfiguration = MonitorConfiguration(), bus: EventBus? = nil,
         journal: (any TaskJournal)? = nil,
         time: any TimeSource = SystemClock()
-    ) throws(TaskError) {
+    ) throws {
         try self.init(configuration, bus: bus, journal: journal, time: time, onThreadStart: {})
     }
 
@@ -51,7 +52,8 @@ public final class Monitor: Sendable {
     package init(
         _ configuration: MonitorConfiguration, bus: EventBus? = nil, journal: (any TaskJournal)? = nil,
         time: any TimeSource = SystemClock(), onThreadStart: @escaping @Sendable () -> Void
-    ) throws(TaskError) {
+    ) throws {
+        try configuration.validate()
         let bus = bus ?? EventBus(time: time)
         let recorder = MetricsRecorder(
             build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel)

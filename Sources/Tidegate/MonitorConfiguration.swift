@@ -2,7 +2,7 @@ public import TidegateCore
 public import TidegateReachability
 public import TidegateSession
 
-/// Everything a monitor can be configured with; each part has defaults.
+/// Everything a monitor can be configured with; each part has defaults, and is checked when a monitor is made with it.
 public struct MonitorConfiguration: Sendable {
     /// What the reachability monitor watches.
     public var reachability: ReachabilityConfiguration
@@ -20,7 +20,8 @@ public struct MonitorConfiguration: Sendable {
     /// A configuration; the defaults watch this host's network and have no targets.
     public init(
         reachability: ReachabilityConfiguration = ReachabilityConfiguration(),
-        session: SessionConfiguration = .standard, targetNames: [Target: String] = [:], hostLabel: HostLabel = .off,
+        session: SessionConfiguration = SessionConfiguration(), targetNames: [Target: String] = [:],
+        hostLabel: HostLabel = .off,
         hooks: SessionHooks? = nil, observer: TaskObserver? = nil
     ) {
         self.reachability = reachability
@@ -35,5 +36,13 @@ public struct MonitorConfiguration: Sendable {
     var namesOfTargets: [Target: String] {
         Dictionary(self.reachability.targets.map { ($0, $0.description) }) { first, _ in first }
             .merging(self.targetNames) { _, name in name }
+    }
+
+    /// Checks every value, as a monitor does that is made with it.
+    ///
+    /// - Throws: ``ConfigurationValueError``, which names the first property that is outside its range.
+    public func validate() throws(ConfigurationValueError) {
+        try self.reachability.validate()
+        try self.session.validate()
     }
 }

@@ -24,12 +24,14 @@ public final class Session: Sendable {
     /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays; with a
     /// `journal` tasks can be submitted that survive their process.
     /// `hooks` are asked, and `observer` is called, about every task.
-    /// - Throws: ``TaskError`` with the reason `internal` if the system gives no thread.
+    /// - Throws: ``ConfigurationValueError``, which names the property that is outside its range; ``TaskError`` with the
+    ///   reason `internal` if the system gives no thread.
     public init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)? = nil,
         hooks: SessionHooks? = nil, observer: TaskObserver? = nil
-    ) throws(TaskError) {
+    ) throws {
+        try configuration.validate()
         self.configuration = configuration
         do {
             let dependencies = SessionDependencies(

@@ -15,9 +15,9 @@ struct CrashHelper {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count == 4, let start = Int(arguments[3]) else { throw UsageError() }
-        var configuration = try RemoteWriteConfiguration(url: arguments[2], directory: arguments[1])
+        var configuration = RemoteWriteConfiguration(url: arguments[2], directory: arguments[1])
         configuration.interval = .milliseconds(5)
-        configuration.retry = try RemoteWriteConfiguration.retry(base: .milliseconds(5), cap: .milliseconds(20))
+        configuration.retry = RemoteWriteConfiguration.retry(base: .milliseconds(5), cap: .milliseconds(20))
         let turns = Turns(start)
         let writer = try RemoteWriter(
             configuration,

@@ -16,7 +16,7 @@ import Tidegate
         let request = try self.task("").request(under: .init())
         #expect(request.method == "GET" && request.url == "http://a.example/x" && request.name == "a")
         #expect(request.destination == .discard && request.deadline == nil)
-        #expect(request.retry == .standard && request.gate == .standard)
+        #expect(request.retry == RetryPolicy() && request.gate == GatePolicy())
     }
 
     @Test("A download is continued after a restart, with the mode asked for")

@@ -78,9 +78,11 @@ struct LinkEvaluatorTests {
         var patterns = NamePatterns(["lo", "veth.*"])
         #expect(patterns.match("lo") && patterns.match("veth12"))
         #expect(!patterns.match("lowpan0") && !patterns.match("myveth0"))
-        #expect(throws: ReachabilityConfigurationError.invalidPattern("eth[")) {
-            try ReachabilityConfiguration(excludedInterfaces: ["lo", "eth["])
+        let error = #expect(throws: ConfigurationValueError.self) {
+            try ReachabilityConfiguration(excludedInterfaces: ["lo", "eth["]).validate()
         }
+        #expect(error?.property == "reachability.excludedInterfaces")
+        #expect(error?.problem == "\"eth[\" is not a regular expression")
     }
 
     @Test("A link goes by every name that it has")

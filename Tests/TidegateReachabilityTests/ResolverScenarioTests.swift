@@ -49,7 +49,7 @@ private final class NamedTarget: Sendable {
         self.target = try Target("api.test:443")
         let namespace = hosts.here
         self.monitor = ReachabilityMonitor(
-            try ReachabilityConfiguration(targets: [self.target]), bus: EventBus(time: TestTime()),
+            ReachabilityConfiguration(targets: [self.target]), bus: EventBus(time: TestTime()),
             resolver: self.resolver, time: TestTime(), kernel: NetlinkOptions(onThreadStart: { namespace.enter() }),
             resolverFiles: ResolverFiles(configuration: self.file.path, upstreams: "/nonexistent/resolv.conf"))
     }

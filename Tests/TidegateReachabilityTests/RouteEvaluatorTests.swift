@@ -36,7 +36,7 @@ struct RouteEvaluatorTests {
     private func evaluator(
         _ change: (inout ReachabilityConfiguration) -> Void = { _ in }
     ) throws -> RouteEvaluator {
-        var configuration = try ReachabilityConfiguration(
+        var configuration = ReachabilityConfiguration(
             sentinels: [.ipv4: [self.sentinel]], meteredInterfaces: ["eth.*"])
         change(&configuration)
         return RouteEvaluator(self.routes, configuration) { [resolver] in [resolver] }

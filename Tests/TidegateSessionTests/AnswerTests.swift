@@ -8,7 +8,7 @@ import TidegateTestKit
 struct AnswerTests {
     private static func fixture() throws -> SessionFixture {
         try SessionFixture(
-            try .init(retry: try RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(10))))
+            .init(retry: RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(10))))
     }
 
     @Test("A final status is final although its page is cut off")

@@ -19,7 +19,7 @@ final class AttributionFixture: Sendable {
         let bus = EventBus(time: SystemClock())
         bus.attach(self.recorder)
         self.session = try Session(
-            .standard, bus: bus, paths: self.paths, resolver: ScriptedResolver(), time: SystemClock(),
+            .init(), bus: bus, paths: self.paths, resolver: ScriptedResolver(), time: SystemClock(),
             generator: SeededGenerator(seed: 7))
     }
 

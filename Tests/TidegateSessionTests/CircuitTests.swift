@@ -17,17 +17,17 @@ struct CircuitTests {
     func rule() {
         var circuit = Circuit()
         for task in 1...4 {
-            #expect(circuit.failed(UInt64(task), .standard, at: Self.at(0), spread: 0) == nil)
+            #expect(circuit.failed(UInt64(task), .init(), at: Self.at(0), spread: 0) == nil)
             #expect(circuit.pass(9, at: Self.at(0)) == .through)
         }
-        #expect(circuit.failed(5, .standard, at: Self.at(0), spread: 0) == .seconds(30))
+        #expect(circuit.failed(5, .init(), at: Self.at(0), spread: 0) == .seconds(30))
         #expect(circuit.pass(6, at: Self.at(29)) == .wait(until: Self.at(30)))
-        #expect(circuit.failed(1, .standard, at: Self.at(29), spread: 0) == nil)
+        #expect(circuit.failed(1, .init(), at: Self.at(29), spread: 0) == nil)
         #expect(circuit.pass(6, at: Self.at(30)) == .asProbe)
         #expect(circuit.pass(7, at: Self.at(30)) == .waitForProbe)
         #expect(circuit.pass(6, at: Self.at(30)) == .asProbe)
-        #expect(circuit.failed(7, .standard, at: Self.at(31), spread: 0) == nil)
-        #expect(circuit.failed(6, .standard, at: Self.at(31), spread: 0) == .seconds(60))
+        #expect(circuit.failed(7, .init(), at: Self.at(31), spread: 0) == nil)
+        #expect(circuit.failed(6, .init(), at: Self.at(31), spread: 0) == .seconds(60))
         #expect(circuit.pass(7, at: Self.at(91)) == .asProbe)
         #expect(circuit.succeeded() == true)
         #expect(circuit.isFresh)
@@ -38,18 +38,18 @@ struct CircuitTests {
     func bounds() {
         var circuit = Circuit()
         for _ in 0..<10 {
-            for task in 1...4 { _ = circuit.failed(UInt64(task), .standard, at: Self.at(0), spread: 0) }
+            for task in 1...4 { _ = circuit.failed(UInt64(task), .init(), at: Self.at(0), spread: 0) }
             #expect(circuit.succeeded() == false)
         }
         var now = 0.0
         var pauses: [Duration] = []
         for task in 1...5 {
-            if let pause = circuit.failed(UInt64(task), .standard, at: Self.at(0), spread: 1) { pauses.append(pause) }
+            if let pause = circuit.failed(UInt64(task), .init(), at: Self.at(0), spread: 1) { pauses.append(pause) }
         }
         for _ in 0..<12 {
             now += 1000
             #expect(circuit.pass(1, at: Self.at(now)) == .asProbe)
-            if let pause = circuit.failed(1, .standard, at: Self.at(now), spread: 1) { pauses.append(pause) }
+            if let pause = circuit.failed(1, .init(), at: Self.at(now), spread: 1) { pauses.append(pause) }
         }
         #expect(pauses.first == .seconds(36))
         #expect(pauses.last == .seconds(360))
@@ -58,7 +58,7 @@ struct CircuitTests {
     @Test("Whoever goes first and leaves without a result hands its turn on")
     func handOver() {
         var circuit = Circuit()
-        for task in 1...5 { _ = circuit.failed(UInt64(task), .standard, at: Self.at(0), spread: 0) }
+        for task in 1...5 { _ = circuit.failed(UInt64(task), .init(), at: Self.at(0), spread: 0) }
         #expect(circuit.pass(6, at: Self.at(40)) == .asProbe)
         #expect(circuit.probeLeft(7, at: Self.at(41)) == false)
         #expect(circuit.probeLeft(6, at: Self.at(41)) == true)
@@ -69,9 +69,9 @@ struct CircuitTests {
 
     private static func fixture(pause: Duration = .seconds(2)) throws -> SessionFixture {
         try SessionFixture(
-            try .init(
-                retry: try RetryPolicy(attempts: 1),
-                circuit: try CircuitPolicy(failures: 5, pause: pause, cap: .seconds(10))))
+            .init(
+                retry: RetryPolicy(attempts: 1),
+                circuit: CircuitPolicy(failures: 5, pause: pause, cap: .seconds(10))))
     }
 
     private static func circuitEvents(_ fixture: SessionFixture) -> [String] {

@@ -9,8 +9,8 @@ import TidegateTransfer
 @Suite(.timeLimit(.minutes(5)))
 struct ContinuationTests {
     private static func fixture(_ paths: ScriptedPathSource = ScriptedPathSource()) throws -> SessionFixture {
-        let retry = try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))
-        return try SessionFixture(try .init(retry: retry), paths: paths)
+        let retry = RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))
+        return try SessionFixture(.init(retry: retry), paths: paths)
     }
 
     /// Half of the pattern, broken off.

@@ -40,8 +40,8 @@ struct DataObserverTests {
     private static let size: Int64 = 200_000
     private static let whole = LiveServerAnswer.bytes(count: size)
 
-    private static func soon() throws -> RetryPolicy {
-        try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+    private static func soon() -> RetryPolicy {
+        RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
     }
 
     /// Hangs up within its first answer.
@@ -109,7 +109,7 @@ struct DataObserverTests {
         let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let fixture = try SessionFixture(try .init(retry: Self.soon()), observer: shown.observer)
+        let fixture = try SessionFixture(.init(retry: Self.soon()), observer: shown.observer)
         let task = fixture.run(try TaskRequest(url: server.url()))
         #expect(await task.result().outcome == .success)
         let pieces = shown.all(of: task)
@@ -124,7 +124,7 @@ struct DataObserverTests {
         let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let fixture = try SessionFixture(try .init(retry: Self.soon()), observer: shown.observer)
+        let fixture = try SessionFixture(.init(retry: Self.soon()), observer: shown.observer)
         let stream = BodyStream()
         var request = try TaskRequest(url: server.url())
         request.destination = .stream(stream)

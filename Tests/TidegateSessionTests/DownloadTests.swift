@@ -6,9 +6,9 @@ import TidegateTransfer
 
 @Suite(.timeLimit(.minutes(5)))
 struct DownloadTests {
-    private static let fast = Result { try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)) }
+    private static let fast = Result { RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)) }
 
-    private static func fixture() throws -> SessionFixture { try SessionFixture(try .init(retry: try self.fast.get())) }
+    private static func fixture() throws -> SessionFixture { try SessionFixture(.init(retry: self.fast.get())) }
 
     private static func request(_ url: String, _ path: String, continues: Bool = false) throws -> TaskRequest {
         var request = try TaskRequest(url: url)

@@ -74,7 +74,7 @@ struct EndOfSessionTests {
         let canceller = Canceller()
         bus.attach(canceller)
         let session = try Session(
-            .standard, bus: bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemClock(),
+            .init(), bus: bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemClock(),
             generator: SeededGenerator(seed: 7))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"), continues: true)

@@ -32,9 +32,9 @@ struct GateTests {
     func patience() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let gate = try GatePolicy(patience: .milliseconds(30))
+        let gate = GatePolicy(patience: .milliseconds(30))
         let fixture = try SessionFixture(
-            try .init(gate: gate), paths: ScriptedPathSource(ScriptedPathSource.lost(.noAddress)))
+            .init(gate: gate), paths: ScriptedPathSource(ScriptedPathSource.lost(.noAddress)))
         let task = fixture.run(try TaskRequest(url: server.url()))
         let result = await task.result()
         #expect(result.failure == .gateTimeout)
@@ -75,7 +75,7 @@ struct GateTests {
         defer { server.stop() }
         let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
-        request.gate = try GatePolicy(require: [.unmetered])
+        request.gate = GatePolicy(require: [.unmetered])
         request.destination = .file(scratch.file("a"))
         let task = fixture.run(request)
         #expect(await fixture.wait { task.progress.receivedWire > 0 })
@@ -97,7 +97,7 @@ struct GateTests {
         defer { server.stop() }
         let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
-        request.gate = try GatePolicy(require: [.online])
+        request.gate = GatePolicy(require: [.online])
         let task = fixture.run(request)
         #expect(await fixture.wait { task.state.name == .waiting })
         fixture.paths.say(Verdict(level: .online), for: .ipv4)
@@ -141,7 +141,7 @@ struct GateTests {
     func proxy() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let fixture = try SessionFixture(try .init(proxy: server.url("")))
+        let fixture = try SessionFixture(.init(proxy: server.url("")))
         let task = fixture.run(try TaskRequest(url: "http://elsewhere.test/x"))
         #expect(await task.result().outcome == .success)
         #expect(fixture.paths.watchesOpened(for: try Target("127.0.0.1:\(server.port)")) == 1)
@@ -157,7 +157,7 @@ struct GateTests {
         let resolver = ScriptedResolver(["tide.test": [try #require(IPAddress("127.0.0.1"))]])
         resolver.hold()
         let fixture = try SessionFixture(
-            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))), resolver: resolver)
+            .init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))), resolver: resolver)
         let tasks = try (0..<5).map { _ in fixture.run(try TaskRequest(url: "http://tide.test:\(server.port)/")) }
         #expect(await fixture.wait { fixture.session.statistics().tasks[.running] == 5 })
         resolver.answer()

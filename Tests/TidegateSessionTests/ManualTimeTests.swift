@@ -16,7 +16,7 @@ struct ManualTimeTests {
         defer { server.stop() }
         let time = ManualTime()
         let fixture = try SessionFixture(
-            try .init(retry: try RetryPolicy(cap: .seconds(7200), maxElapsed: nil)), time: time)
+            .init(retry: RetryPolicy(cap: .seconds(7200), maxElapsed: nil)), time: time)
         let task = fixture.run(try TaskRequest(url: server.url()))
         let barrier = fixture.session.makeTask(try TaskRequest(url: server.url()))
         #expect(await fixture.wait { fixture.eventNames(of: task).contains("held(backoff)") })
@@ -40,7 +40,7 @@ struct ManualTimeTests {
         let time = ManualTime()
         let fixture = try SessionFixture(paths: ScriptedPathSource(ScriptedPathSource.lost()), time: time)
         var request = try TaskRequest(url: "http://127.0.0.1:9/")
-        if hasPatience { request.gate = try GatePolicy(patience: .seconds(86_400)) }
+        if hasPatience { request.gate = GatePolicy(patience: .seconds(86_400)) }
         request.deadline = .seconds(90_000)
         let task = fixture.run(request)
         #expect(await fixture.wait { task.state.name == .waiting })

@@ -77,7 +77,7 @@ struct MemoryTests {
     @Test("A budget is as good as a new one once it is full again")
     func budgets() {
         let start = MonotonicTime(nanoseconds: 0)
-        var budget = RetryBudget(.standard, at: start)
+        var budget = RetryBudget(.init(), at: start)
         #expect(budget.isFull(at: start))
         let isPaid = budget.pay(.full, at: start)
         #expect(isPaid)

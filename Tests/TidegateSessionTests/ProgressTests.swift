@@ -90,7 +90,7 @@ struct ProgressTests {
         }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+            .init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
         let task = fixture.run(request)

@@ -90,7 +90,7 @@ struct RedirectTests {
     func many() async throws {
         let server = try LiveServer { _ in .respond(text: "tide") }
         defer { server.stop() }
-        let fixture = try SessionFixture(try .init(maxConnectionsPerHost: 64))
+        let fixture = try SessionFixture(.init(maxConnectionsPerHost: 64))
         let tasks = try (0..<3000).map { _ in fixture.run(try TaskRequest(url: server.url())) }
         var good = 0
         for task in tasks where await task.result().outcome == .success { good += 1 }

@@ -8,8 +8,8 @@ import TidegateTestKit
 struct RepeatTests {
     private static func fixture(lossGrace: Duration = .seconds(2)) throws -> SessionFixture {
         try SessionFixture(
-            try .init(
-                retry: try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)), lossGrace: lossGrace))
+            .init(
+                retry: RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)), lossGrace: lossGrace))
     }
 
     /// The first half without a word to continue it by, then these steps; a further request gets everything.

@@ -95,30 +95,45 @@ struct RequestTests {
         #expect(try !RedirectRule.follow(row.0, to: "https://a.test/", from: first).keepsCredentials)
     }
 
-    @Test("Impossible policies cannot be made, and the error names the field")
-    func policies() {
-        func field(_ make: () throws(PolicyError) -> Void) -> String? {
-            do throws(PolicyError) {
-                try make()
+    @Test("A value outside its range is refused where it is used, and the error names the property")
+    func policies() async throws {
+        func property(_ change: (inout SessionConfiguration) -> Void) -> String? {
+            var configuration = SessionConfiguration()
+            change(&configuration)
+            do throws(ConfigurationValueError) {
+                try configuration.validate()
                 return nil
             } catch {
-                return error.field
+                return error.property
             }
         }
-        #expect(field { () throws(PolicyError) in _ = try SessionConfiguration(proxy: "http://p") } == "proxy")
-        #expect(field { () throws(PolicyError) in _ = try SessionConfiguration(proxy: "http://p:80/") } == nil)
-        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(attempts: 0) } == "retry.attempts")
-        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(base: .zero) } == "retry.base")
-        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(cap: .milliseconds(1)) } == "retry.cap")
-        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(maxElapsed: .zero) } == "retry.max_elapsed")
-        #expect(field { () throws(PolicyError) in _ = try RetryPolicy(statuses: [200]) } == "retry.statuses")
-        #expect(field { () throws(PolicyError) in _ = try RetryBudgetPolicy(tokens: -1) } == "budget.tokens")
-        #expect(field { () throws(PolicyError) in _ = try GatePolicy(patience: .seconds(-1)) } == "gate.patience")
-        #expect(field { () throws(PolicyError) in _ = try TLSPolicy(pins: ["h": ["x"]]) } == "tls.pins")
-        #expect(field { () throws(PolicyError) in _ = try SessionConfiguration(proxy: "x") } == "proxy")
-        #expect(
-            field { () throws(PolicyError) in _ = try SessionConfiguration(maxConnections: 0) } == "max_connections")
-        #expect(
-            field { () throws(PolicyError) in _ = try SessionConfiguration(lossGrace: .seconds(31)) } == "loss_grace")
+        #expect(property { $0.proxy = "http://p" } == "proxy")
+        #expect(property { $0.proxy = "http://p:80/" } == nil)
+        #expect(property { $0.proxy = "x" } == "proxy")
+        #expect(property { $0.retry.attempts = 0 } == "retry.attempts")
+        #expect(property { $0.retry.base = .zero } == "retry.base")
+        #expect(property { $0.retry.cap = .milliseconds(1) } == "retry.cap")
+        #expect(property { $0.retry.maxElapsed = .zero } == "retry.maxElapsed")
+        #expect(property { $0.retry.statuses = [200] } == "retry.statuses")
+        #expect(property { $0.budget.tokens = -1 } == "budget.tokens")
+        #expect(property { $0.circuit.failures = 0 } == "circuit.failures")
+        #expect(property { $0.gate.patience = .seconds(-1) } == "gate.patience")
+        #expect(property { $0.tls.pins = ["h": ["x"]] } == "tls.pins")
+        #expect(property { $0.maxConnections = 0 } == "maxConnections")
+        #expect(property { $0.lossGrace = .seconds(31) } == "lossGrace")
+        #expect(property { $0.endedTasksKept = -1 } == "endedTasksKept")
+        #expect(throws: ConfigurationValueError.self) { try SessionFixture(.init(maxConnections: 0)) }
+    }
+
+    @Test("A task whose own policy is outside its range fails as soon as it is resumed")
+    func requestPolicies() async throws {
+        let fixture = try SessionFixture()
+        var request = try TaskRequest(url: "http://127.0.0.1:9/")
+        request.retry = RetryPolicy(attempts: 0)
+        let result = await fixture.run(request).result()
+        #expect(result.failure == .invalidRequest)
+        #expect(result.explanation == "retry.attempts: 0 is not 1 to 10000")
+        #expect(result.attempts == 0)
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 }

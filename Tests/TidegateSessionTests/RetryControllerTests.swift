@@ -12,7 +12,7 @@ struct RetryControllerTests {
 
     private static func controller(countsBudgets: Bool = false) -> RetryController {
         RetryController(
-            circuit: .standard, budget: .standard, countsBudgets: countsBudgets,
+            circuit: .init(), budget: .init(), countsBudgets: countsBudgets,
             random: RandomSource(SeededGenerator(seed: 5)))
     }
 
@@ -107,7 +107,7 @@ struct RetryControllerTests {
         let origin = try Self.origin()
         func limits(_ attempts: Int, untilDeadline: Duration? = nil) throws -> RetryCounter.Limits {
             RetryCounter.Limits(
-                policy: try RetryPolicy(attempts: attempts), atMost: nil, price: .full, asked: nil, active: .zero,
+                policy: RetryPolicy(attempts: attempts), atMost: nil, price: .full, asked: nil, active: .zero,
                 untilDeadline: untilDeadline)
         }
         var counter = RetryCounter()

@@ -18,7 +18,7 @@ struct RetryRulesTests {
 
     @Test("What was never on the wire, or does no harm twice, is tried again; the rest is in doubt")
     func wireAndHarm() {
-        let statuses = RetryPolicy.standard.statuses
+        let statuses = RetryPolicy().statuses
         func classify(_ evidence: RetryClassifier.Evidence) -> RetryClassifier.Decision {
             RetryClassifier.classify(evidence, statuses: statuses)
         }
@@ -42,7 +42,7 @@ struct RetryRulesTests {
 
     @Test("A lost path costs nothing, except the certainty about a request that may have arrived")
     func lostPath() {
-        let statuses = RetryPolicy.standard.statuses
+        let statuses = RetryPolicy().statuses
         for kind in [FailureClass.link, .connect, .transport, .timeout, .dns] {
             #expect(RetryClassifier.classify(Self.evidence(kind, .reset, lost: true), statuses: statuses) == .free)
         }
@@ -60,13 +60,13 @@ struct RetryRulesTests {
         ])
     func statuses(_ row: (status: Int, isTried: Bool)) {
         let evidence = Self.evidence(.status, .httpStatus, status: row.status)
-        let answer = RetryClassifier.classify(evidence, statuses: RetryPolicy.standard.statuses)
+        let answer = RetryClassifier.classify(evidence, statuses: RetryPolicy().statuses)
         // These three say that the request was not carried out.
         let isRefusal = [408, 425, 429].contains(row.status)
         let price: RetryPrice = isRefusal ? .connect : .full
         #expect(answer == (row.isTried ? .retry(price: price, atMost: nil) : .final(.httpStatus)))
         let post = Self.evidence(.status, .httpStatus, status: row.status, idempotent: false)
-        let decision = RetryClassifier.classify(post, statuses: RetryPolicy.standard.statuses)
+        let decision = RetryClassifier.classify(post, statuses: RetryPolicy().statuses)
         let expected: RetryClassifier.Decision =
             if isRefusal { .retry(price: .connect, atMost: nil) } else if row.isTried { .forbidden(.httpStatus) } else {
                 .final(.httpStatus)
@@ -80,7 +80,7 @@ struct RetryRulesTests {
 
     @Test("The delay doubles up to the cap, and chance takes anything below it")
     func backoff() throws {
-        let policy = try RetryPolicy(base: .milliseconds(500), cap: .seconds(3))
+        let policy = RetryPolicy(base: .milliseconds(500), cap: .seconds(3))
         let bounds = (1...5).map { Backoff.bound(afterFailure: $0, policy: policy) }
         #expect(bounds == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3)])
         var chance = SeededGenerator(seed: 1)
@@ -94,9 +94,9 @@ struct RetryRulesTests {
     func progress() throws {
         var counter = RetryCounter()
         var chance = SeededGenerator(seed: 3)
-        var budget = RetryBudget(.standard, at: MonotonicTime(nanoseconds: 0))
+        var budget = RetryBudget(.init(), at: MonotonicTime(nanoseconds: 0))
         let room = RetryCounter.Limits(
-            policy: try RetryPolicy(attempts: 2), atMost: nil, price: .full, asked: nil, active: .zero,
+            policy: RetryPolicy(attempts: 2), atMost: nil, price: .full, asked: nil, active: .zero,
             untilDeadline: nil)
         func next() -> RetryCounter.Answer {
             counter.next(room, budget: &budget, at: MonotonicTime(nanoseconds: 0), using: &chance)
@@ -116,9 +116,9 @@ struct RetryRulesTests {
         var counter = RetryCounter()
         counter.charge(madeProgress: false)
         var chance = SeededGenerator(seed: 3)
-        var budget = RetryBudget(.standard, at: MonotonicTime(nanoseconds: 0))
+        var budget = RetryBudget(.init(), at: MonotonicTime(nanoseconds: 0))
         var room = RetryCounter.Limits(
-            policy: .standard, atMost: nil, price: .connect, asked: .wait(.seconds(20)), active: .zero,
+            policy: .init(), atMost: nil, price: .connect, asked: .wait(.seconds(20)), active: .zero,
             untilDeadline: nil)
         let now = MonotonicTime(nanoseconds: 0)
         func next() -> RetryCounter.Answer { counter.next(room, budget: &budget, at: now, using: &chance) }
@@ -140,9 +140,9 @@ struct RetryRulesTests {
         for _ in 0..<50 {
             var counter = RetryCounter()
             counter.charge(madeProgress: false)
-            var budget = RetryBudget(.standard, at: MonotonicTime(nanoseconds: 0))
+            var budget = RetryBudget(.init(), at: MonotonicTime(nanoseconds: 0))
             let room = RetryCounter.Limits(
-                policy: .standard, atMost: nil, price: .connect, asked: .wait(.zero), active: .zero,
+                policy: .init(), atMost: nil, price: .connect, asked: .wait(.zero), active: .zero,
                 untilDeadline: nil)
             let answer = counter.next(room, budget: &budget, at: MonotonicTime(nanoseconds: 0), using: &chance)
             longest = max(longest, try #require(Self.delay(answer)))
@@ -153,7 +153,7 @@ struct RetryRulesTests {
     @Test("An origin is good for thirty-five retries at once; time and successes earn more")
     func budget() {
         let start = MonotonicTime(nanoseconds: 0)
-        var budget = RetryBudget(.standard, at: start)
+        var budget = RetryBudget(.init(), at: start)
         var paid = 0
         while budget.pay(.full, at: start) { paid += 1 }
         #expect(paid == 35)

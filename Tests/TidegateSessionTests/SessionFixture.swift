@@ -13,7 +13,7 @@ final class SessionFixture {
     let session: Session
 
     init(
-        _ configuration: SessionConfiguration = .standard, paths: ScriptedPathSource = ScriptedPathSource(),
+        _ configuration: SessionConfiguration = .init(), paths: ScriptedPathSource = ScriptedPathSource(),
         resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, observer: TaskObserver? = nil,
         time: any TimeSource = SystemClock()
     ) throws {

@@ -43,11 +43,11 @@ struct StormTests {
         let server = try Self.server()
         defer { server.stop() }
         let fixture = try SessionFixture(
-            try .init(
+            .init(
                 maxConnectionsPerHost: 16,
-                retry: try RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(3)), lossGrace: .zero,
+                retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(3)), lossGrace: .zero,
                 pauseLimit: .milliseconds(2),
-                circuit: try CircuitPolicy(failures: 5, pause: .milliseconds(10), cap: .milliseconds(20))),
+                circuit: CircuitPolicy(failures: 5, pause: .milliseconds(10), cap: .milliseconds(20))),
             hooks: Self.hooks())
         var chance = SeededGenerator(seed: 11)
         let paths = ["/", "/redirect", "/identity", "/busy", "/again", "/reset"]

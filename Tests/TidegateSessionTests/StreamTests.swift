@@ -76,7 +76,7 @@ struct StreamTests {
             LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Content-Length: 100"]) + [1, 2, 3]), .close])
         }
         defer { server.stop() }
-        let fixture = try SessionFixture(try .init(retry: .never))
+        let fixture = try SessionFixture(.init(retry: .never))
         let stream = BodyStream()
         let task = fixture.run(try Self.streamed(server.url(), stream))
         var bytes: [UInt8] = []
@@ -100,7 +100,7 @@ struct StreamTests {
         }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            try .init(retry: try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+            .init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
         let stream = BodyStream()
         let task = fixture.run(try Self.streamed(server.url(), stream))
         var bytes: [UInt8] = []
@@ -207,8 +207,8 @@ struct StreamTests {
             request.number % 2 == 1 ? .respond(503) : .respond(text: "ok")
         }
         defer { server.stop() }
-        let retry = try RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
-        let fixture = try SessionFixture(try .init(retry: retry))
+        let retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+        let fixture = try SessionFixture(.init(retry: retry))
         func request() throws -> TaskRequest {
             try TaskRequest(url: server.url(), method: "PUT", body: .stream(Self.stream(Self.chunks)))
         }

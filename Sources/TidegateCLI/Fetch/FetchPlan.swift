@@ -132,17 +132,19 @@ struct FetchPlan: Sendable {
 
     private static func session(_ options: FetchOptions) throws -> SessionConfiguration {
         let timeouts = try options.timeouts.parsed()
-        do throws(PolicyError) {
-            return try SessionConfiguration(
+        do throws(ConfigurationValueError) {
+            let configuration = SessionConfiguration(
                 maxConnectionsPerHost: options.network.parallel, maxConnections: options.network.parallel,
                 proxy: options.network.proxy,
-                tls: try TLSPolicy(caFile: options.network.authority.cacert, isInsecure: options.network.insecure),
-                retry: try RetryPolicy(attempts: timeouts.attempts, maxElapsed: timeouts.retryMaxTime),
+                tls: TLSPolicy(caFile: options.network.authority.cacert, isInsecure: options.network.insecure),
+                retry: RetryPolicy(attempts: timeouts.attempts, maxElapsed: timeouts.retryMaxTime),
                 gate: timeouts.require.isEmpty
-                    ? .open : try GatePolicy(require: timeouts.require, patience: timeouts.patience),
+                    ? .open : GatePolicy(require: timeouts.require, patience: timeouts.patience),
                 userAgent: "tidegate/\(TidegateVersion.version)", endedTasksKept: 0,
                 // A user is waiting, and --retry already limits the attempts.
                 circuit: .never)
+            try configuration.validate()
+            return configuration
         } catch {
             throw ValidationError("--\(error)")
         }

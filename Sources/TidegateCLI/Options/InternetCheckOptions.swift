@@ -20,10 +20,11 @@ struct InternetCheckOptions: ParsableArguments {
     func policy(isRequired: Bool) throws -> InternetCheckPolicy {
         let texts = self.texts.isEmpty && isRequired ? InternetCheckOptions.defaultURLs : self.texts
         guard !texts.isEmpty else { return .off }
-        do {
-            return try InternetCheckPolicy(urls: try texts.map { try InternetCheckURL($0) })
+        do throws(ConfigurationValueError) {
+            return InternetCheckPolicy(
+                urls: try texts.map { text throws(ConfigurationValueError) in try InternetCheckURL(text) })
         } catch {
-            throw ValidationError("--internet-check: \(error)")
+            throw ValidationError("--internet-check: \(error.problem)")
         }
     }
 

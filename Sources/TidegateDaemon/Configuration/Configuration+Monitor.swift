@@ -9,11 +9,13 @@ extension Configuration {
     func monitorConfiguration(version: String) throws(TextError) -> MonitorConfiguration {
         let named = self.reachability.targets.compactMap { entry in entry.target.map { ($0, entry.name) } }
         do {
-            return MonitorConfiguration(
+            let configuration = MonitorConfiguration(
                 reachability: try self.reachabilityConfiguration(targets: named.map(\.0)),
-                session: try self.sessionConfiguration(version: version),
+                session: self.sessionConfiguration(version: version),
                 targetNames: Dictionary(named, uniquingKeysWith: { first, _ in first }),
                 hostLabel: self.metrics.hostLabel)
+            try configuration.validate()
+            return configuration
         } catch {
             throw TextError("\(error)")
         }
@@ -21,11 +23,11 @@ extension Configuration {
 
     private func reachabilityConfiguration(
         targets: [Target]
-    ) throws(ReachabilityConfigurationError) -> ReachabilityConfiguration {
+    ) throws(ConfigurationValueError) -> ReachabilityConfiguration {
         var sentinels = ReachabilityConfiguration.defaultSentinels
         if let addresses = self.reachability.ipv4Sentinels { sentinels[.ipv4] = addresses }
         if let addresses = self.reachability.ipv6Sentinels { sentinels[.ipv6] = addresses }
-        var configuration = try ReachabilityConfiguration(
+        var configuration = ReachabilityConfiguration(
             sentinels: sentinels, targets: targets,
             excludedInterfaces: self.reachability.excludedInterfaces
                 ?? ReachabilityConfiguration.defaultExcludedInterfaces,
@@ -38,12 +40,12 @@ extension Configuration {
 }
 
 extension Configuration.InternetCheck {
-    fileprivate func policy() throws(ReachabilityConfigurationError) -> InternetCheckPolicy {
+    fileprivate func policy() throws(ConfigurationValueError) -> InternetCheckPolicy {
         guard self.isEnabled else { return .off }
         var urls: [InternetCheckURL] = []
         for text in self.urls { urls.append(try InternetCheckURL(text)) }
-        guard let interval = self.interval else { return try InternetCheckPolicy(urls: urls) }
-        return try InternetCheckPolicy(urls: urls, interval: interval)
+        guard let interval = self.interval else { return InternetCheckPolicy(urls: urls) }
+        return InternetCheckPolicy(urls: urls, interval: interval)
     }
 }
 
@@ -54,24 +56,25 @@ extension Configuration {
         if let history = self.events.history { endpoint.eventHistory = history }
     }
 
-    func sessionConfiguration(version: String) throws(PolicyError) -> SessionConfiguration {
-        let (standard, transfers) = (SessionConfiguration.standard, self.transfers)
-        return try SessionConfiguration(
+    func sessionConfiguration(version: String) -> SessionConfiguration {
+        let (standard, transfers) = (SessionConfiguration(), self.transfers)
+        var configuration = SessionConfiguration(
             maxConnectionsPerHost: transfers.connectionsPerHost ?? standard.maxConnectionsPerHost,
             maxConnections: transfers.connections ?? standard.maxConnections, proxy: transfers.proxy,
-            tls: try TLSPolicy(caFile: transfers.certificateFile), retry: try transfers.retry.policy(),
-            budget: try transfers.budget.policy(),
-            gate: try GatePolicy(
+            tls: TLSPolicy(caFile: transfers.certificateFile), retry: transfers.retry.policy(),
+            budget: transfers.budget.policy(),
+            gate: GatePolicy(
                 require: transfers.gate.require ?? [.routed], patience: transfers.gate.patience?.duration),
-            userAgent: "tidegate/\(version)", waitsOut: true, redaction: self.events.redaction,
-            reportsRetryTokens: self.metrics.mode != .off)
+            userAgent: "tidegate/\(version)", waitsOut: true, redaction: self.events.redaction)
+        configuration.reportsRetryTokens = self.metrics.mode != .off
+        return configuration
     }
 }
 
 extension Configuration.Budget {
-    fileprivate func policy() throws(PolicyError) -> RetryBudgetPolicy {
-        let standard = RetryBudgetPolicy.standard
-        return try RetryBudgetPolicy(
+    fileprivate func policy() -> RetryBudgetPolicy {
+        let standard = RetryBudgetPolicy()
+        return RetryBudgetPolicy(
             tokens: self.tokens ?? standard.tokens, retryCost: self.retryCost ?? standard.retryCost,
             connectCost: self.connectCost ?? standard.connectCost,
             refillPerSecond: self.refillPerSecond ?? standard.refillPerSecond)

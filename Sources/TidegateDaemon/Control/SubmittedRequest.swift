@@ -85,7 +85,7 @@ extension TaskSubmission {
         guard self.require != nil || self.patienceSeconds != nil else { return nil }
         var requirements: [Requirement] = []
         for word in self.require ?? ["routed"] { requirements.append(try RequirementText.parse(word)) }
-        return try GatePolicy(
+        return GatePolicy(
             require: requirements, patience: try self.seconds(self.patienceSeconds, "patienceSeconds"))
     }
 
@@ -93,7 +93,7 @@ extension TaskSubmission {
         guard (0..<10_000).contains(retries) else {
             throw TextError("\"retries\": \(retries) is out of range (0 to 9999)")
         }
-        return try RetryPolicy(attempts: retries + 1)
+        return RetryPolicy(attempts: retries + 1)
     }
 
     private func seconds(_ number: Double?, _ member: String) throws(TextError) -> Duration? {

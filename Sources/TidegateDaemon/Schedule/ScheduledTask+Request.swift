@@ -14,15 +14,19 @@ extension ScheduledTask {
             request.destination = .file(path, permissions: permissions, continues: true)
         }
         request.attemptTimeout = self.timeout?.duration
-        do throws(PolicyError) {
-            request.retry = try self.retryPolicy(under: transfers)
-            request.gate = try GatePolicy(
-                require: request.gate?.require ?? transfers.gate.require ?? [.routed],
-                patience: transfers.gate.patience?.duration)
-            return request
+        let retry = self.retryPolicy(under: transfers)
+        let gate = GatePolicy(
+            require: request.gate?.require ?? transfers.gate.require ?? [.routed],
+            patience: transfers.gate.patience?.duration)
+        do throws(ConfigurationValueError) {
+            try retry.validate()
+            try gate.validate()
         } catch {
             throw TextError(error.description)
         }
+        request.retry = retry
+        request.gate = gate
+        return request
     }
 
     private func linesOfHeadersFile() throws(TextError) -> [String] {
@@ -38,21 +42,21 @@ extension ScheduledTask {
     }
 
     // The timeout does not include time without a path: such a run is held, and the next run is skipped.
-    private func retryPolicy(under transfers: Configuration.Transfers) throws(PolicyError) -> RetryPolicy {
+    private func retryPolicy(under transfers: Configuration.Transfers) -> RetryPolicy {
         var retry = self.retry.over(transfers.retry)
         if let timeout = self.timeout?.duration {
             retry.longest = DurationText(min(timeout, retry.longest.map { $0.duration ?? timeout } ?? timeout))
         }
-        return try retry.policy()
+        return retry.policy()
     }
 }
 
 extension Configuration.Retry {
     /// The policy, with the session's defaults for values that are nil.
-    func policy() throws(PolicyError) -> RetryPolicy {
-        let standard = RetryPolicy.standard
+    func policy() -> RetryPolicy {
+        let standard = RetryPolicy()
         let base = self.base ?? min(standard.base, self.cap ?? standard.base)
-        return try RetryPolicy(
+        return RetryPolicy(
             attempts: self.attempts ?? standard.attempts, base: base, cap: self.cap ?? max(standard.cap, base),
             maxElapsed: self.longest.map(\.duration) ?? standard.maxElapsed,
             statuses: self.statuses.map(Set.init) ?? standard.statuses)

@@ -15,7 +15,7 @@ struct RemoteWriteService: Service {
         _ configuration: Configuration, _ settings: DaemonSettings, monitor: Monitor, endpoint: Endpoint,
         time: any TimeSource
     ) throws -> [any Service] {
-        guard let configuration = try configuration.remoteWriteConfiguration(settings: settings) else { return [] }
+        guard let configuration = configuration.remoteWriteConfiguration(settings: settings) else { return [] }
         return [try RemoteWriteService(configuration, monitor: monitor, endpoint: endpoint, time: time)]
     }
 
@@ -40,17 +40,17 @@ struct RemoteWriteService: Service {
 
 extension Configuration {
     /// The writer's configuration; nil without a receiver.
-    func remoteWriteConfiguration(settings: DaemonSettings) throws(PolicyError) -> RemoteWriteConfiguration? {
+    func remoteWriteConfiguration(settings: DaemonSettings) -> RemoteWriteConfiguration? {
         let section = self.remoteWrite
         guard let url = section.url else { return nil }
-        var configuration = try RemoteWriteConfiguration(
+        var configuration = RemoteWriteConfiguration(
             url: url, directory: "\(settings.stateDirectory)/remote-write")
         if let buffer = section.buffer { configuration.bound = buffer.bytes }
         if let interval = section.interval { configuration.interval = interval }
         for label in section.allLabels { configuration.label(label.name, label.value) }
         configuration.userAgent = "tidegate/\(settings.version)"
         configuration.proxy = self.transfers.proxy
-        configuration.tls = try TLSPolicy(caFile: section.certificateFile ?? self.transfers.certificateFile)
+        configuration.tls = TLSPolicy(caFile: section.certificateFile ?? self.transfers.certificateFile)
         configuration.secrets = { section.secrets }
         return configuration
     }

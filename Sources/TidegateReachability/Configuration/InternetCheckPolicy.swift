@@ -1,34 +1,30 @@
-internal import TidegateCore
+public import TidegateCore
 
 /// Whether, how and how often the internet is checked.
 public struct InternetCheckPolicy: Sendable, Hashable {
     /// False if checks are made only on demand.
-    public let isEnabled: Bool
+    public var isEnabled: Bool
     /// The URLs that are requested; best of at least two operators, over both http and https.
-    public let urls: [InternetCheckURL]
+    public var urls: [InternetCheckURL]
     /// From one success to the next check: at least 10 s.
-    public let interval: Duration
+    public var interval: Duration
 
     /// No checks, the default: no packet is sent to hosts that were not named.
-    public static let off = InternetCheckPolicy()
+    public static let off = InternetCheckPolicy(isEnabled: false, urls: [])
 
-    private init() {
-        self.isEnabled = false
-        self.urls = []
-        self.interval = .seconds(300)
-    }
-
-    /// A policy from its parts.
-    ///
-    /// - Throws: ``ReachabilityConfigurationError`` if checks are enabled without a URL, or are too frequent.
-    public init(
-        isEnabled: Bool = true, urls: [InternetCheckURL], interval: Duration = .seconds(300)
-    ) throws(ReachabilityConfigurationError) {
-        guard !isEnabled || !urls.isEmpty else { throw .noCheckURL }
-        guard interval >= .seconds(10) else { throw .checksTooOften(interval) }
+    /// A policy; by default checks every 5 minutes.
+    public init(isEnabled: Bool = true, urls: [InternetCheckURL], interval: Duration = .seconds(300)) {
         self.isEnabled = isEnabled
         self.urls = urls
         self.interval = interval
+    }
+
+    package func validate() throws(ConfigurationValueError) {
+        try ConfigurationValueError.check(
+            !self.isEnabled || !self.urls.isEmpty, "internetCheck.urls", "internet checks are enabled without a URL")
+        try ConfigurationValueError.check(
+            self.interval >= .seconds(10), "internetCheck.interval",
+            "internet checks every \(self.interval) are more than one in 10 seconds")
     }
 }
 
@@ -46,9 +42,12 @@ public struct InternetCheckURL: Sendable, Hashable {
 
     /// Parses an absolute http or https URL.
     ///
-    /// - Throws: ``ReachabilityConfigurationError``, which quotes the text that is not such a URL.
-    public init(_ text: String, expectedBody: String? = nil) throws(ReachabilityConfigurationError) {
-        guard let location = try? HTTPURL(text) else { throw .invalidCheckURL(text) }
+    /// - Throws: ``ConfigurationValueError``, which quotes the text that is not such a URL.
+    public init(_ text: String, expectedBody: String? = nil) throws(ConfigurationValueError) {
+        guard let location = try? HTTPURL(text) else {
+            throw ConfigurationValueError(
+                property: "internetCheck.urls", problem: "\"\(text)\" is not an http:// or https:// URL")
+        }
         self.location = location
         self.expectedBody = expectedBody
     }

@@ -1,6 +1,6 @@
 public import TidegateCore
 
-/// What a monitor watches; an invalid configuration cannot be constructed.
+/// What a monitor watches; its values are checked when a monitor is made with it.
 public struct ReachabilityConfiguration: Sendable {
     /// The addresses whose lookups stand for "the internet", by family.
     ///
@@ -15,9 +15,9 @@ public struct ReachabilityConfiguration: Sendable {
     /// Anchored regular expressions: links kept out of series and events.
     ///
     /// They still count for the verdict.
-    public private(set) var excludedInterfaces: [String]
+    public var excludedInterfaces: [String]
     /// Anchored regular expressions: links whose traffic costs money.
-    public private(set) var meteredInterfaces: [String]
+    public var meteredInterfaces: [String]
     /// The mark of the sockets to look up routes for (SO_MARK in socket(7)), which policy rules may match; nil for none.
     public var mark: UInt32?
     /// The user of the sockets to look up routes for, whom policy rules may match (uidrange in ip-rule(8)).
@@ -30,33 +30,31 @@ public struct ReachabilityConfiguration: Sendable {
     /// The links excluded by default: loopback and those of containers.
     public static let defaultExcludedInterfaces = ["lo", "veth.*", "docker.*", "br-.*", "cni.*"]
 
-    /// The defaults.
-    public init() {
-        self.sentinels = ReachabilityConfiguration.defaultSentinels
-        self.targets = []
-        self.resolvers = []
-        self.excludedInterfaces = ReachabilityConfiguration.defaultExcludedInterfaces
-        self.meteredInterfaces = []
-        self.internetCheck = .off
-    }
-
-    /// A configuration from its parts.
-    ///
-    /// - Throws: ``ReachabilityConfigurationError``, which names the pattern that is not a regular expression.
+    /// A configuration.
     public init(
         sentinels: [AddressFamily: [IPAddress]] = ReachabilityConfiguration.defaultSentinels, targets: [Target] = [],
         excludedInterfaces: [String] = ReachabilityConfiguration.defaultExcludedInterfaces,
         meteredInterfaces: [String] = [], resolvers: [IPAddress] = [], internetCheck: InternetCheckPolicy = .off
-    ) throws(ReachabilityConfigurationError) {
+    ) {
         self.sentinels = sentinels
         self.targets = targets
         self.resolvers = resolvers
         self.excludedInterfaces = excludedInterfaces
         self.meteredInterfaces = meteredInterfaces
         self.internetCheck = internetCheck
-        for pattern in excludedInterfaces + meteredInterfaces where (try? Regex(pattern)) == nil {
-            throw .invalidPattern(pattern)
+    }
+
+    package func validate() throws(ConfigurationValueError) {
+        for (property, patterns) in [
+            ("reachability.excludedInterfaces", self.excludedInterfaces),
+            ("reachability.meteredInterfaces", self.meteredInterfaces),
+        ] {
+            for pattern in patterns where (try? Regex(pattern)) == nil {
+                throw ConfigurationValueError(
+                    property: property, problem: "\"\(pattern)\" is not a regular expression")
+            }
         }
+        try self.internetCheck.validate()
     }
 
     /// Public resolvers and name servers of several operators and registries: IPv4 in both halves, IPv6 in four blocks.
@@ -66,26 +64,4 @@ public struct ReachabilityConfiguration: Sendable {
             "2001:4860:4860::8888", "2400:cb00:2049:1::a29f:1804", "2600:9000:5300:4500::1", "2a00:1450:4001:80b::200e",
         ],
     ].mapValues { $0.compactMap { IPAddress($0) } }
-}
-
-/// What is wrong with a configuration.
-public enum ReachabilityConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A pattern is not a regular expression.
-    case invalidPattern(String)
-    /// A check URL is not an absolute http or https URL.
-    case invalidCheckURL(String)
-    /// Internet checks are enabled without a URL.
-    case noCheckURL
-    /// Internet checks would be made more often than every 10 s.
-    case checksTooOften(Duration)
-
-    /// One sentence without a final full stop.
-    public var description: String {
-        switch self {
-        case .invalidPattern(let pattern): "\"\(pattern)\" is not a regular expression"
-        case .invalidCheckURL(let text): "\"\(text)\" is not an http:// or https:// URL"
-        case .noCheckURL: "internet checks are enabled without a URL"
-        case .checksTooOften(let interval): "internet checks every \(interval) are more than one in 10 seconds"
-        }
-    }
 }

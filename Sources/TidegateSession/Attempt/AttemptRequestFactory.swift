@@ -38,7 +38,7 @@ struct AttemptRequestFactory {
             body: self.bodies.upload(of: record), addresses: addresses, sink: sink, resume: resume,
             connectTimeout: request.connectTimeout, allowsHTTP2: request.usesHTTP2,
             tls: TLSOptions(
-                caFile: tls.caFile, isInsecure: tls.isInsecure, pins: tls.pins[hop.url.target.host] ?? []),
+                caFile: tls.caFile, isInsecure: tls.isInsecure, pins: tls.pins(of: hop.url.target.host)),
             proxy: self.proxy, credentials: self.credentials(record),
             userAgent: request.headers.first(named: .userAgent) ?? self.configuration.userAgent,
             acceptsCompression: request.acceptsCompression && resume == nil,

@@ -36,6 +36,10 @@ final class TaskBodies {
     func prepare(_ record: TaskRecord) -> Bool {
         guard !record.download.isPrepared else { return true }
         record.download.isPrepared = true
+        if let error = record.request.policyError {
+            self.failures.fail(record, .invalidRequest, error.description)
+            return false
+        }
         do {
             if let obstacle = record.paths?.obstacle() {
                 self.failures.fail(record, .fileError, obstacle)

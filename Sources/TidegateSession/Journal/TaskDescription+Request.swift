@@ -10,6 +10,7 @@ extension TaskDescription {
     /// - Throws: ``TaskError`` with the reason `invalidRequest` or `fileError` and one sentence, where the request
     ///   cannot outlive its process.
     package init(_ request: TaskRequest, key: String?) throws(TaskError) {
+        if let error = request.policyError { throw TaskDescription.refusal(error.description) }
         self.url = request.url
         self.method = request.method
         self.headers = request.headers
@@ -27,6 +28,7 @@ extension TaskDescription {
             url: self.url, method: self.method, headers: self.headers, body: self.requestBody)
         request.destination = self.requestDestination
         request.options = self.options
+        if let error = request.policyError { throw TaskDescription.refusal(error.description) }
         return request
     }
 

@@ -3,38 +3,33 @@ public import TidegateCore
 /// What an attempt waits for, and how long.
 public struct GatePolicy: Sendable, Hashable, Codable {
     /// What must hold, all of it; an empty list requires nothing.
-    public let require: [Requirement]
-    /// How long a task waits at the gate in all, suspensions not counted; nil is no limit.
-    public let patience: Duration?
-
-    /// The target's own route, without a limit.
-    public static let standard = GatePolicy(unchecked: [.routed], patience: nil)
+    public var require: [Requirement]
+    /// How long a task waits at the gate in all, suspensions not counted; 0 or longer, nil is no limit.
+    public var patience: Duration?
 
     /// A gate that is always open.
-    public static let open = GatePolicy(unchecked: [.none], patience: nil)
+    public static let open = GatePolicy(require: [.none])
 
-    /// A gate; what is left out is as in ``standard``.
-    ///
-    /// - Throws: ``PolicyError`` if the patience is negative.
-    public init(require: [Requirement] = [.routed], patience: Duration? = nil) throws(PolicyError) {
-        try PolicyError.check(patience.map { $0 >= .zero } ?? true, "gate.patience", "the time must not be negative")
-        self.init(unchecked: require, patience: patience)
+    /// A gate; by default it opens with the target's own route, and patience never ends.
+    public init(require: [Requirement] = [.routed], patience: Duration? = nil) {
+        self.require = require
+        self.patience = patience
     }
 
     private enum CodingKeys: CodingKey {
         case require, patience
     }
 
-    /// Reads a policy as it was encoded; throws if this version would not accept it.
+    /// Reads a policy as it was encoded.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        let require = try members.decode([String].self, forKey: .require).map { text in
+        self.require = try members.decode([String].self, forKey: .require).map { text in
             guard let requirement = Requirement(text) else {
-                throw PolicyError(field: "gate.require", problem: "\"\(text)\" is not a requirement")
+                throw ConfigurationValueError(property: "gate.require", problem: "\"\(text)\" is not a requirement")
             }
             return requirement
         }
-        try self.init(require: require, patience: members.decodeIfPresent(Duration.self, forKey: .patience))
+        self.patience = try members.decodeIfPresent(Duration.self, forKey: .patience)
     }
 
     /// Writes the requirements as the configuration file spells them.
@@ -44,9 +39,9 @@ public struct GatePolicy: Sendable, Hashable, Codable {
         try members.encodeIfPresent(self.patience, forKey: .patience)
     }
 
-    private init(unchecked require: [Requirement], patience: Duration?) {
-        self.require = require
-        self.patience = patience
+    package func validate() throws(ConfigurationValueError) {
+        try ConfigurationValueError.check(
+            self.patience.map { $0 >= .zero } ?? true, "gate.patience", "the time must not be negative")
     }
 
     /// True if only a route to the target is required, as usual.

@@ -1,160 +1,108 @@
 internal import HTTPTypes
 public import TidegateCore
 
-/// The configuration of a session.
+/// The configuration of a session; its values are checked when a session is made with it.
 public struct SessionConfiguration: Sendable, Hashable {
-    /// How many attempts run to one origin at a time; 1 and up.
-    public let maxConnectionsPerHost: Int
-    /// How many attempts run in all; 1 and up.
-    public let maxConnections: Int
+    /// How many attempts run to one origin at a time; 1 to 10,000.
+    public var maxConnectionsPerHost: Int
+    /// How many attempts run in all; 1 to 10,000.
+    public var maxConnections: Int
     /// The proxy's URL, `http://HOST:PORT`; nil connects directly.
     ///
     /// The environment is never read.
-    public let proxy: String?
+    public var proxy: String?
     /// What certificates the session trusts.
-    public let tls: TLSPolicy
+    public var tls: TLSPolicy
     /// How tasks are retried that have no policy of their own.
-    public let retry: RetryPolicy
+    public var retry: RetryPolicy
     /// The retry budget of an origin.
-    public let budget: RetryBudgetPolicy
-    /// What tasks wait for that have no gate of their own.
-    public let gate: GatePolicy
-    /// The `User-Agent` of tasks that have none of their own.
-    public let userAgent: String
-    /// How long an attempt survives a lost path while its source address is still there; 0 s to 30 s.
-    public let lossGrace: Duration
-    /// How long an attempt may stay silent after its path came back within the grace.
-    public let silenceAfterReturn: Duration
-    /// How long a suspended attempt keeps its connection before it is given back.
-    public let pauseLimit: Duration
-    /// How many finished tasks ``Session/tasks()`` still lists; 0 and up.
-    public let endedTasksKept: Int
+    public var budget: RetryBudgetPolicy
     /// When the circuit of a failing origin opens.
-    public let circuit: CircuitPolicy
+    public var circuit: CircuitPolicy
+    /// What tasks wait for that have no gate of their own.
+    public var gate: GatePolicy
+    /// The `User-Agent` of tasks that have none of their own.
+    public var userAgent: String
+    /// How long an attempt survives a lost path while its source address is still there; 0 s to 30 s.
+    public var lossGrace: Duration
+    /// How long an attempt may stay silent after its path came back within the grace; longer than 0.
+    public var silenceAfterReturn: Duration
+    /// How long a suspended attempt keeps its connection before it is given back; 0 or longer.
+    public var pauseLimit: Duration
+    /// How many finished tasks ``Session/tasks()`` still lists; 0 and up.
+    public var endedTasksKept: Int
     /// True if tasks wait while the disk is full or the retry budget is empty; false if they fail.
-    public let waitsOut: Bool
-    /// How often a task that waits for disk space checks again.
-    public let diskRecheck: Duration
+    public var waitsOut: Bool
+    /// How often a task that waits for disk space checks again; longer than 0.
+    public var diskRecheck: Duration
     /// What is left out of URLs in events and lists of tasks.
     ///
     /// Results have theirs as they were given.
-    public let redaction: URLRedaction
+    public var redaction: URLRedaction
     /// True if the statistics include the hosts' retry budgets, which reads every origin.
-    public let reportsRetryTokens: Bool
+    package var reportsRetryTokens = false
 
-    /// The defaults.
-    public static let standard = SessionConfiguration(
-        unchecked: Limits(), proxy: nil, tls: .system, retry: .standard, budget: .standard, gate: .standard,
-        userAgent: "tidegate")
-
-    /// The bounds of a configuration; each has its default.
-    public struct Limits: Sendable, Hashable {
-        /// See ``SessionConfiguration/maxConnectionsPerHost``.
-        public var maxConnectionsPerHost = 6
-        /// See ``SessionConfiguration/maxConnections``.
-        public var maxConnections = 100
-        /// See ``SessionConfiguration/lossGrace``.
-        public var lossGrace: Duration = .seconds(2)
-        /// See ``SessionConfiguration/silenceAfterReturn``.
-        public var silenceAfterReturn: Duration = .seconds(1)
-        /// See ``SessionConfiguration/pauseLimit``.
-        public var pauseLimit: Duration = .seconds(5)
-        /// See ``SessionConfiguration/endedTasksKept``.
-        public var endedTasksKept = 256
-        /// See ``SessionConfiguration/circuit``.
-        public var circuit = CircuitPolicy.standard
-        /// See ``SessionConfiguration/waitsOut``.
-        public var waitsOut = false
-        /// See ``SessionConfiguration/diskRecheck``.
-        public var diskRecheck: Duration = .seconds(60)
-        /// See ``SessionConfiguration/redaction``.
-        public var redaction = URLRedaction()
-        /// See ``SessionConfiguration/reportsRetryTokens``.
-        public var reportsRetryTokens = false
-
-        /// The defaults.
-        public init() {}
-    }
-
-    /// A configuration; what is left out is as in ``standard``.
-    ///
-    /// - Throws: ``PolicyError`` naming the field, as the configuration file spells it.
+    /// A configuration.
     public init(
-        maxConnectionsPerHost: Int = 6, maxConnections: Int = 100, proxy: String? = nil, tls: TLSPolicy = .system,
-        retry: RetryPolicy = .standard, budget: RetryBudgetPolicy = .standard, gate: GatePolicy = .standard,
-        userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
+        maxConnectionsPerHost: Int = 6, maxConnections: Int = 100, proxy: String? = nil, tls: TLSPolicy = TLSPolicy(),
+        retry: RetryPolicy = RetryPolicy(), budget: RetryBudgetPolicy = RetryBudgetPolicy(),
+        gate: GatePolicy = GatePolicy(), userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
-        circuit: CircuitPolicy = .standard, waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
-        redaction: URLRedaction = URLRedaction(), reportsRetryTokens: Bool = false
-    ) throws(PolicyError) {
-        var limits = Limits()
-        limits.maxConnectionsPerHost = maxConnectionsPerHost
-        limits.maxConnections = maxConnections
-        limits.lossGrace = lossGrace
-        limits.silenceAfterReturn = silenceAfterReturn
-        limits.pauseLimit = pauseLimit
-        limits.endedTasksKept = endedTasksKept
-        limits.circuit = circuit
-        limits.waitsOut = waitsOut
-        limits.diskRecheck = diskRecheck
-        limits.redaction = redaction
-        limits.reportsRetryTokens = reportsRetryTokens
-        try SessionConfiguration.check(limits)
-        if let proxy { try SessionConfiguration.check(proxy: proxy) }
-        try PolicyError.check(HTTPField.isValidValue(userAgent), "user_agent", "a header cannot carry it")
-        self.init(
-            unchecked: limits, proxy: proxy, tls: tls, retry: retry, budget: budget, gate: gate, userAgent: userAgent)
-    }
-
-    private init(
-        unchecked limits: Limits, proxy: String?, tls: TLSPolicy, retry: RetryPolicy, budget: RetryBudgetPolicy,
-        gate: GatePolicy, userAgent: String
+        circuit: CircuitPolicy = CircuitPolicy(), waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
+        redaction: URLRedaction = URLRedaction()
     ) {
-        self.maxConnectionsPerHost = limits.maxConnectionsPerHost
-        self.maxConnections = limits.maxConnections
-        self.lossGrace = limits.lossGrace
-        self.silenceAfterReturn = limits.silenceAfterReturn
-        self.pauseLimit = limits.pauseLimit
-        self.endedTasksKept = limits.endedTasksKept
-        self.circuit = limits.circuit
-        self.waitsOut = limits.waitsOut
-        self.diskRecheck = limits.diskRecheck
-        self.redaction = limits.redaction
-        self.reportsRetryTokens = limits.reportsRetryTokens
+        self.maxConnectionsPerHost = maxConnectionsPerHost
+        self.maxConnections = maxConnections
         self.proxy = proxy
         self.tls = tls
         self.retry = retry
         self.budget = budget
+        self.circuit = circuit
         self.gate = gate
         self.userAgent = userAgent
+        self.lossGrace = lossGrace
+        self.silenceAfterReturn = silenceAfterReturn
+        self.pauseLimit = pauseLimit
+        self.endedTasksKept = endedTasksKept
+        self.waitsOut = waitsOut
+        self.diskRecheck = diskRecheck
+        self.redaction = redaction
     }
 
-    private static func check(_ limits: Limits) throws(PolicyError) {
-        let (host, all) = (limits.maxConnectionsPerHost, limits.maxConnections)
-        try PolicyError.check((1...10_000).contains(host), "max_connections_per_host", "\(host) is not 1 to 10000")
-        try PolicyError.check((1...10_000).contains(all), "max_connections", "\(all) is not 1 to 10000")
-        try PolicyError.check(
-            limits.lossGrace >= .zero && limits.lossGrace <= .seconds(30), "loss_grace", "the time is not 0 s to 30 s")
-        try PolicyError.check(limits.silenceAfterReturn > .zero, "silence_after_return", "the time is not above 0")
-        try PolicyError.check(limits.pauseLimit >= .zero, "pause_limit", "the time must not be negative")
-        try PolicyError.check(limits.diskRecheck > .zero, "disk_recheck", "the time must be longer than 0")
-        try PolicyError.check(limits.endedTasksKept >= 0, "ended_tasks_kept", "the number must not be negative")
+    /// - Throws: the first property whose value is outside its range.
+    package func validate() throws(ConfigurationValueError) {
+        let (host, all) = (self.maxConnectionsPerHost, self.maxConnections)
+        try ConfigurationValueError.check(
+            (1...10_000).contains(host), "maxConnectionsPerHost", "\(host) is not 1 to 10000")
+        try ConfigurationValueError.check((1...10_000).contains(all), "maxConnections", "\(all) is not 1 to 10000")
+        try ConfigurationValueError.check(
+            self.lossGrace >= .zero && self.lossGrace <= .seconds(30), "lossGrace", "the time is not 0 s to 30 s")
+        try ConfigurationValueError.check(
+            self.silenceAfterReturn > .zero, "silenceAfterReturn", "the time must be longer than 0")
+        try ConfigurationValueError.check(self.pauseLimit >= .zero, "pauseLimit", "the time must not be negative")
+        try ConfigurationValueError.check(self.diskRecheck > .zero, "diskRecheck", "the time must be longer than 0")
+        try ConfigurationValueError.check(self.endedTasksKept >= 0, "endedTasksKept", "the number must not be negative")
+        try ConfigurationValueError.check(
+            HTTPField.isValidValue(self.userAgent), "userAgent", "a header cannot carry it")
+        if let proxy { try SessionConfiguration.check(proxy: proxy) }
+        try self.tls.validate()
+        try self.retry.validate()
+        try self.budget.validate()
+        try self.circuit.validate()
+        try self.gate.validate()
     }
 
-    private static func check(proxy: String) throws(PolicyError) {
-        do {
-            let url = try HTTPURL(proxy)
-            try PolicyError.check(url.scheme == .http, "proxy", "\"\(proxy)\" is not an http:// URL")
-            // Without one, this check would use 80 and libcurl 1080.
-            let authority = proxy.dropFirst("http://".count).prefix { $0 != "/" }
-            try PolicyError.check(
-                authority.hasSuffix(":\(url.target.port ?? 0)"), "proxy", "\"\(proxy)\" names no port")
-        } catch let error as HTTPURLError {
-            throw PolicyError(field: "proxy", problem: error.description)
-        } catch let error as PolicyError {
-            throw error
+    private static func check(proxy: String) throws(ConfigurationValueError) {
+        let url: HTTPURL
+        do throws(HTTPURLError) {
+            url = try HTTPURL(proxy)
         } catch {
-            throw PolicyError(field: "proxy", problem: "\(error)")
+            throw ConfigurationValueError(property: "proxy", problem: error.description)
         }
+        try ConfigurationValueError.check(url.scheme == .http, "proxy", "\"\(proxy)\" is not an http:// URL")
+        // Without one, this check would use 80 and libcurl 1080.
+        let authority = proxy.dropFirst("http://".count).prefix { $0 != "/" }
+        try ConfigurationValueError.check(
+            authority.hasSuffix(":\(url.target.port ?? 0)"), "proxy", "\"\(proxy)\" names no port")
     }
 }

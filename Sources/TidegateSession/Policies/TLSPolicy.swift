@@ -1,47 +1,36 @@
+package import TidegateCore
+
 /// Whom a session trusts.
 public struct TLSPolicy: Sendable, Hashable, Codable {
     /// A file of certificate authorities in PEM form; nil trusts the system's.
-    public let caFile: String?
+    public var caFile: String?
     /// The public keys accepted by host, each `sha256//BASE64` (RFC 7469); hosts without an entry accept any.
-    public let pins: [String: [String]]
+    public var pins: [String: [String]]
     /// True if certificates are not verified at all; must be spelled out.
-    public let isInsecure: Bool
+    public var isInsecure: Bool
 
-    /// The system's authorities, no pins.
-    public static let system = TLSPolicy(unchecked: nil, pins: [:], isInsecure: false)
-
-    /// A policy from its parts.
-    ///
-    /// - Throws: ``PolicyError`` if a pin is not `sha256//` and 44 characters of base64, or the file has no name.
-    public init(
-        caFile: String? = nil, pins: [String: [String]] = [:], isInsecure: Bool = false
-    ) throws(PolicyError) {
-        try PolicyError.check(caFile.map { !$0.isEmpty } ?? true, "tls.ca_file", "the file has no name")
-        for (host, keys) in pins.sorted(by: { $0.key < $1.key }) {
-            try PolicyError.check(!keys.isEmpty, "tls.pins", "\(host) has no pin")
-            for key in keys {
-                try PolicyError.check(
-                    TLSPolicy.isPin(key), "tls.pins", "\"\(key)\" of \(host) is not sha256// and a hash in base64")
-            }
-        }
-        self.init(
-            unchecked: caFile, pins: Dictionary(uniqueKeysWithValues: pins.map { ($0.key.lowercased(), $0.value) }),
-            isInsecure: isInsecure)
-    }
-
-    /// Reads a policy as it was encoded; throws if this version would not accept it.
-    public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        try self.init(
-            caFile: members.decodeIfPresent(String.self, forKey: .caFile),
-            pins: members.decode([String: [String]].self, forKey: .pins),
-            isInsecure: members.decode(Bool.self, forKey: .isInsecure))
-    }
-
-    private init(unchecked caFile: String?, pins: [String: [String]], isInsecure: Bool) {
+    /// A policy; by default the system's authorities and no pins.
+    public init(caFile: String? = nil, pins: [String: [String]] = [:], isInsecure: Bool = false) {
         self.caFile = caFile
         self.pins = pins
         self.isInsecure = isInsecure
+    }
+
+    package func validate() throws(ConfigurationValueError) {
+        try ConfigurationValueError.check(
+            self.caFile.map { !$0.isEmpty } ?? true, "tls.caFile", "the file has no name")
+        for (host, keys) in self.pins.sorted(by: { $0.key < $1.key }) {
+            try ConfigurationValueError.check(!keys.isEmpty, "tls.pins", "\(host) has no pin")
+            for key in keys {
+                try ConfigurationValueError.check(
+                    TLSPolicy.isPin(key), "tls.pins", "\"\(key)\" of \(host) is not sha256// and a hash in base64")
+            }
+        }
+    }
+
+    /// The keys accepted of a host, whose name is in lower case.
+    func pins(of host: String) -> [String] {
+        self.pins[host] ?? self.pins.first { $0.key.lowercased() == host }?.value ?? []
     }
 
     private static func isPin(_ text: String) -> Bool {

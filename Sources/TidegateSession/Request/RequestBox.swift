@@ -9,6 +9,8 @@ final class RequestBox: Sendable {
     let kind: TaskKind
     let isIdempotent: Bool
     let firstHop: Hop
+    /// What is wrong with a policy of the request's own; nil if nothing is.
+    let policyError: ConfigurationValueError?
 
     /// What a request is made of; ``TaskRequest`` says what each means.
     struct Parts: Sendable {
@@ -26,6 +28,18 @@ final class RequestBox: Sendable {
         self.kind = RequestBox.kind(of: parts)
         self.isIdempotent = RequestBox.isIdempotent(parts)
         self.firstHop = Hop(method: parts.method, url: parts.address)
+        self.policyError = RequestBox.policyError(of: parts)
+    }
+
+    private static func policyError(of parts: Parts) -> ConfigurationValueError? {
+        do throws(ConfigurationValueError) {
+            try parts.options.gate?.validate()
+            try parts.options.retry?.validate()
+            try parts.options.trust?.validate()
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private static func kind(of parts: Parts) -> TaskKind {

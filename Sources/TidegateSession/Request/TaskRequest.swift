@@ -161,6 +161,9 @@ public struct TaskRequest: Sendable {
     /// True if sending the request twice does no more than sending it once (RFC 9110 9.2.2).
     public var isIdempotent: Bool { self.box.isIdempotent }
 
+    /// What is wrong with the request's gate, retry or TLS policy; nil if nothing is.
+    var policyError: ConfigurationValueError? { self.box.policyError }
+
     static func check(_ headers: [HTTPField]) throws(TaskError) {
         for field in headers {
             // With a wrong length the server would read what is left of this body as the next request.

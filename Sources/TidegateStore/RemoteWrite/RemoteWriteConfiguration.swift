@@ -20,13 +20,13 @@ package struct RemoteWriteConfiguration: Sendable {
     /// The proxy's URL; nil for none.
     package var proxy: String?
     /// Which certificates are trusted.
-    package var tls = TLSPolicy.system
+    package var tls = TLSPolicy()
     /// Called before every request, so that a rotated secret is used; a failure is reported, and the call repeated later.
     package var secrets: @Sendable () -> Result<Secrets, TaskError> = { .success(Secrets()) }
     /// How long to wait after a request has failed for good before its samples are sent again.
     package var pause: Duration = .seconds(30)
     /// How one request is retried: without end, so that newer samples do not overtake it.
-    package var retry = RetryPolicy.standard
+    package var retry = RetryPolicy()
 
     /// What authenticates the sender.
     package struct Secrets: Sendable, Hashable {
@@ -42,18 +42,16 @@ package struct RemoteWriteConfiguration: Sendable {
     }
 
     /// A configuration with the defaults; retries are at most half a minute apart.
-    ///
-    /// - Throws: ``PolicyError``, which these numbers never cause.
-    package init(url: String, directory: String) throws(PolicyError) {
+    package init(url: String, directory: String) {
         self.url = url
         self.directory = directory
-        self.retry = try RemoteWriteConfiguration.retry(base: .milliseconds(500), cap: .seconds(30))
+        self.retry = RemoteWriteConfiguration.retry(base: .milliseconds(500), cap: .seconds(30))
     }
 
     /// Endless retries of the statuses that remote write 1.0 lets senders retry, and of redirects, which come from
     /// captive portals.
-    package static func retry(base: Duration, cap: Duration) throws(PolicyError) -> RetryPolicy {
-        try RetryPolicy(
+    package static func retry(base: Duration, cap: Duration) -> RetryPolicy {
+        RetryPolicy(
             attempts: 10_000, base: base, cap: cap, maxElapsed: nil,
             statuses: Set(300...399).union([429]).union(500...599))
     }
@@ -66,10 +64,10 @@ package struct RemoteWriteConfiguration: Sendable {
     /// One request at a time, which waits for its path.
     ///
     /// Without a retry budget: a single request that backs off cannot overload its server.
-    func session() throws(PolicyError) -> SessionConfiguration {
-        try SessionConfiguration(
+    func session() -> SessionConfiguration {
+        SessionConfiguration(
             maxConnectionsPerHost: 1, maxConnections: 1, proxy: self.proxy, tls: self.tls, retry: self.retry,
-            budget: try RetryBudgetPolicy(retryCost: 0, connectCost: 0), userAgent: self.userAgent, endedTasksKept: 0,
+            budget: RetryBudgetPolicy(retryCost: 0, connectCost: 0), userAgent: self.userAgent, endedTasksKept: 0,
             circuit: .never, waitsOut: true)
     }
 

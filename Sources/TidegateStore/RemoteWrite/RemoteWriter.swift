@@ -46,7 +46,7 @@ package final class RemoteWriter: Sendable {
         let bus = EventBus(time: dependencies.time)
         do {
             let session = try Session(
-                try configuration.session(), bus: bus, paths: dependencies.paths, resolver: dependencies.resolver,
+                configuration.session(), bus: bus, paths: dependencies.paths, resolver: dependencies.resolver,
                 time: dependencies.time, generator: SystemRandomNumberGenerator())
             let needed = RemoteWriteWorker.Dependencies(
                 configuration: configuration, time: dependencies.time, collect: dependencies.collect,

@@ -10,7 +10,7 @@ struct Gets {
 
     func run() async throws {
         let configuration = MonitorConfiguration(
-            session: try SessionConfiguration(maxConnectionsPerHost: self.inFlight, maxConnections: self.inFlight))
+            session: SessionConfiguration(maxConnectionsPerHost: self.inFlight, maxConnections: self.inFlight))
         let monitor = try Monitor(configuration)
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         try await self.makeRequests(self.inFlight * 10, with: monitor)

@@ -8,7 +8,7 @@ struct Slow {
     func run() async throws {
         let monitor = try Monitor(
             MonitorConfiguration(
-                session: try SessionConfiguration(maxConnectionsPerHost: self.count, maxConnections: self.count)))
+                session: SessionConfiguration(maxConnectionsPerHost: self.count, maxConnections: self.count)))
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         var request = try TaskRequest(url: self.url)
         request.destination = .discard

@@ -8,7 +8,7 @@ struct Waiting {
 
     func run() async throws {
         let monitor = try Monitor(
-            MonitorConfiguration(session: try SessionConfiguration(maxConnectionsPerHost: self.count)))
+            MonitorConfiguration(session: SessionConfiguration(maxConnectionsPerHost: self.count)))
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         let request = try TaskRequest(url: self.url)
         let tasks = (0..<self.count).map { _ in monitor.session.makeTask(request) }

@@ -50,11 +50,11 @@ import TidegateTestKit
         defer { server.stop() }
         let (bus, events) = (EventBus(time: SystemClock()), RecordingSink())
         bus.attach(events)
-        let session = try Self.session(
-            SessionConfiguration(
-                retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
-                budget: RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0), reportsRetryTokens: true),
-            bus)
+        var configuration = SessionConfiguration(
+            retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
+            budget: RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0))
+        configuration.reportsRetryTokens = true
+        let session = try Self.session(configuration, bus)
         let task = session.makeTask(try TaskRequest(url: server.url()))
         task.resume()
         #expect(await task.result().failure != nil)

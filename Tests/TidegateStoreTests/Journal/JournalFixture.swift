@@ -17,7 +17,7 @@ final class JournalFixture {
         bus.attach(self.recorder)
         self.journal = try Journal(directory.state, retention)
         self.session = try Session(
-            .init(retry: try RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))), bus: bus, paths: self.paths,
+            .init(retry: RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))), bus: bus, paths: self.paths,
             resolver: ScriptedResolver(), time: SystemClock(), generator: SystemRandomNumberGenerator(),
             journal: self.journal)
     }

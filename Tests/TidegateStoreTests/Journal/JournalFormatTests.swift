@@ -71,14 +71,14 @@ import TidegateTestKit
         request.connectTimeout = .seconds(7)
         request.attemptTimeout = .seconds(8)
         request.deadline = .seconds(9)
-        request.gate = try GatePolicy(require: [.routed, .unmetered, .interface("eth0")], patience: .seconds(5))
-        request.retry = try RetryPolicy(attempts: 3, maxElapsed: .seconds(60))
+        request.gate = GatePolicy(require: [.routed, .unmetered, .interface("eth0")], patience: .seconds(5))
+        request.retry = RetryPolicy(attempts: 3, maxElapsed: .seconds(60))
         request.priority = 5
         request.credentials = Credentials(user: "u", password: "p")
         request.bytesPerSecondLimit = 1000
         request.expires = WallTime(microseconds: 1_900_000_000_000_000)
         request.sha256 = ContentDigest(of: [1, 2, 3])
-        request.tls = try TLSPolicy(
+        request.tls = TLSPolicy(
             pins: ["h.example": ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]], isInsecure: false)
         #expect(task.description == (try TaskDescription(request, key: "k")))
         #expect(task.id == TaskID("01a2008e-281f-7a2d-b4e5-f0868659021a"))

@@ -79,14 +79,14 @@ import TidegateTestKit
         request.idleTimeout = random.duration()
         request.attemptTimeout = random.maybe { $0.duration() }
         request.deadline = random.maybe { $0.duration() }
-        request.gate = try random.maybe { random in
-            try GatePolicy(
+        request.gate = random.maybe { random in
+            GatePolicy(
                 require: [.routed, .unmetered, .interface("eth0")],
                 patience: random.maybe { $0.duration() + .seconds(1) }
             )
         }
-        request.retry = try random.maybe { random in
-            try RetryPolicy(
+        request.retry = random.maybe { random in
+            RetryPolicy(
                 attempts: .random(in: 1...9, using: &random), maxElapsed: random.maybe { $0.duration() + .seconds(1) })
         }
         request.priority = .random(in: (.min)...(.max), using: &random)
@@ -98,8 +98,8 @@ import TidegateTestKit
         request.isMarkedIdempotent = .random(using: &random)
         request.expires = random.maybe { WallTime(microseconds: .random(in: 0...(.max), using: &$0)) }
         request.sha256 = random.maybe { ContentDigest(of: $0.bytes()) }
-        request.tls = try random.maybe { _ in
-            try TLSPolicy(
+        request.tls = random.maybe { _ in
+            TLSPolicy(
                 pins: ["h.example": ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]], isInsecure: false)
         }
         return request

@@ -31,10 +31,10 @@ final class RemoteWriteFixture: Sendable {
         self.directory = directory
         self.turns = turns
         if let start { self.paths.say(start) }
-        var configuration = try RemoteWriteConfiguration(url: url, directory: directory.queue)
+        var configuration = RemoteWriteConfiguration(url: url, directory: directory.queue)
         configuration.interval = .milliseconds(50)
         configuration.pause = .milliseconds(100)
-        configuration.retry = try RemoteWriteConfiguration.retry(base: .milliseconds(20), cap: .milliseconds(80))
+        configuration.retry = RemoteWriteConfiguration.retry(base: .milliseconds(20), cap: .milliseconds(80))
         configuration.labels = [.init("job", "test")]
         try change(&configuration)
         let recorder = Recorder()
