@@ -20,7 +20,7 @@ public final class Monitor: Sendable {
     /// The configuration that the monitor was made with.
     public let configuration: MonitorConfiguration
     /// Carries every event of this monitor.
-    public let bus: EventBus
+    package let bus: EventBus
     /// Makes requests, held while there is no path.
     public let session: Session
     /// Watches links, addresses, routes and targets.
@@ -105,13 +105,13 @@ extension Monitor: MonitorView {
     public var status: ReachabilityStatus { self.reachability.status }
 
     /// The unfinished tasks, and those that ended recently; oldest first.
-    public func tasks() -> [TaskInfo] { self.session.tasks() }
+    package func tasks() -> [TaskInfo] { self.session.tasks() }
 
     /// One task; nil if the id is not known.
-    public func task(_ id: TaskID) -> TaskInfo? { self.session.task(withID: id)?.info }
+    package func task(_ id: TaskID) -> TaskInfo? { self.session.task(withID: id)?.info }
 
     /// Counts of tasks and connections now.
-    public func sessionStatistics() -> SessionStatistics { self.session.statistics() }
+    package func sessionStatistics() -> SessionStatistics { self.session.statistics() }
 
     /// True once there is a first verdict; `unknown` is a verdict.
     public var isReady: Bool { self.reachability.isReady }
@@ -119,7 +119,7 @@ extension Monitor: MonitorView {
     /// Waits for the first verdicts on this host and on every configured target, whose names are resolved for them.
     ///
     /// Returns after `limit` at the latest, and at once if a wait has ended before.
-    public func waitForFirstStatus(within limit: Duration = .seconds(5)) async {
+    package func waitForFirstStatus(within limit: Duration = .seconds(5)) async {
         guard !self.hasFirstStatus.load(ordering: .acquiring) else { return }
         _ = await self.reachability.firstStatus(within: limit)
         if !Task.isCancelled { self.hasFirstStatus.store(true, ordering: .releasing) }

@@ -73,7 +73,7 @@ extension Session {
     /// Finds tasks in the journal.
     ///
     /// - Throws: ``TaskError`` if there is no journal, or if it cannot be read.
-    public func find(_ question: JournalQuestion) async throws(TaskError) -> [JournaledTask] {
+    package func find(_ question: JournalQuestion) async throws(TaskError) -> [JournaledTask] {
         guard let journal = self.dependencies.journal else {
             throw TaskError(reason: .internal, underlying: "the session keeps no journal")
         }

@@ -9,7 +9,7 @@ internal import TidegateTransfer
 /// A session that is released without ``invalidate(cancellingTasks:)`` cancels its tasks.
 public final class Session: Sendable {
     /// The configuration that the session was made with.
-    public let configuration: SessionConfiguration
+    package let configuration: SessionConfiguration
 
     /// The header fields that new tasks get if their requests have none of that name.
     public let defaultHeaders = DefaultHeaders()
@@ -32,13 +32,17 @@ public final class Session: Sendable {
         hooks: SessionHooks? = nil, observer: TaskObserver? = nil
     ) throws {
         try configuration.validate()
+        let storage = journal as? any JournalStorage
+        guard (storage == nil) == (journal == nil) else {
+            throw ConfigurationValueError(property: "journal", problem: "it is not a Journal of TidegateStore")
+        }
         self.configuration = configuration
         do {
             let dependencies = SessionDependencies(
                 configuration: configuration, bus: bus, paths: paths, resolver: resolver, time: time,
                 random: RandomSource(generator), disk: try DiskThread(),
                 mailbox: Mailbox(events: SessionEvents(time: time)),
-                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: journal, hooks: hooks,
+                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: storage, hooks: hooks,
                 observer: observer)
             self.dependencies = dependencies
             dependencies.mailbox.connect(
@@ -130,7 +134,7 @@ public final class Session: Sendable {
     public func tasks() -> [TaskInfo] { self.dependencies.registry.all.map(\.info) }
 
     /// The tasks of one kind, as ``tasks()`` gives them.
-    public func tasks(of kind: TaskKind) -> [TaskInfo] { self.tasks().filter { $0.kind == kind } }
+    package func tasks(of kind: TaskKind) -> [TaskInfo] { self.tasks().filter { $0.kind == kind } }
 
     /// The task that is not over or ended lately; nil if the id is not known.
     public func task(withID id: TaskID) -> TransferTask? {
@@ -147,7 +151,7 @@ public final class Session: Sendable {
 
     /// Counts of tasks and connections now; idle connections and retry budgets as they were when this was called for
     /// the last time.
-    public func statistics() -> SessionStatistics {
+    package func statistics() -> SessionStatistics {
         self.dependencies.mailbox.send(.count)
         let registry = self.dependencies.registry
         var statistics = SessionStatistics(of: registry.live, at: self.dependencies.time.monotonic())

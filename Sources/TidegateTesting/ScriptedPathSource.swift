@@ -72,13 +72,13 @@ public final class ScriptedPathSource: PathSource {
     }
 
     /// Makes new watches report nothing until the next change.
-    public func beSilent() { self.state.withLock { $0.isSilent = true } }
+    package func beSilent() { self.state.withLock { $0.isSilent = true } }
 
     /// The number of watches that a target ever had.
-    public func watchesOpened(for target: Target) -> Int { self.state.withLock { $0.opened[target] ?? 0 } }
+    package func watchesOpened(for target: Target) -> Int { self.state.withLock { $0.opened[target] ?? 0 } }
 
     /// The number of open watches.
-    public var watches: Int { self.state.withLock { $0.watches.count } }
+    package var watches: Int { self.state.withLock { $0.watches.count } }
 
     /// The verdict of the target.
     public func current(_ target: Target) -> TargetVerdict {

@@ -26,10 +26,10 @@ public final class ScriptedResolver: NameResolver {
     }
 
     /// Withholds answers until ``answer()``.
-    public func hold() { self.state.withLock { $0.isHolding = true } }
+    package func hold() { self.state.withLock { $0.isHolding = true } }
 
     /// Gives the withheld answers, and answers at once from now on.
-    public func answer() {
+    package func answer() {
         let pending = self.state.withLock { state in
             state.isHolding = false
             defer { state.pending = [] }
@@ -42,7 +42,7 @@ public final class ScriptedResolver: NameResolver {
     public var asked: [String] { self.state.withLock { $0.asked } }
 
     /// How often ``invalidate()`` was called.
-    public var invalidations: Int { self.state.withLock { $0.invalidations } }
+    package var invalidations: Int { self.state.withLock { $0.invalidations } }
 
     /// Answers at once, or after ``answer()``.
     public func resolve(

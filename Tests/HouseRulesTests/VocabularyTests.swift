@@ -28,6 +28,44 @@ import Testing
         }
     }
 
+    /// Head nouns that every Swift or network engineer knows: Swift's own, and those of RFCs.
+    private static let ordinary: Set<String> = [
+        "address", "bus", "clock", "credentials", "data", "digest", "direction", "durations", "error", "field", "format",
+        "headers", "id", "info", "iterator", "kind", "mode", "name", "prefix", "scheme", "state", "time", "type", "url",
+        "version",
+    ]
+
+    @Test("The last word of every public type's name is in the README's glossary")
+    func headNouns() throws {
+        let glossary = Self.glossary(in: try self.tree.read("README.md"))
+        #expect(glossary.isSuperset(of: ["verdict", "rung", "circuit"]))
+        for line in try self.tree.read("Tests/HouseRulesTests/PublicAPI.txt").split(separator: "\n") {
+            guard let type = Self.publicType(in: line), let noun = camelCaseComponents(of: type).last else { continue }
+            let isKnown = [noun, noun.hasSuffix("s") ? String(noun.dropLast()) : noun + "s"].contains {
+                glossary.contains($0) || Self.ordinary.contains($0)
+            }
+            if !isKnown { Issue.record("“\(noun)” of \(type) is not in the README's glossary") }
+        }
+    }
+
+    /// The words that the glossary's table defines: what stands in bold, between commas and strokes.
+    private static func glossary(in readme: String) -> Set<String> {
+        let section = readme.components(separatedBy: "## Glossary").dropFirst().first ?? ""
+        let table = (section.components(separatedBy: "\n## ").first ?? "").split(separator: "\n")
+        let cells = table.compactMap { $0.components(separatedBy: "**").dropFirst().first }
+        return Set(cells.flatMap { $0.split { ",/".contains($0) } }.map { $0.trimmingCharacters(in: .whitespaces) })
+    }
+
+    /// The name of the type that a line of the list declares; nil if it declares something else.
+    private static func publicType(in line: Substring) -> String? {
+        let words = line.split(separator: " ")
+        guard let keyword = words.firstIndex(where: { ["struct", "class", "enum", "protocol"].contains($0) }),
+            words[..<keyword].last == "final" || words[..<keyword].last?.hasSuffix("public") == true,
+            keyword + 1 < words.count
+        else { return nil }
+        return words[keyword + 1].split { !$0.isLetter && !$0.isNumber }.first.map(String.init)
+    }
+
     @Test("A name is taken apart where a reader would")
     func components() {
         #expect(camelCaseComponents(of: "tellFirst") == ["tell", "first"])

@@ -54,7 +54,7 @@ struct AnswerTests {
         var request = try TaskRequest(url: server.url())
         request.destination = .discard
         let tasks = [fixture.run(request), fixture.run(request)]
-        #expect(await fixture.wait { tasks.allSatisfy { $0.progress.expected != nil } })
+        #expect(await fixture.wait { tasks.allSatisfy { $0.currentProgress.expected != nil } })
         let statistics = fixture.session.statistics()
         #expect(statistics.expectedBytes == [.data: .max])
         #expect(statistics.transferredBytes == [.data: 2000])

@@ -176,7 +176,7 @@ struct CircuitTests {
             let task = fixture.run(try TaskRequest(url: server.url()))
             let before = server.requests.count
             #expect(await fixture.wait { server.requests.count > before || task.state.name == .running })
-            #expect(await fixture.wait { task.progress.attempt > 0 })
+            #expect(await fixture.wait { task.currentProgress.attempt > 0 })
             fixture.paths.say(ScriptedPathSource.lost())
             fixture.paths.say(ScriptedPathSource.routed(over: "eth9", index: 9))
             task.cancel()

@@ -106,7 +106,7 @@ struct DownloadTests {
         defer { server.stop() }
         let fixture = try Self.fixture()
         let task = fixture.run(try Self.request(server.url(), scratch.file("a"), continues: continues))
-        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         task.cancel()
         let result = await task.result()
         #expect(result.outcome == .cancelled)

@@ -78,7 +78,7 @@ struct GateTests {
         request.gate = GatePolicy(require: [.unmetered])
         request.destination = .file(scratch.file("a"))
         let task = fixture.run(request)
-        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         fixture.paths.say(ScriptedPathSource.routed(metered: .yes))
         #expect(await fixture.wait { task.state == .waiting(.constraint, detail: "the path over lo is metered") })
         fixture.paths.say(ScriptedPathSource.routed())

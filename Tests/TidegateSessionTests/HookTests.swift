@@ -173,7 +173,7 @@ struct HookTests {
         for _ in 0..<20 { #expect(await fixture.run(request).result().outcome == .success) }
         try await Task.sleep(for: .milliseconds(4500))
         #expect(slow.state == .running(attempt: 1))
-        #expect(slow.progress.received == 0)
+        #expect(slow.currentProgress.received == 0)
         answer.open()
         #expect(await slow.result().outcome == .success)
         #expect(slow.body() == LiveServerAnswer.bytes(count: 200_000))

@@ -27,7 +27,7 @@ struct PathLossTests {
         defer { server.stop() }
         let fixture = try SessionFixture(.init(lossGrace: .milliseconds(50)))
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         fixture.paths.say(ScriptedPathSource.lost(.noCarrier))
         #expect(await fixture.wait { task.state == .waiting(.path, detail: "no path: lo has no carrier") })
         fixture.paths.say(ScriptedPathSource.routed())
@@ -57,7 +57,7 @@ struct PathLossTests {
         defer { server.stop() }
         let fixture = try SessionFixture(.init(lossGrace: .seconds(30)))
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         fixture.paths.say(ScriptedPathSource.routed(over: "eth1", index: 3))
         let result = await task.result()
         #expect(result.outcome == .success)
@@ -75,7 +75,7 @@ struct PathLossTests {
         defer { server.stop() }
         let fixture = try SessionFixture(.init(lossGrace: .seconds(30)))
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         let address = try #require(IPAddress("127.0.0.1"))
         fixture.paths.hold(address, false)
         fixture.paths.say(ScriptedPathSource.lost(.noAddress))
@@ -95,7 +95,7 @@ struct PathLossTests {
         defer { server.stop() }
         let fixture = try SessionFixture(.init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(100)))
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         fixture.paths.say(ScriptedPathSource.lost())
         fixture.paths.say(ScriptedPathSource.routed())
         let result = await task.result()
@@ -113,7 +113,7 @@ struct PathLossTests {
         defer { server.stop() }
         let fixture = try SessionFixture(.init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(50)))
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
-        #expect(await fixture.wait { task.progress.receivedWire > 0 })
+        #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         fixture.paths.say(ScriptedPathSource.lost())
         fixture.paths.say(ScriptedPathSource.routed())
         let result = await task.result()

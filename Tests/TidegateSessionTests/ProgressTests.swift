@@ -72,9 +72,9 @@ struct ProgressTests {
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         #expect(task.body() == [UInt8](repeating: UInt8(ascii: "t"), count: 100_000))
-        #expect(task.progress.receivedWire == Int64(Self.gzip.count))
-        #expect(task.progress.received == 100_000)
-        #expect(task.progress.fraction == 1)
+        #expect(task.currentProgress.receivedWire == Int64(Self.gzip.count))
+        #expect(task.currentProgress.received == 100_000)
+        #expect(task.currentProgress.fraction == 1)
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
@@ -149,17 +149,22 @@ struct ProgressTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("Fractions come as a stream that ends, the last one being 1")
-    func fractions() async throws {
+    @Test("Progress comes as a stream that begins with the present and ends with the task, its last value being whole")
+    func sequence() async throws {
         let server = try LiveServer { .pattern(100_000, for: $0) }
         defer { server.stop() }
         let fixture = try SessionFixture()
         let task = fixture.session.makeTask(try TaskRequest(url: server.url()))
-        let fractions = task.download.fractions()
+        var values = task.progress.makeAsyncIterator()
+        // Nothing has changed yet: the present comes by itself.
+        #expect(await values.next() == TransferProgress())
         task.resume()
-        var last: Double?
-        for await fraction in fractions { last = fraction }
-        #expect(last == 1)
+        var last: TransferProgress?
+        while let progress = await values.next() { last = progress }
+        #expect(last?.fraction == 1 && last == task.currentProgress)
+        var late: [TransferProgress] = []
+        for await progress in task.progress { late.append(progress) }
+        #expect(late == [task.currentProgress])
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

@@ -76,7 +76,7 @@ struct TaskLifetimeTests {
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
         let task = fixture.run(request)
-        #expect(await fixture.wait { task.progress.receivedWire > 50_000 })
+        #expect(await fixture.wait { task.currentProgress.receivedWire > 50_000 })
         task.suspend()
         #expect(await fixture.wait { task.state == .suspended })
         if pauseLimit < .seconds(1) {

@@ -1,15 +1,15 @@
 internal import Foundation
 
 /// A headless browser, driven over the WebDriver protocol (W3C) by Debian's chromedriver.
-public final class Browser: Sendable {
+package final class Browser: Sendable {
     /// The driver or the browser reported an error.
-    public struct Failure: Error, CustomStringConvertible {
+    package struct Failure: Error, CustomStringConvertible {
         /// The request and the error.
-        public let description: String
+        package let description: String
     }
 
     /// The logs of the browser.
-    public enum Log: String, Sendable {
+    package enum Log: String, Sendable {
         /// The console: warnings, errors and policy violations.
         case console = "browser"
         /// The events of the developer tools, each as JSON.
@@ -21,7 +21,7 @@ public final class Browser: Sendable {
     private let profile: URL
 
     /// True if Chromium and its driver are installed.
-    public static let isInstalled = ["/usr/bin/chromium", "/usr/bin/chromedriver"].allSatisfy {
+    package static let isInstalled = ["/usr/bin/chromium", "/usr/bin/chromedriver"].allSatisfy {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
@@ -32,7 +32,7 @@ public final class Browser: Sendable {
     }
 
     /// Starts a driver and a browser; the caller has to close it.
-    public static func open() async throws -> Browser {
+    package static func open() async throws -> Browser {
         let driver = try Program(["chromedriver", "--port=0"])
         let port = await eventualValue {
             driver.outputSoFar.split(separator: "\n").last { $0.contains("successfully on port ") }?
@@ -59,7 +59,7 @@ public final class Browser: Sendable {
     }
 
     /// Ends the browser and its driver.
-    public func close() async {
+    package func close() async {
         _ = try? await Browser.ask("DELETE", self.session, [:])
         self.driver.signal(SIGTERM)
         _ = await self.driver.finish(within: .seconds(10))
@@ -67,40 +67,40 @@ public final class Browser: Sendable {
     }
 
     /// Loads a page.
-    public func go(_ url: String) async throws { _ = try await self.ask("POST", "url", ["url": url]) }
+    package func go(_ url: String) async throws { _ = try await self.ask("POST", "url", ["url": url]) }
 
     /// Runs a script's body in the page, and returns its value as text.
-    public func text(_ script: String) async throws -> String {
+    package func text(_ script: String) async throws -> String {
         let value = try await self.ask("POST", "execute/sync", ["script": "return String(\(script))", "args": [Any]()])
         return value as? String ?? ""
     }
 
     /// True if the expression becomes true within the limit.
-    public func shows(_ expression: String, within limit: Duration = .seconds(10)) async throws -> Bool {
+    package func shows(_ expression: String, within limit: Duration = .seconds(10)) async throws -> Bool {
         try await eventually(within: limit) { try await self.text(expression) == "true" }
     }
 
     /// Sends a command of the developer tools' protocol; `parameters` is a JSON object.
-    public func command(_ name: String, _ parameters: String) async throws {
+    package func command(_ name: String, _ parameters: String) async throws {
         let object = try JSONSerialization.jsonObject(with: Data(parameters.utf8))
         _ = try await self.ask("POST", "goog/cdp/execute", ["cmd": name, "params": object])
     }
 
     /// Presses the tabulator key.
-    public func pressTabulator() async throws {
+    package func pressTabulator() async throws {
         let presses = ["keyDown", "keyUp"].map { ["type": $0, "value": "\u{E004}"] }
         let keyboard: [String: Any] = ["type": "key", "id": "keyboard", "actions": presses]
         _ = try await self.ask("POST", "actions", ["actions": [keyboard]])
     }
 
     /// The entries of a log since it was last read.
-    public func read(_ log: Log) async throws -> [String] {
+    package func read(_ log: Log) async throws -> [String] {
         let entries = try await self.ask("POST", "se/log", ["type": log.rawValue]) as? [[String: Any]] ?? []
         return entries.compactMap { $0["message"] as? String }
     }
 
     /// The URLs requested since the log was last read.
-    public func requestedURLs() async throws -> [String] {
+    package func requestedURLs() async throws -> [String] {
         try await self.read(.protocolEvents).compactMap { text in
             let entry = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
             let message = entry?["message"] as? [String: Any]
@@ -111,7 +111,7 @@ public final class Browser: Sendable {
     }
 
     /// A screenshot of the page as PNG.
-    public func picture() async throws -> [UInt8] {
+    package func picture() async throws -> [UInt8] {
         let text = try await Browser.ask("GET", "\(self.session)/screenshot", nil) as? String ?? ""
         return Data(base64Encoded: text).map { Array($0) } ?? []
     }

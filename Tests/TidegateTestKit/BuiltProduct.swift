@@ -1,9 +1,9 @@
 internal import Foundation
 
 /// The executables that were built together with the running tests.
-public enum BuiltProduct {
+package enum BuiltProduct {
     /// The path of an executable product, such as `tidegate`.
-    public static func path(of name: String) -> String {
+    package static func path(of name: String) -> String {
         let runner = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: runner).deletingLastPathComponent().appendingPathComponent(name).path
     }

@@ -1,24 +1,24 @@
-public import TidegateCore
+package import TidegateCore
 
 /// Every kind of event, as one monitor might publish them; for tests of exporters.
-public enum EveryEvent {
+package enum EveryEvent {
     /// The global and family verdicts at the end.
-    public static let routed = Verdict(
+    package static let routed = Verdict(
         level: .routed,
         path: NetworkPath(
             interface: "eth0", index: 2, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"), table: 254))
 
     /// A verdict without a path.
-    public static let unplugged = Verdict(level: .none, reason: .noCarrier)
+    package static let unplugged = Verdict(level: .none, reason: .noCarrier)
 
     /// The events in order.
-    public static var payloads: [Event.Payload] {
+    package static var payloads: [Event.Payload] {
         self.paths + self.links + self.netlink + self.sessions + self.daemon
             + TaskKind.allCases.flatMap(self.tasks(of:))
     }
 
     /// The monitor's status at the end.
-    public static var status: ReachabilityStatus {
+    package static var status: ReachabilityStatus {
         ReachabilityStatus(
             global: self.routed, since: WallTime(microseconds: 1_790_000_000_000_000), mode: .event,
             families: [
@@ -31,10 +31,10 @@ public enum EveryEvent {
     }
 
     /// The only target.
-    public static let target: Target? = try? Target("api.example.com:443")
+    package static let target: Target? = try? Target("api.example.com:443")
 
     /// The session's statistics at the end.
-    public static var statistics: SessionStatistics {
+    package static var statistics: SessionStatistics {
         SessionStatistics(
             tasks: [.running: 2, .waiting: 1], held: [.path: 1], gateWaiting: 1, stalled: 1,
             oldestStart: [.running: WallTime(microseconds: 1_790_000_000_000_000)],

@@ -1,13 +1,13 @@
-public import TidegateCore
+package import TidegateCore
 
 extension EveryEvent {
     /// The events of tasks of one kind: one that succeeds at its second attempt, one that fails, one that is cancelled.
-    public static func tasks(of kind: TaskKind) -> [Event.Payload] {
+    package static func tasks(of kind: TaskKind) -> [Event.Payload] {
         self.success(kind) + self.failure(kind) + self.cancellation(kind)
     }
 
     /// An attempt on a new connection; 200 if it succeeded.
-    public static func attempt(_ number: Int, status: Int? = 200, isReused: Bool = false) -> AttemptSummary {
+    package static func attempt(_ number: Int, status: Int? = 200, isReused: Bool = false) -> AttemptSummary {
         AttemptSummary(
             number: number, method: "GET", host: "10.0.0.1", status: status, duration: .milliseconds(30),
             phases: isReused

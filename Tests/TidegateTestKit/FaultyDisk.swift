@@ -1,9 +1,9 @@
 internal import Foundation
 
 /// A directory on which system calls of programs fail when a test says so, by a preloaded library.
-public final class FaultyDisk: Sendable {
+package final class FaultyDisk: Sendable {
     /// A system call that fails.
-    public enum Fault: String, Sendable, CaseIterable {
+    package enum Fault: String, Sendable, CaseIterable {
         /// fsync(2) and fdatasync(2) do not return.
         case hungSync = "hung-sync"
         /// rename(2) fails with ENOSPC.
@@ -13,7 +13,7 @@ public final class FaultyDisk: Sendable {
     }
 
     /// True if the library can be built.
-    public static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/cc") }
+    package static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/cc") }
 
     private static let source = """
         #define _GNU_SOURCE
@@ -49,10 +49,10 @@ public final class FaultyDisk: Sendable {
         """
 
     /// The directory's path.
-    public let path: String
+    package let path: String
 
     /// Creates the directory, and the library with cc(1).
-    public init() async throws {
+    package init() async throws {
         self.path = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-faulty-\(UUID())").path
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
         try FaultyDisk.source.write(toFile: self.file("faults.c"), atomically: true, encoding: .utf8)
@@ -64,21 +64,21 @@ public final class FaultyDisk: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: self.path) }
 
     /// A path in the directory.
-    public func file(_ name: String) -> String { "\(self.path)/\(name)" }
+    package func file(_ name: String) -> String { "\(self.path)/\(name)" }
 
     /// Makes the call fail until ``repair(_:)``.
-    public func fail(_ fault: Fault) throws { try Data().write(to: URL(fileURLWithPath: self.file(fault.rawValue))) }
+    package func fail(_ fault: Fault) throws { try Data().write(to: URL(fileURLWithPath: self.file(fault.rawValue))) }
 
     /// Makes the call work again.
-    public func repair(_ fault: Fault) throws { try FileManager.default.removeItem(atPath: self.file(fault.rawValue)) }
+    package func repair(_ fault: Fault) throws { try FileManager.default.removeItem(atPath: self.file(fault.rawValue)) }
 
     /// True once a program made the failing call.
-    public func wasReached(_ fault: Fault) -> Bool {
+    package func wasReached(_ fault: Fault) -> Bool {
         FileManager.default.fileExists(atPath: self.file("\(fault.rawValue).met"))
     }
 
     /// Starts a program with the library.
-    public func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Program {
+    package func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Program {
         let own = ["LD_PRELOAD": self.file("faults.so"), "TIDEGATE_FAULTS": self.path]
         return try Program(arguments, environment: environment.merging(own) { $1 })
     }

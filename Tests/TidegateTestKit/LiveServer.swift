@@ -2,9 +2,9 @@ internal import Glibc
 internal import Synchronization
 
 /// A scriptable HTTP/1.1 server on real sockets: a thread for the listener and one for every connection.
-public final class LiveServer: Sendable {
+package final class LiveServer: Sendable {
     /// The port it listens on.
-    public let port: UInt16
+    package let port: UInt16
     private let address: String
     private let listener: Int32
     private let answer: @Sendable (LiveServerRequest) -> LiveServerAnswer
@@ -21,7 +21,7 @@ public final class LiveServer: Sendable {
     /// Starts listening; `answer` is called on a connection's thread.
     ///
     /// Port 0 takes a free one.
-    public init(
+    package init(
         address: String = "127.0.0.1", port: UInt16 = 0,
         answer: @escaping @Sendable (LiveServerRequest) -> LiveServerAnswer
     ) throws {
@@ -33,19 +33,19 @@ public final class LiveServer: Sendable {
     }
 
     /// A URL of this server.
-    public func url(_ path: String = "/") -> String { "http://\(self.address):\(self.port)\(path)" }
+    package func url(_ path: String = "/") -> String { "http://\(self.address):\(self.port)\(path)" }
 
     /// Every request received, in order.
-    public var requests: [LiveServerRequest] { self.state.withLock { $0.requests } }
+    package var requests: [LiveServerRequest] { self.state.withLock { $0.requests } }
 
     /// How many connections were accepted.
-    public var accepted: Int { self.state.withLock { $0.accepted } }
+    package var accepted: Int { self.state.withLock { $0.accepted } }
 
     /// How many connections are open on both sides.
-    public var open: Int { self.state.withLock { $0.open.count } }
+    package var open: Int { self.state.withLock { $0.open.count } }
 
     /// Closes every connection and ends every thread.
-    public func stop() {
+    package func stop() {
         let threads = self.state.withLock { state in
             state.isStopping = true
             for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }

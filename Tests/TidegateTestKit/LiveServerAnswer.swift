@@ -1,7 +1,7 @@
 /// What a ``LiveServer`` does with a request: steps in order.
-public struct LiveServerAnswer: Sendable {
+package struct LiveServerAnswer: Sendable {
     /// One step.
-    public enum Step: Sendable {
+    package enum Step: Sendable {
         /// Sends bytes as they are.
         case send([UInt8])
         /// Sends a body of so many bytes, byte n of it being ``LiveServerAnswer/byte(at:)`` of `from` + n.
@@ -21,32 +21,32 @@ public struct LiveServerAnswer: Sendable {
     /// The steps, in order.
     ///
     /// After the last one the next request of the connection is read.
-    public var steps: [Step]
+    package var steps: [Step]
 
     /// An answer with these steps.
-    public init(_ steps: [Step]) { self.steps = steps }
+    package init(_ steps: [Step]) { self.steps = steps }
 
     /// A complete answer with a length.
-    public static func respond(
+    package static func respond(
         _ status: Int = 200, _ fields: [String] = [], body: [UInt8] = []
     ) -> LiveServerAnswer {
         LiveServerAnswer([.send(self.head(status, fields + ["Content-Length: \(body.count)"]) + body)])
     }
 
     /// A complete answer with a text body.
-    public static func respond(_ status: Int = 200, _ fields: [String] = [], text: String) -> LiveServerAnswer {
+    package static func respond(_ status: Int = 200, _ fields: [String] = [], text: String) -> LiveServerAnswer {
         self.respond(status, fields, body: Array(text.utf8))
     }
 
     /// An answer in chunks (RFC 9112 section 7.1); the last chunk is sent if `isWhole`.
-    public static func chunked(_ chunks: [String], isWhole: Bool = true) -> LiveServerAnswer {
+    package static func chunked(_ chunks: [String], isWhole: Bool = true) -> LiveServerAnswer {
         let body = chunks.flatMap { Array("\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n".utf8) }
         let end = isWhole ? Array("0\r\n\r\n".utf8) : []
         return LiveServerAnswer([.send(self.head(200, ["Transfer-Encoding: chunked"]) + body + end)])
     }
 
     /// A body of the test pattern, or the requested range of it, with a strong entity tag.
-    public static func pattern(
+    package static func pattern(
         _ total: Int64, for request: LiveServerRequest, etag: String = "\"tide\"", slice: Int64? = nil,
         pauseMilliseconds: Int = 0
     ) -> LiveServerAnswer {
@@ -69,20 +69,20 @@ public struct LiveServerAnswer: Sendable {
     }
 
     /// Adds steps at the end.
-    public func then(_ steps: Step...) -> LiveServerAnswer { LiveServerAnswer(self.steps + steps) }
+    package func then(_ steps: Step...) -> LiveServerAnswer { LiveServerAnswer(self.steps + steps) }
 
     /// A status line and field lines with the empty line that ends them.
-    public static func head(_ status: Int, _ fields: [String]) -> [UInt8] {
+    package static func head(_ status: Int, _ fields: [String]) -> [UInt8] {
         Array((["HTTP/1.1 \(status) Test"] + fields + ["", ""]).joined(separator: "\r\n").utf8)
     }
 
     /// The test pattern's byte at an offset; the pattern repeats only after 251 · 256 bytes.
-    public static func byte(at offset: Int64) -> UInt8 {
+    package static func byte(at offset: Int64) -> UInt8 {
         UInt8(truncatingIfNeeded: offset % 251 ^ offset >> 8)
     }
 
     /// A part of the test pattern.
-    public static func bytes(from start: Int64 = 0, count: Int64) -> [UInt8] {
+    package static func bytes(from start: Int64 = 0, count: Int64) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Int(count)) { buffer, initialized in
             for index in 0..<Int(count) { buffer[index] = self.byte(at: start + Int64(index)) }
             initialized = Int(count)

@@ -1,28 +1,28 @@
-public import HTTPTypes
+package import HTTPTypes
 internal import TidegateCore
 
 /// A request as a ``LiveServer`` received it.
-public struct LiveServerRequest: Sendable {
+package struct LiveServerRequest: Sendable {
     /// The request method.
-    public var method: String
+    package var method: String
     /// The request target, with its query.
-    public var path: String
+    package var path: String
     /// The fields in order.
-    public var fields: [HTTPField]
+    package var fields: [HTTPField]
     /// The body.
-    public var body: [UInt8] = []
+    package var body: [UInt8] = []
     /// The connection's number, from 1.
-    public var connection: Int
+    package var connection: Int
     /// The request's number on this server, from 1.
-    public var number = 0
+    package var number = 0
 
     /// The first field with the name, ignoring case.
-    public func field(_ name: String) -> String? {
+    package func field(_ name: String) -> String? {
         HTTPField.Name(name).flatMap { name in self.fields.first { $0.name == name }?.value }
     }
 
     /// N of `Range: bytes=N-`.
-    public var rangeStart: Int64? {
+    package var rangeStart: Int64? {
         guard let range = self.field("range"), range.hasPrefix("bytes="), range.hasSuffix("-") else { return nil }
         return Int64(range.dropFirst(6).dropLast())
     }

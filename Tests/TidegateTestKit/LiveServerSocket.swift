@@ -1,14 +1,14 @@
 internal import Glibc
 
 /// A system call of the server failed.
-public struct LiveServerError: Error, CustomStringConvertible {
+package struct LiveServerError: Error, CustomStringConvertible {
     /// The call.
-    public let operation: String
+    package let operation: String
     /// The error number (errno(3)).
-    public let code: Int32
+    package let code: Int32
 
     /// The call and the error number.
-    public var description: String { "\(self.operation): error \(self.code)" }
+    package var description: String { "\(self.operation): error \(self.code)" }
 }
 
 /// A connection of a ``LiveServer``: reads requests that arrive in any pieces.

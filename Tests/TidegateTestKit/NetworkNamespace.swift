@@ -3,22 +3,22 @@ internal import Glibc
 internal import Synchronization
 
 /// A new network namespace for one test; deleted when it goes out of scope.
-public final class NetworkNamespace: Sendable {
+package final class NetworkNamespace: Sendable {
     /// The name for `ip netns`.
-    public let name: String
+    package let name: String
     private static let count = Atomic<Int>(0)
 
     /// True if namespaces can be created: as root, with `ip`.
-    public static var isAvailable: Bool { geteuid() == 0 && NamespaceCommand.run(["ip", "netns", "list"]).status == 0 }
+    package static var isAvailable: Bool { geteuid() == 0 && NamespaceCommand.run(["ip", "netns", "list"]).status == 0 }
 
     /// True if the kernel supports a kind of link, such as `bond`.
-    public static func supports(_ kind: String) -> Bool {
+    package static func supports(_ kind: String) -> Bool {
         guard self.isAvailable, let namespace = try? NetworkNamespace("k") else { return false }
         return (try? namespace.ip("link add k0 type \(kind)")) != nil
     }
 
     /// A new namespace with its loopback up.
-    public init(_ label: String = "t") throws {
+    package init(_ label: String = "t") throws {
         let number = NetworkNamespace.count.add(1, ordering: .relaxed).newValue
         self.name = "tg\(getpid())-\(number)\(label)"
         try NamespaceCommand.check(["ip", "netns", "add", self.name])
@@ -28,30 +28,30 @@ public final class NetworkNamespace: Sendable {
     deinit { _ = NamespaceCommand.run(["ip", "netns", "delete", self.name]) }
 
     /// Runs `ip` inside, with arguments separated by blanks.
-    public func ip(_ arguments: String) throws {
+    package func ip(_ arguments: String) throws {
         try NamespaceCommand.check(["ip", "-n", self.name] + arguments.split(separator: " ").map(String.init))
     }
 
     /// Runs several `ip` commands inside, one per line, in one process.
-    public func batch(_ lines: String) throws {
+    package func batch(_ lines: String) throws {
         try NamespaceCommand.check(["ip", "-n", self.name, "-batch", "-"], input: lines + "\n")
     }
 
     /// Runs any command inside.
-    public func run(_ command: [String]) throws {
+    package func run(_ command: [String]) throws {
         try NamespaceCommand.check(["ip", "netns", "exec", self.name] + command)
     }
 
     /// Sets a kernel parameter inside.
-    public func sysctl(_ setting: String) throws { try self.run(["sysctl", "-q", "-w", setting]) }
+    package func sysctl(_ setting: String) throws { try self.run(["sysctl", "-q", "-w", setting]) }
 
     /// Starts a command inside; it is killed when the returned value is released.
-    public func start(_ command: [String]) throws -> RunningCommand {
+    package func start(_ command: [String]) throws -> RunningCommand {
         try RunningCommand(["ip", "netns", "exec", self.name] + command)
     }
 
     /// Moves the calling thread inside; only for threads that the test owns.
-    public func enter() {
+    package func enter() {
         let descriptor = open("/run/netns/\(self.name)", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         _ = tg_enter_network(descriptor)

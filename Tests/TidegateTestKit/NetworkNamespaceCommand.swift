@@ -2,24 +2,24 @@ internal import Glibc
 internal import Synchronization
 
 /// A command of a test failed.
-public struct CommandFailure: Error, CustomStringConvertible {
+package struct CommandFailure: Error, CustomStringConvertible {
     /// The command, its exit status and its output.
-    public let description: String
+    package let description: String
 }
 
 /// Runs commands to their end, to set up tests.
-public enum NamespaceCommand {
+package enum NamespaceCommand {
     /// Runs a command; its exit status and what it printed on both outputs.
     ///
     /// 127 if it cannot be started.
     @discardableResult
-    public static func run(_ command: [String], input: String = "") -> (status: Int32, output: String) {
+    package static func run(_ command: [String], input: String = "") -> (status: Int32, output: String) {
         guard let started = try? RunningCommand(command, input: input) else { return (127, "cannot start \(command)") }
         return started.wait()
     }
 
     /// Runs a command that has to succeed.
-    public static func check(_ command: [String], input: String = "") throws {
+    package static func check(_ command: [String], input: String = "") throws {
         let result = self.run(command, input: input)
         guard result.status == 0 else {
             throw CommandFailure(description: "\(command.joined(separator: " ")): \(result.status): \(result.output)")
@@ -28,7 +28,7 @@ public enum NamespaceCommand {
 }
 
 /// A running command; killed when it is released.
-public final class RunningCommand: Sendable {
+package final class RunningCommand: Sendable {
     private let process: pid_t
     private let output: Int32
     private let isWaitedFor = Atomic<Bool>(false)
@@ -70,7 +70,7 @@ public final class RunningCommand: Sendable {
     }
 
     /// Ends the command, and waits until it has.
-    public func stop() {
+    package func stop() {
         kill(self.process, SIGKILL)
         _ = self.wait()
     }

@@ -2,11 +2,11 @@ internal import Glibc
 internal import Synchronization
 
 /// A listening TCP port inside a namespace, in both families, that never answers; closed when it is released.
-public final class NetworkNamespaceListener: Sendable {
+package final class NetworkNamespaceListener: Sendable {
     private let descriptor: Int32
 
     /// Listens on a port of every address inside `namespace`.
-    public init(port: UInt16, in namespace: NetworkNamespace) throws {
+    package init(port: UInt16, in namespace: NetworkNamespace) throws {
         let opened = Atomic<Int32>(-1)
         try namespace.inside { opened.store(NetworkNamespaceListener.open(port), ordering: .releasing) }
         self.descriptor = opened.load(ordering: .acquiring)

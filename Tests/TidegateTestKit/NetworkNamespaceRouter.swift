@@ -2,12 +2,12 @@ internal import Glibc
 internal import Synchronization
 
 /// An IPv6 router inside a namespace: it sends router advertisements (RFC 4861) on request.
-public final class NetworkNamespaceRouter: Sendable {
+package final class NetworkNamespaceRouter: Sendable {
     private let descriptor: Int32
     private let interface: UInt32
 
     /// A router that advertises itself on `interface` of `namespace`, by one of the link-local addresses there.
-    public init(_ address: String, on interface: String, in namespace: NetworkNamespace) throws {
+    package init(_ address: String, on interface: String, in namespace: NetworkNamespace) throws {
         let opened = Atomic<Int32>(-1)
         let index = Atomic<UInt32>(0)
         try namespace.inside {
@@ -29,7 +29,7 @@ public final class NetworkNamespaceRouter: Sendable {
     deinit { close(self.descriptor) }
 
     /// Advertises this router as a default router for so many seconds; 0 withdraws it.
-    public func advertise(lifetime seconds: UInt16) throws {
+    package func advertise(lifetime seconds: UInt16) throws {
         // Type 134, hop limit 64, no flags, the lifetime; other times unspecified. The kernel adds the checksum.
         let message: [UInt8] =
             [134, 0, 0, 0, 64, 0, UInt8(seconds >> 8), UInt8(seconds & 0xFF)] + [UInt8](repeating: 0, count: 8)

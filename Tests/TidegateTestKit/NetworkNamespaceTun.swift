@@ -3,9 +3,9 @@ internal import Synchronization
 internal import TidegateLoop
 
 /// A tun or tap device that a program has open; it loses its carrier when this is released.
-public final class NetworkNamespaceTun: Sendable {
+package final class NetworkNamespaceTun: Sendable {
     /// What the device transports.
-    public enum Kind: Sendable, CaseIterable {
+    package enum Kind: Sendable, CaseIterable {
         /// IP packets (a tun device).
         case packets
         /// Ethernet frames (a tap device).
@@ -20,7 +20,7 @@ public final class NetworkNamespaceTun: Sendable {
     /// Attaches to the device `name` inside `namespace`, creating it if it does not exist.
     ///
     /// A device created here is removed when this is released.
-    public init(_ name: String, _ kind: Kind = .packets, in namespace: NetworkNamespace) throws {
+    package init(_ name: String, _ kind: Kind = .packets, in namespace: NetworkNamespace) throws {
         let opened = Atomic<Int32>(-1)
         try namespace.inside { opened.store(NetworkNamespaceTun.open(name, kind), ordering: .releasing) }
         self.descriptor = opened.load(ordering: .acquiring)
@@ -32,7 +32,7 @@ public final class NetworkNamespaceTun: Sendable {
     deinit { close(self.descriptor) }
 
     /// Sets the carrier, as the program that has the device open may (TUNSETCARRIER).
-    public func setCarrier(_ isOn: Bool) throws {
+    package func setCarrier(_ isOn: Bool) throws {
         var value: Int32 = isOn ? 1 : 0
         guard ioctl(self.descriptor, 0x4004_54E2, &value) == 0 else {
             throw CommandFailure(description: "TUNSETCARRIER: \(errno)")
@@ -56,7 +56,7 @@ public final class NetworkNamespaceTun: Sendable {
 
 extension NetworkNamespace {
     /// Runs `body` on a new thread inside, and waits for it.
-    public func inside(_ body: @escaping @Sendable () -> Void) throws {
+    package func inside(_ body: @escaping @Sendable () -> Void) throws {
         let thread = try LoopThread<Idle>(name: "tg-inside") { _ in
             self.enter()
             body()

@@ -1,31 +1,31 @@
 internal import Foundation
 
 /// A program started by a test; its output goes to files, so that a full pipe cannot block it.
-public final class Program: Sendable {
+package final class Program: Sendable {
     /// The results of a program.
-    public struct Output: Sendable {
+    package struct Output: Sendable {
         /// The exit code; 128 + n if signal n ended it.
-        public let status: Int32
+        package let status: Int32
         /// What it wrote to standard output.
-        public let output: String
+        package let output: String
         /// What it wrote to standard error.
-        public let errors: String
+        package let errors: String
     }
 
     /// The program could not be started, or failed.
-    public struct NotStarted: Error, CustomStringConvertible {
+    package struct NotStarted: Error, CustomStringConvertible {
         /// The program and the reason.
-        public let description: String
+        package let description: String
     }
 
     /// The program's process id.
-    public let id: Int32
+    package let id: Int32
     private let exit: Task<Int32, Never>
     private let outputFile: URL
     private let errorFile: URL
 
     /// Starts a program found on PATH, with nothing on standard input.
-    public init(_ command: [String], environment: [String: String] = [:]) throws {
+    package init(_ command: [String], environment: [String: String] = [:]) throws {
         let folder = FileManager.default.temporaryDirectory
         let name = UUID().uuidString
         self.outputFile = folder.appendingPathComponent("\(name).out")
@@ -59,7 +59,7 @@ public final class Program: Sendable {
 
     /// Runs a program to its end; kills it after `limit`.
     @discardableResult
-    public static func run(
+    package static func run(
         _ command: [String], environment: [String: String] = [:], limit: Duration = .seconds(60)
     ) async throws -> Output {
         try await Program(command, environment: environment).finish(within: limit)
@@ -67,7 +67,7 @@ public final class Program: Sendable {
 
     /// Runs a program that has to succeed, and returns its standard output.
     @discardableResult
-    public static func expect(_ command: [String], limit: Duration = .seconds(60)) async throws -> String {
+    package static func expect(_ command: [String], limit: Duration = .seconds(60)) async throws -> String {
         let output = try await self.run(command, limit: limit)
         guard output.status == 0 else {
             throw NotStarted(description: "\(command.joined(separator: " ")): \(output.status) \(output.errors)")
@@ -78,7 +78,7 @@ public final class Program: Sendable {
     /// Waits until an HTTP server answers with success.
     ///
     /// `prefix` starts the command that asks, so that it can run in a network namespace.
-    public static func answers(_ url: String, prefix: [String] = []) async throws {
+    package static func answers(_ url: String, prefix: [String] = []) async throws {
         let isAnswered = try await eventually {
             try await self.run(prefix + ["curl", "-sf", "-o", "/dev/null", url]).status == 0
         }
@@ -86,16 +86,16 @@ public final class Program: Sendable {
     }
 
     /// What it has written to standard output so far.
-    public var outputSoFar: String { (try? String(contentsOf: self.outputFile, encoding: .utf8)) ?? "" }
+    package var outputSoFar: String { (try? String(contentsOf: self.outputFile, encoding: .utf8)) ?? "" }
 
     /// What it has written to standard error so far.
-    public var errorsSoFar: String { (try? String(contentsOf: self.errorFile, encoding: .utf8)) ?? "" }
+    package var errorsSoFar: String { (try? String(contentsOf: self.errorFile, encoding: .utf8)) ?? "" }
 
     /// Sends it a signal.
-    public func signal(_ number: Int32) { kill(self.id, number) }
+    package func signal(_ number: Int32) { kill(self.id, number) }
 
     /// Waits for its end; kills it after `limit`.
-    public func finish(within limit: Duration = .seconds(60)) async -> Output {
+    package func finish(within limit: Duration = .seconds(60)) async -> Output {
         let killer = Task {
             try await Task.sleep(for: limit)
             self.signal(SIGKILL)
@@ -114,13 +114,13 @@ public final class Program: Sendable {
 }
 
 /// Evaluates a condition until it is true or `limit` has passed; returns the last value.
-public func eventually(within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool) async rethrows -> Bool
+package func eventually(within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool) async rethrows -> Bool
 {
     try await eventualValue(within: limit) { try await isTrue() ? true : nil } ?? false
 }
 
 /// Evaluates an expression until it has a value or `limit` has passed; returns the last value.
-public func eventualValue<Value>(
+package func eventualValue<Value>(
     within limit: Duration = .seconds(60), of value: () async throws -> Value?
 ) async rethrows -> Value? {
     let deadline = ContinuousClock.now + limit

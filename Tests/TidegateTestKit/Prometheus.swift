@@ -1,12 +1,12 @@
 internal import Foundation
 
 /// A real Prometheus (Debian package prometheus) with a folder of its own, on a port of the loopback address.
-public final class Prometheus {
+package final class Prometheus {
     /// True if the package is installed.
-    public static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/prometheus")
+    package static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/prometheus")
 
     /// It did not scrape within a minute.
-    public struct NotScraped: Error {}
+    package struct NotScraped: Error {}
 
     private let folder: URL
     private let port: Int
@@ -17,7 +17,7 @@ public final class Prometheus {
     /// Starts one with a configuration in YAML, and waits until it is ready.
     ///
     /// `flags` are further arguments; `prefix` starts every command, so that it can run in a network namespace.
-    public init(_ configuration: String, flags: [String] = [], prefix: [String] = []) async throws {
+    package init(_ configuration: String, flags: [String] = [], prefix: [String] = []) async throws {
         self.folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         self.port = try FreePort.find()
@@ -37,7 +37,7 @@ public final class Prometheus {
     ///
     /// `jobs` are further entries of `scrape_configs`, `rules` files with rules, evaluated every second; `alertmanager`
     /// is the port of one on the loopback address, `features` are enabled.
-    public convenience init(
+    package convenience init(
         scraping target: Int, jobs: [String] = [], rules: [String] = [], alertmanager: Int? = nil,
         features: [String] = [], prefix: [String] = []
     ) async throws {
@@ -53,55 +53,55 @@ public final class Prometheus {
     }
 
     /// Starts one that only receives remote write.
-    public static func receiving() async throws -> Prometheus {
+    package static func receiving() async throws -> Prometheus {
         try await Prometheus("global: {scrape_interval: 1h}\n")
     }
 
     deinit { self.stop() }
 
     /// The URL for remote write.
-    public var writeURL: String { "http://127.0.0.1:\(self.port)/api/v1/write" }
+    package var writeURL: String { "http://127.0.0.1:\(self.port)/api/v1/write" }
 
     /// Starts it again after ``shutDown()``, with the samples that it has.
-    public func start() async throws {
+    package func start() async throws {
         self.program = try Program(self.prefix + self.arguments)
         try await Program.answers("http://127.0.0.1:\(self.port)/-/ready", prefix: self.prefix)
     }
 
     /// Ends it and keeps its samples.
-    public func shutDown() async {
+    package func shutDown() async {
         self.program?.signal(SIGTERM)
         _ = await self.program?.finish()
         self.program = nil
     }
 
     /// Kills it and removes its samples.
-    public func stop() {
+    package func stop() {
         self.program?.signal(SIGKILL)
         self.program = nil
         try? FileManager.default.removeItem(at: self.folder)
     }
 
     /// The series of an instant query's answer; empty if there are none, or if the query is invalid.
-    public func query(_ expression: String) async throws -> [PrometheusSeries] {
+    package func query(_ expression: String) async throws -> [PrometheusSeries] {
         try await PrometheusSeries.parse(self.get("query", ["query=\(expression)"]))
     }
 
     /// The series of a query's answers at every second from one time to another, in seconds since 1970.
-    public func query(_ expression: String, from start: Double, to end: Double) async throws -> [PrometheusSeries] {
+    package func query(_ expression: String, from start: Double, to end: Double) async throws -> [PrometheusSeries] {
         let parameters = ["query=\(expression)", "start=\(start)", "end=\(end)", "step=1"]
         return try await PrometheusSeries.parse(self.get("query_range", parameters))
     }
 
     /// What the HTTP API answers, as it is.
-    public func get(_ path: String, _ parameters: [String] = []) async throws -> String {
+    package func get(_ path: String, _ parameters: [String] = []) async throws -> String {
         let arguments = parameters.flatMap { ["--data-urlencode", $0] }
         return try await Program.expect(
             self.prefix + ["curl", "-s", "-G"] + arguments + ["http://127.0.0.1:\(self.port)/api/v1/\(path)"])
     }
 
     /// Waits for so many more scrapes of the job `tidegate`.
-    public func scraped(_ times: Int) async throws {
+    package func scraped(_ times: Int) async throws {
         let count = "count_over_time(up{job=\"tidegate\"}[10m])"
         let before = try await self.query(count).first?.value ?? 0
         let isScraped = try await eventually(within: .seconds(60)) {
@@ -112,23 +112,23 @@ public final class Prometheus {
 }
 
 /// A series in Prometheus' answer to a query.
-public struct PrometheusSeries: Sendable, Decodable {
+package struct PrometheusSeries: Sendable, Decodable {
     /// The metric; empty for a computed series.
-    public let name: String
+    package let name: String
     /// The labels but for the name, `job` and `instance`.
-    public let labels: [String: String]
+    package let labels: [String: String]
     /// Times in seconds since 1970 and values, in order; one for an instant query.
-    public let points: [(time: Double, value: Double)]
+    package let points: [(time: Double, value: Double)]
 
     /// The last value.
-    public var value: Double { self.points.last?.value ?? .nan }
+    package var value: Double { self.points.last?.value ?? .nan }
 
     static func parse(_ json: String) throws -> [PrometheusSeries] {
         try JSONDecoder().decode(Answer.self, from: Data(json.utf8)).data?.result ?? []
     }
 
     /// Decodes an entry of a vector or of a matrix.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let entry = try Entry(from: decoder)
         self.name = entry.metric["__name__"] ?? ""
         self.labels = entry.metric.filter { !["__name__", "job", "instance"].contains($0.key) }
@@ -167,9 +167,9 @@ public struct PrometheusSeries: Sendable, Decodable {
 }
 
 /// A port of the loopback address that was free a moment ago.
-public enum FreePort {
+package enum FreePort {
     /// Finds one.
-    public static func find() throws -> Int {
+    package static func find() throws -> Int {
         let server = try LiveServer { _ in .respond(204) }
         defer { server.stop() }
         return Int(server.port)

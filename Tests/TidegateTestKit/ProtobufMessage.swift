@@ -1,7 +1,7 @@
 /// A decoder of protobuf's wire format, written from its specification, independently of our encoder.
-public struct ProtobufMessage {
+package struct ProtobufMessage {
     /// The bytes are not a message.
-    public enum Fault: Error {
+    package enum Fault: Error {
         /// The message is truncated.
         case truncated
         /// A field has an unknown wire type.
@@ -9,7 +9,7 @@ public struct ProtobufMessage {
     }
 
     /// A field's value by its wire type.
-    public enum Value {
+    package enum Value {
         /// A varint.
         case number(UInt64)
         /// Eight bytes.
@@ -19,10 +19,10 @@ public struct ProtobufMessage {
     }
 
     /// The fields in their order.
-    public private(set) var fields: [(number: Int, value: Value)] = []
+    package private(set) var fields: [(number: Int, value: Value)] = []
 
     /// Reads one message.
-    public init(_ bytes: some Collection<UInt8>) throws {
+    package init(_ bytes: some Collection<UInt8>) throws {
         var rest = Array(bytes)[...]
         while !rest.isEmpty {
             let key = try ProtobufMessage.varint(&rest)
@@ -40,7 +40,7 @@ public struct ProtobufMessage {
     }
 
     /// Reads messages that each have their length before them.
-    public static func stream(_ bytes: [UInt8]) throws -> [ProtobufMessage] {
+    package static func stream(_ bytes: [UInt8]) throws -> [ProtobufMessage] {
         var rest = bytes[...]
         var messages: [ProtobufMessage] = []
         while !rest.isEmpty { messages.append(try ProtobufMessage(self.chunk(&rest))) }
@@ -48,37 +48,37 @@ public struct ProtobufMessage {
     }
 
     /// The field's varints.
-    public func numbers(_ field: Int) -> [UInt64] {
+    package func numbers(_ field: Int) -> [UInt64] {
         self.fields.compactMap { if $0.number == field, case .number(let value) = $0.value { value } else { nil } }
     }
 
     /// The field's doubles.
-    public func doubles(_ field: Int) -> [Double] {
+    package func doubles(_ field: Int) -> [Double] {
         self.fields.compactMap {
             if $0.number == field, case .bits(let bits) = $0.value { Double(bitPattern: bits) } else { nil }
         }
     }
 
     /// The field's bytes.
-    public func bytes(_ field: Int) -> [[UInt8]] {
+    package func bytes(_ field: Int) -> [[UInt8]] {
         self.fields.compactMap { if $0.number == field, case .bytes(let value) = $0.value { value } else { nil } }
     }
 
     /// The field's texts.
-    public func strings(_ field: Int) -> [String] { self.bytes(field).map { String(decoding: $0, as: UTF8.self) } }
+    package func strings(_ field: Int) -> [String] { self.bytes(field).map { String(decoding: $0, as: UTF8.self) } }
 
     /// The field's messages; malformed ones are left out.
-    public func messages(_ field: Int) -> [ProtobufMessage] {
+    package func messages(_ field: Int) -> [ProtobufMessage] {
         self.bytes(field).compactMap { try? ProtobufMessage($0) }
     }
 
     /// The number behind a zigzag.
-    public static func signed(_ value: UInt64) -> Int64 {
+    package static func signed(_ value: UInt64) -> Int64 {
         Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
     /// The numbers packed into one field.
-    public static func packed(_ bytes: [UInt8]) throws -> [Int64] {
+    package static func packed(_ bytes: [UInt8]) throws -> [Int64] {
         var rest = bytes[...]
         var numbers: [Int64] = []
         while !rest.isEmpty { numbers.append(self.signed(try self.varint(&rest))) }

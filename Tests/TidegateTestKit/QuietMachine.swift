@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// `.enabled(if: QuietMachine.isAvailable, "needs a quiet machine")` declares one: `Tests/run` leaves it out while the
 /// other tests run, and runs it afterwards, one at a time. Without `Tests/run` it runs with the others.
-public enum QuietMachine {
+package enum QuietMachine {
     /// False while other tests run.
-    public static let isAvailable = ProcessInfo.processInfo.environment["TIDEGATE_QUIET_MACHINE"] != "no"
+    package static let isAvailable = ProcessInfo.processInfo.environment["TIDEGATE_QUIET_MACHINE"] != "no"
 }

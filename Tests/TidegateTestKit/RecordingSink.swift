@@ -1,23 +1,23 @@
 internal import Synchronization
-public import TidegateCore
+package import TidegateCore
 
 /// Records every event of a bus.
-public final class RecordingSink: EventSink {
+package final class RecordingSink: EventSink {
     private let recorded = Mutex<[Event]>([])
 
     /// A sink without events.
-    public init() {}
+    package init() {}
 
     /// Records an event.
-    public func receive(_ event: Event) {
+    package func receive(_ event: Event) {
         self.recorded.withLock { $0.append(event) }
     }
 
     /// The events so far.
-    public var events: [Event] { self.recorded.withLock { $0 } }
+    package var events: [Event] { self.recorded.withLock { $0 } }
 
     /// The task events so far, of all tasks or of one.
-    public func taskChanges(of id: TaskID? = nil) -> [TaskEvent.Kind] {
+    package func taskChanges(of id: TaskID? = nil) -> [TaskEvent.Kind] {
         self.events.compactMap { event in
             guard case .task(let task) = event.payload, id == nil || task.id == id else { return nil }
             return task.kind

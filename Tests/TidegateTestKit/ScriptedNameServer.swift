@@ -5,19 +5,19 @@ internal import TidegateLoop
 internal import TidegateCore
 
 /// A name server on 127.0.0.1 with scripted answers, valid or not; stopped when it is released.
-public final class ScriptedNameServer: Sendable {
+package final class ScriptedNameServer: Sendable {
     /// The datagrams that answer a question by UDP.
-    public typealias Datagrams = @Sendable (_ question: [UInt8]) -> [[UInt8]]
+    package typealias Datagrams = @Sendable (_ question: [UInt8]) -> [[UInt8]]
     /// The bytes that answer a question over TCP before the connection is closed; the question is passed without its length.
-    public typealias Stream = @Sendable (_ question: [UInt8]) -> [UInt8]
+    package typealias Stream = @Sendable (_ question: [UInt8]) -> [UInt8]
 
     /// The port, by UDP and, with a stream, over TCP.
-    public let port: UInt16
+    package let port: UInt16
     private let thread: LoopThread<NameServerHandler>
     private let count: NameServerCount
 
     /// Starts listening on a free port; an impostor answers from another port.
-    public init(isImpostor: Bool = false, stream: Stream? = nil, datagrams: @escaping Datagrams) throws {
+    package init(isImpostor: Bool = false, stream: Stream? = nil, datagrams: @escaping Datagrams) throws {
         let (datagram, listener, port) = try NameServerSocket.openBoth(withStream: stream != nil)
         let answering = isImpostor ? try NameServerSocket.open(SOCK_DGRAM, port: 0).descriptor : datagram
         let count = NameServerCount()
@@ -32,10 +32,10 @@ public final class ScriptedNameServer: Sendable {
     deinit { self.thread.stop() }
 
     /// The number of questions by UDP.
-    public var datagramCount: Int { self.count.datagrams.load(ordering: .acquiring) }
+    package var datagramCount: Int { self.count.datagrams.load(ordering: .acquiring) }
 
     /// The number of questions over TCP.
-    public var streamCount: Int { self.count.streams.load(ordering: .acquiring) }
+    package var streamCount: Int { self.count.streams.load(ordering: .acquiring) }
 }
 
 private final class NameServerCount: Sendable {

@@ -1,17 +1,17 @@
 internal import Foundation
 
 /// A certificate authority for tests; its directory is deleted with it (openssl(1)).
-public final class TestAuthority: Sendable {
+package final class TestAuthority: Sendable {
     /// A certificate with its key.
-    public struct Identity: Sendable {
+    package struct Identity: Sendable {
         /// The PEM file of the certificate.
-        public let certificate: String
+        package let certificate: String
         /// The PEM file of its key.
-        public let key: String
+        package let key: String
     }
 
     /// The validity of a certificate.
-    public enum Validity: String, Sendable, CaseIterable {
+    package enum Validity: String, Sendable, CaseIterable {
         /// Valid now, for years.
         case now = "20250101000000Z 20450101000000Z"
         /// Expired: January 2024.
@@ -21,14 +21,14 @@ public final class TestAuthority: Sendable {
     }
 
     /// The PEM file of the authority's certificate.
-    public let certificate: String
+    package let certificate: String
     private let folder: URL
 
     /// True if openssl(1) is installed.
-    public static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") }
+    package static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") }
 
     /// A new authority.
-    public init() async throws {
+    package init() async throws {
         self.folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-ca-\(UUID().uuidString)")
         self.certificate = self.folder.appendingPathComponent("ca.pem").path
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
@@ -56,7 +56,7 @@ public final class TestAuthority: Sendable {
     deinit { try? FileManager.default.removeItem(at: self.folder) }
 
     /// Signs a certificate for DNS names, or for names with another prefix: `IP:192.0.2.1`.
-    public func sign(_ names: [String], _ validity: Validity = .now) async throws -> Identity {
+    package func sign(_ names: [String], _ validity: Validity = .now) async throws -> Identity {
         let id = UUID().uuidString
         let dates = validity.rawValue.split(separator: " ")
         let list = names.map { $0.contains(":") ? $0 : "DNS:\($0)" }.joined(separator: ",")
@@ -72,7 +72,7 @@ public final class TestAuthority: Sendable {
     }
 
     /// Creates a self-signed certificate.
-    public func selfSigned(_ name: String) async throws -> Identity {
+    package func selfSigned(_ name: String) async throws -> Identity {
         let id = UUID().uuidString
         try await self.shell(
             """
@@ -94,13 +94,13 @@ public final class TestAuthority: Sendable {
 }
 
 /// A TLS server with one certificate that answers every request with a status page (`openssl s_server -www`).
-public final class TestTLSServer: Sendable {
+package final class TestTLSServer: Sendable {
     /// The port on 127.0.0.1.
-    public let port: UInt16
+    package let port: UInt16
     private let program: Program
 
     /// Starts listening, and waits until it does.
-    public init(_ identity: TestAuthority.Identity) async throws {
+    package init(_ identity: TestAuthority.Identity) async throws {
         let free = try LiveServer { _ in .respond() }
         free.stop()
         self.port = free.port

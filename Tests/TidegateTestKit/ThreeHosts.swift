@@ -2,21 +2,21 @@
 ///
 /// `here` v0 (index 77) 10.0.0.2 and 2001:db8::2, default by the gateway; `gateway` p0 10.0.0.1 and 2001:db8::1, w0
 /// 198.51.100.1 and 2001:db8:2::1; `far` s0 198.51.100.2 and 2001:db8:2::2. The gateway forwards and limits no ICMP.
-public struct ThreeHosts: Sendable {
+package struct ThreeHosts: Sendable {
     /// This host.
-    public let here: NetworkNamespace
+    package let here: NetworkNamespace
     /// Its router.
-    public let gateway: NetworkNamespace
+    package let gateway: NetworkNamespace
     /// The far host.
-    public let far: NetworkNamespace
+    package let far: NetworkNamespace
 
     /// The far host's addresses.
-    public static let farAddress = (ipv4: "198.51.100.2", ipv6: "2001:db8:2::2")
+    package static let farAddress = (ipv4: "198.51.100.2", ipv6: "2001:db8:2::2")
     /// The gateway's addresses on this side.
-    public static let gatewayAddress = (ipv4: "10.0.0.1", ipv6: "2001:db8::1")
+    package static let gatewayAddress = (ipv4: "10.0.0.1", ipv6: "2001:db8::1")
 
     /// Creates the hosts with links, addresses and routes.
-    public init() throws {
+    package init() throws {
         self.here = try NetworkNamespace("h")
         self.gateway = try NetworkNamespace("g")
         self.far = try NetworkNamespace("f")
@@ -57,7 +57,7 @@ public struct ThreeHosts: Sendable {
     }
 
     /// Loads a ruleset of nft(8) into a namespace.
-    public static func filter(_ namespace: NetworkNamespace, _ rules: String) throws {
+    package static func filter(_ namespace: NetworkNamespace, _ rules: String) throws {
         try NamespaceCommand.check(["ip", "netns", "exec", namespace.name, "nft", "-f", "-"], input: rules + "\n")
     }
 }

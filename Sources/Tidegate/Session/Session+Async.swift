@@ -49,9 +49,9 @@ extension Session {
         let task = self.makeTask(request)
         guard let progress else { return try await task.success() }
         // Read before it starts, so that the first update is not missed.
-        let updates = task.updates()
+        let updates = task.progress
         task.resume()
-        for await update in updates { progress(update.progress) }
+        for await update in updates { progress(update) }
         return try await task.success()
     }
 

@@ -4,7 +4,7 @@ public enum AddressFamily: String, Sendable, MetricLabel {
     case ipv6
 
     /// The family as people write it: `IPv4` or `IPv6`.
-    public var name: String {
+    package var name: String {
         switch self {
         case .ipv4: "IPv4"
         case .ipv6: "IPv6"
@@ -12,7 +12,7 @@ public enum AddressFamily: String, Sendable, MetricLabel {
     }
 
     /// The number of bits in an address of this family: 32 or 128.
-    public var bits: Int {
+    package var bits: Int {
         switch self {
         case .ipv4: 32
         case .ipv6: 128

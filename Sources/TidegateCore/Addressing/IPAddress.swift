@@ -5,7 +5,7 @@ public struct IPAddress: Sendable, Hashable {
     /// The IP version.
     public let family: AddressFamily
     /// The interface index of a link-local IPv6 address; 0 if it has none.
-    public let zone: UInt32
+    package let zone: UInt32
     // IPv4 sits in the lowest 32 bits of `low`.
     let high: UInt64
     let low: UInt64
@@ -18,12 +18,12 @@ public struct IPAddress: Sendable, Hashable {
     }
 
     /// An IPv4 address from its 32 bits, most significant octet first.
-    public init(ipv4 bits: UInt32) {
+    package init(ipv4 bits: UInt32) {
         self.init(family: .ipv4, high: 0, low: UInt64(bits))
     }
 
     /// An address from 4 or 16 octets in network order; nil for any other count.
-    public init?(octets: some Collection<UInt8>, zone: UInt32 = 0) {
+    package init?(octets: some Collection<UInt8>, zone: UInt32 = 0) {
         func word(_ part: some Sequence<UInt8>) -> UInt64 { part.reduce(0) { $0 << 8 | UInt64($1) } }
         switch octets.count {
         case 4: self.init(family: .ipv4, high: 0, low: word(octets))
@@ -33,7 +33,7 @@ public struct IPAddress: Sendable, Hashable {
     }
 
     /// The octets in network order: 4 or 16 of them.
-    public var octets: [UInt8] {
+    package var octets: [UInt8] {
         func split(_ word: UInt64, _ count: Int) -> [UInt8] {
             (0..<count).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * (count - 1 - $0))) }
         }
@@ -52,7 +52,7 @@ public struct IPAddress: Sendable, Hashable {
     }
 
     /// The same address without its zone.
-    public var withoutZone: IPAddress {
+    package var withoutZone: IPAddress {
         IPAddress(family: self.family, high: self.high, low: self.low)
     }
 }
@@ -61,7 +61,7 @@ public struct IPAddress: Sendable, Hashable {
 
 extension IPAddress {
     /// 127.0.0.0/8 or ::1 (RFC 1122, RFC 4291).
-    public var isLoopback: Bool {
+    package var isLoopback: Bool {
         switch self.family {
         case .ipv4: self.low >> 24 == 127
         case .ipv6: self.high == 0 && self.low == 1
@@ -69,7 +69,7 @@ extension IPAddress {
     }
 
     /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291), by prefix: the kernel's scope may differ.
-    public var isLinkLocal: Bool {
+    package var isLinkLocal: Bool {
         switch self.family {
         case .ipv4: self.low >> 16 == 0xA9FE
         case .ipv6: self.high >> 54 == 0x3FA
@@ -77,12 +77,12 @@ extension IPAddress {
     }
 
     /// fc00::/7 (RFC 4193).
-    public var isUniqueLocal: Bool {
+    package var isUniqueLocal: Bool {
         self.family == .ipv6 && self.high >> 57 == 0x7E
     }
 
     /// 224.0.0.0/4 or ff00::/8.
-    public var isMulticast: Bool {
+    package var isMulticast: Bool {
         switch self.family {
         case .ipv4: self.low >> 28 == 0xE
         case .ipv6: self.high >> 56 == 0xFF
@@ -91,7 +91,7 @@ extension IPAddress {
 
     /// True for addresses that mean the same host everywhere, as far as prefixes say: none of the kinds above, nor
     /// private or shared IPv4 space (RFC 1918, RFC 6598).
-    public var isGlobal: Bool {
+    package var isGlobal: Bool {
         if self.isLoopback || self.isLinkLocal || self.isUniqueLocal || self.isMulticast { return false }
         switch self.family {
         case .ipv4:
@@ -102,7 +102,7 @@ extension IPAddress {
     }
 
     /// 0.0.0.0 or ::.
-    public var isUnspecified: Bool {
+    package var isUnspecified: Bool {
         self.high == 0 && self.low == 0
     }
 }

@@ -6,14 +6,14 @@ public struct IPPrefix: Sendable, Hashable, CustomStringConvertible {
     public let length: Int
 
     /// An address with a prefix length; nil if the length does not fit the family.
-    public init?(_ address: IPAddress, length: Int) {
+    package init?(_ address: IPAddress, length: Int) {
         guard (0...address.family.bits).contains(length) else { return nil }
         self.address = address
         self.length = length
     }
 
     /// True for addresses whose first ``length`` bits are those of the prefix; false for those of the other family.
-    public func contains(_ other: IPAddress) -> Bool {
+    package func contains(_ other: IPAddress) -> Bool {
         guard other.family == self.address.family else { return false }
         let spare = 128 - self.address.family.bits
         let (one, two) = (self.address.bits, other.bits)

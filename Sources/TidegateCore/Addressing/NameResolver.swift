@@ -8,7 +8,7 @@ public enum ResolveFailure: String, Error, Sendable, CaseIterable, Hashable {
     case failed
 
     /// The reason as a verdict gives it.
-    public var reason: UnreachableReason {
+    package var reason: UnreachableReason {
         switch self {
         case .nameNotFound: .nameNotFound
         case .timedOut: .resolverTimeout
@@ -44,14 +44,14 @@ extension NameResolver {
 }
 
 /// How long an answer about a name is used.
-public enum DNSTTL {
+package enum DNSTTL {
     /// If the answer itself does not say: a minute.
-    public static let unknown = Duration.seconds(60)
+    package static let unknown = Duration.seconds(60)
     /// Below, queries would be frequent for little gain; above, a mistake would last.
-    public static let bounds = Duration.seconds(5)...Duration.seconds(3600)
+    package static let bounds = Duration.seconds(5)...Duration.seconds(3600)
 
     /// A time to live within the bounds.
-    public static func clamped(_ duration: Duration) -> Duration {
+    package static func clamped(_ duration: Duration) -> Duration {
         min(max(duration, self.bounds.lowerBound), self.bounds.upperBound)
     }
 }

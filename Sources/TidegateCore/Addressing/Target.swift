@@ -5,7 +5,7 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
     /// The port, 1 to 65535; nil if only the host matters.
     public let port: UInt16?
     /// The address, if the host is one.
-    public let address: IPAddress?
+    package let address: IPAddress?
 
     /// A target from parts already known to be good.
     public init(address: IPAddress, port: UInt16? = nil) {

@@ -10,7 +10,7 @@ public struct Attribution: Sendable, Hashable {
     public var evidence: [String]
 
     /// An attribution from its parts.
-    public init(party: FaultParty, rung: Rung? = nil, isCertain: Bool, evidence: [String] = []) {
+    package init(party: FaultParty, rung: Rung? = nil, isCertain: Bool, evidence: [String] = []) {
         self.party = party
         self.rung = rung
         self.isCertain = isCertain

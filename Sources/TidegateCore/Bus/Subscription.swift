@@ -22,10 +22,10 @@ public final class Subscription: AsyncSequence, Sendable {
     public var dropped: UInt64 { self.ring.statistics.dropped }
 
     /// Takes the events that wait for a reader, without waiting for more.
-    public func takeWaiting() -> [Event] { self.ring.takeWaiting() }
+    package func takeWaiting() -> [Event] { self.ring.takeWaiting() }
 
     /// True while events wait for a reader.
-    public var hasWaiting: Bool { self.ring.statistics.queued > 0 }
+    package var hasWaiting: Bool { self.ring.statistics.queued > 0 }
 
     /// Reads the subscription.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }

@@ -1,5 +1,5 @@
 /// What internet checks found: an input to the level, never one itself.
-public enum Connectivity: Sendable, Hashable {
+package enum Connectivity: Sendable, Hashable {
     /// No check was made, or its answer is too old to count.
     case unknown
     /// No check URL answered at all.
@@ -12,7 +12,7 @@ public enum Connectivity: Sendable, Hashable {
     case full
 
     /// The level that a routed family has with this; `routed` where nothing is known.
-    public var level: ReachabilityLevel {
+    package var level: ReachabilityLevel {
         switch self {
         case .unknown: .routed
         case .none, .limited: .limited

@@ -8,7 +8,7 @@ public struct Explanation: Sendable, Hashable {
         public var rungs: [RungReport]
 
         /// A ladder from its parts.
-        public init(family: AddressFamily, rungs: [RungReport]) {
+        package init(family: AddressFamily, rungs: [RungReport]) {
             self.family = family
             self.rungs = rungs
         }
@@ -31,7 +31,7 @@ public struct Explanation: Sendable, Hashable {
     public var advice: String
 
     /// An explanation from its parts.
-    public init(
+    package init(
         target: String, addresses: [IPAddress], ladders: [Ladder], firstFailure: RungReport?, party: FaultParty?,
         advice: String
     ) {

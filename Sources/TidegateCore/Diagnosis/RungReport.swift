@@ -19,12 +19,12 @@ public struct RungReport: Sendable, Hashable {
     /// Why it fails; nil if it does not.
     public var reason: UnreachableReason?
     /// The name of the link that the reason is about; nil if it is about none.
-    public var link: String?
+    package var link: String?
     /// What was found, one clause each.
     public var evidence: [String]
 
     /// A report from its parts.
-    public init(
+    package init(
         rung: Rung, status: Status, reason: UnreachableReason? = nil, link: String? = nil, evidence: [String] = []
     ) {
         self.rung = rung

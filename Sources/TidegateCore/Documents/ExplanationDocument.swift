@@ -1,6 +1,6 @@
 extension Explanation {
     /// The object that `explain --json` gives.
-    public var json: JSONValue {
+    package var json: JSONValue {
         [
             "schema": 1, "target": .string(self.target),
             "addresses": .array(self.addresses.map { .string($0.description) }),

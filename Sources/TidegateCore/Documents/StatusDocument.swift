@@ -1,13 +1,13 @@
 extension ReachabilityStatus {
     /// The object that `status --json` and `GET /api/v1/status` give.
-    public var json: JSONValue {
+    package var json: JSONValue {
         var members: [JSONValue.Member] = [.init("schema", 1)]
         members += self.documentMembers
         return .object(members)
     }
 
     /// The members of ``json`` after `schema`, so that `watch` can put its own `event` in between.
-    public var documentMembers: [JSONValue.Member] {
+    package var documentMembers: [JSONValue.Member] {
         [
             .init("level", .string(self.global.level.rawValue)),
             .init("reason", .optional(self.global.reason?.rawValue)),
@@ -84,7 +84,7 @@ extension Verdict {
     }
 
     /// The verdict as the two sides of a `path.changed` event give it.
-    public var changeJSON: JSONValue {
+    package var changeJSON: JSONValue {
         .object(self.levelMembers + self.pathMembers.filter { $0.name != "table" })
     }
 }

@@ -5,12 +5,12 @@ public struct Event: Sendable {
     /// When it was published, on the wall clock, which is read once a millisecond.
     public let time: WallTime
     /// When it was published, on the monotonic clock.
-    public let moment: MonotonicTime
+    package let moment: MonotonicTime
     /// What happened.
     public let payload: Payload
 
     /// An event from its parts; a bus makes them.
-    public init(sequence: UInt64, time: WallTime, moment: MonotonicTime, payload: Payload) {
+    package init(sequence: UInt64, time: WallTime, moment: MonotonicTime, payload: Payload) {
         self.sequence = sequence
         self.time = time
         self.moment = moment
@@ -33,7 +33,7 @@ public struct Event: Sendable {
         case daemon(DaemonEvent)
 
         /// The payload's topic.
-        public var topic: Topic {
+        package var topic: Topic {
             switch self {
             case .path: .path
             case .link: .link

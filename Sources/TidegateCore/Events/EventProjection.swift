@@ -3,23 +3,16 @@
 /// The log, JSON, Server-Sent Events and `tasks watch --json` are made from it; what people read about an event is its
 /// payload's ``Event/Payload/sentence``.
 package struct EventProjection: Sendable {
-    /// How much an event matters to an operator; `trace` is counted only, and never logged.
-    package enum Level: Int, Sendable, CaseIterable, Comparable {
-        case trace, debug, info, warning, error
-
-        package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
-    }
-
     /// The topic and what happened: `task.completed`.
     package let name: String
     /// The level of the log line.
-    package let level: Level
+    package let level: Event.Level
     /// The message of the log line.
     package let message: String
     /// What else is known, in the order of JSON.
     package var fields: [Field]
 
-    init(_ name: String, _ level: Level, _ message: String, _ fields: [Field] = []) {
+    init(_ name: String, _ level: Event.Level, _ message: String, _ fields: [Field] = []) {
         self.name = name
         self.level = level
         self.message = message
@@ -71,8 +64,36 @@ extension EventProjection.Field {
 // MARK: - JSON
 
 extension Event {
+    /// How much an event matters to an operator; `trace` is counted only, and never logged.
+    public enum Level: Int, Sendable, CaseIterable, Comparable {
+        case trace, debug, info, warning, error
+
+        /// Orders levels; `error` matters most.
+        public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+    }
+
     /// The topic and what happened, as JSON names it: `path.changed`, `task.completed`, `session.epochBegan`.
     public var name: String { self.projection.name }
+
+    /// How much the event matters.
+    public var level: Level { self.projection.level }
+
+    /// What happened, as a clause for people; a task's event leaves out which task it was.
+    public var sentence: String { self.payload.sentence }
+
+    /// What else is known, as text, by the names of JSON; `redaction` applies to every URL.
+    public func fields(redaction: URLRedaction = URLRedaction()) -> [String: String] {
+        var fields: [String: String] = [:]
+        for field in self.projection.fields {
+            guard let key = field.key else { continue }
+            switch field.value.json(redaction) {
+            case .null: break
+            case .string(let text): fields[key] = text
+            case let value: fields[key] = value.description
+            }
+        }
+        return fields
+    }
 
     /// The event as logs and JSON show it.
     package var projection: EventProjection { self.payload.projection }
@@ -81,7 +102,7 @@ extension Event {
     /// URL.
     ///
     /// Every object begins with `schema`, `event`, `seq` and `time`.
-    public func json(redaction: URLRedaction = URLRedaction()) -> JSONValue {
+    package func json(redaction: URLRedaction = URLRedaction()) -> JSONValue {
         let projection = self.projection
         let start: [JSONValue.Member] = [
             .init("schema", 1), .init("event", .string(projection.name)),

@@ -22,7 +22,7 @@ public struct PathEvent: Sendable {
     public var detection: Duration?
 
     /// A change from its parts.
-    public init(scope: Scope, from: Verdict, to: Verdict, lasted: Duration? = nil, detection: Duration? = nil) {
+    package init(scope: Scope, from: Verdict, to: Verdict, lasted: Duration? = nil, detection: Duration? = nil) {
         self.scope = scope
         self.from = from
         self.to = to
@@ -39,7 +39,7 @@ public struct LinkEvent: Sendable {
     public var to: Link?
 
     /// A change from its parts.
-    public init(from: Link?, to: Link?) {
+    package init(from: Link?, to: Link?) {
         self.from = from
         self.to = to
     }

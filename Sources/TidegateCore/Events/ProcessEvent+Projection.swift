@@ -99,7 +99,7 @@ extension RemoteWriteEvent {
     }
 
     private func projection(
-        _ name: String, _ level: EventProjection.Level, _ message: String, _ fields: [EventProjection.Field],
+        _ name: String, _ level: Event.Level, _ message: String, _ fields: [EventProjection.Field],
         pending: Int64?
     ) -> EventProjection {
         let buffer: [EventProjection.Field] =

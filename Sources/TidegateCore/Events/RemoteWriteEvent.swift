@@ -15,7 +15,7 @@ public enum RemoteWriteEvent: Sendable, Hashable {
     indirect case dropped(RemoteWriteLoss, samples: Int, detail: String?, pending: Int64, isNews: Bool)
 
     /// True if the event is shown, and not only counted.
-    public var isNews: Bool {
+    package var isNews: Bool {
         switch self {
         case .opened: true
         case .kept: false
@@ -28,16 +28,16 @@ public enum RemoteWriteEvent: Sendable, Hashable {
 /// Why an attempt to send samples failed.
 public struct RemoteWriteFailure: Sendable, Hashable {
     /// What failed.
-    public var reason: TaskFailure
+    package var reason: TaskFailure
     /// The receiver's status; nil if none came.
-    public var status: Int?
+    package var status: Int?
     /// Whose failure it was; nil if no host was contacted.
-    public var party: FaultParty?
+    package var party: FaultParty?
     /// What went wrong in one clause, if there is more to say.
-    public var explanation: String?
+    package var explanation: String?
 
     /// A failure from its parts.
-    public init(_ reason: TaskFailure, status: Int? = nil, party: FaultParty? = nil, explanation: String? = nil) {
+    package init(_ reason: TaskFailure, status: Int? = nil, party: FaultParty? = nil, explanation: String? = nil) {
         self.reason = reason
         self.status = status
         self.party = party

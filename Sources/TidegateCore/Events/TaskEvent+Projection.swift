@@ -142,7 +142,7 @@ extension TaskEvent {
 }
 
 extension HoldReason {
-    fileprivate var level: EventProjection.Level {
+    fileprivate var level: Event.Level {
         switch self {
         case .path, .constraint, .disk, .circuit, .budget: .info
         case .schedule, .backoff, .concurrency, .drain: .debug

@@ -10,7 +10,7 @@ public struct TaskEvent: Sendable {
     public var kind: Kind
 
     /// An event of a task.
-    public init(id: TaskID, taskKind: TaskKind, kind: Kind) {
+    package init(id: TaskID, taskKind: TaskKind, kind: Kind) {
         self.id = id
         self.taskKind = taskKind
         self.kind = kind
@@ -68,7 +68,7 @@ public struct TaskEvent: Sendable {
         public var sent: Int64
 
         /// A step of both bodies.
-        public init(received: Int64 = 0, sent: Int64 = 0) {
+        package init(received: Int64 = 0, sent: Int64 = 0) {
             self.received = received
             self.sent = sent
         }
@@ -114,7 +114,7 @@ public struct TaskEvent: Sendable {
         }
 
         /// The `reason` label: an `error_type`, or `http_408`, `http_425`, `http_429`, `http_5xx`.
-        public var label: String {
+        package var label: String {
             switch self {
             case .failure(let failure): failure.label
             case .status(let status) where status >= 500: "http_5xx"

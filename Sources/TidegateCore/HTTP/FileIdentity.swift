@@ -1,16 +1,16 @@
 /// What distinguishes a file from another one at the same path (stat(2)).
-public struct FileIdentity: Sendable, Hashable, Codable {
+package struct FileIdentity: Sendable, Hashable, Codable {
     /// The size in bytes.
-    public var size: Int64
+    package var size: Int64
     /// The inode's number.
-    public var inode: UInt64
+    package var inode: UInt64
     /// When the contents were modified: seconds since 1970.
-    public var modifiedSeconds: Int64
+    package var modifiedSeconds: Int64
     /// And the nanoseconds of that.
-    public var modifiedNanoseconds: Int64
+    package var modifiedNanoseconds: Int64
 
     /// An identity from its parts.
-    public init(size: Int64, inode: UInt64, modifiedSeconds: Int64, modifiedNanoseconds: Int64) {
+    package init(size: Int64, inode: UInt64, modifiedSeconds: Int64, modifiedNanoseconds: Int64) {
         self.size = size
         self.inode = inode
         self.modifiedSeconds = modifiedSeconds

@@ -13,7 +13,7 @@ extension HTTPField {
     /// Parses `Name: value`.
     ///
     /// - Throws: ``HTTPFieldError`` if the text has another form, or its value a control character.
-    public init(parsing text: String) throws(HTTPFieldError) {
+    package init(parsing text: String) throws(HTTPFieldError) {
         guard let colon = text.firstIndex(of: ":"), let name = HTTPField.Name(String(text[..<colon])) else {
             throw .line(text)
         }

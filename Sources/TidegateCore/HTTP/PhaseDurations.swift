@@ -1,23 +1,23 @@
 /// How long the phases of an attempt took; a phase that was not run (a reused connection has no connect) is nil.
-public struct PhaseDurations: Sendable, Hashable {
+package struct PhaseDurations: Sendable, Hashable {
     /// The phases, as blackbox_exporter names them.
-    public enum Phase: String, Sendable, MetricLabel {
+    package enum Phase: String, Sendable, MetricLabel {
         case resolve, connect, tls, processing, transfer
     }
 
     /// From the question to the resolver's answer.
-    public var resolve: Duration?
+    package var resolve: Duration?
     /// From the first SYN to the connection.
-    public var connect: Duration?
+    package var connect: Duration?
     /// The TLS handshake.
-    public var tls: Duration?
+    package var tls: Duration?
     /// From the request to the first byte of the answer.
-    public var processing: Duration?
+    package var processing: Duration?
     /// From the first byte of the answer to the last.
-    public var transfer: Duration?
+    package var transfer: Duration?
 
     /// Durations from their parts.
-    public init(
+    package init(
         resolve: Duration? = nil, connect: Duration? = nil, tls: Duration? = nil, processing: Duration? = nil,
         transfer: Duration? = nil
     ) {
@@ -29,7 +29,7 @@ public struct PhaseDurations: Sendable, Hashable {
     }
 
     /// The duration of one phase.
-    public subscript(phase: Phase) -> Duration? {
+    package subscript(phase: Phase) -> Duration? {
         switch phase {
         case .resolve: self.resolve
         case .connect: self.connect

@@ -1,21 +1,21 @@
 /// How much of a body is held, and how the server recognises that the rest still belongs to it.
-public struct ResumePoint: Sendable, Hashable, Codable {
+package struct ResumePoint: Sendable, Hashable, Codable {
     /// The bytes held from the body's start; also the position of the next byte wanted.
-    public var offset: Int64
+    package var offset: Int64
     /// The length of the whole body; nil while unknown.
-    public var total: Int64?
+    package var total: Int64?
     /// What goes into If-Range; nil if the server gave nothing strong enough, and then no If-Range is sent.
-    public var validator: Validator?
+    package var validator: Validator?
 
     /// A validator strong enough for If-Range (RFC 9110 section 13.1.5).
-    public enum Validator: Sendable, Hashable {
+    package enum Validator: Sendable, Hashable {
         /// A strong entity tag, quotes included.
         case etag(String)
         /// A Last-Modified date as the server wrote it, at least 60 s older than the response's Date.
         case lastModified(String)
 
         /// The value of the If-Range field.
-        public var fieldValue: String {
+        package var fieldValue: String {
             switch self {
             case .etag(let tag): tag
             case .lastModified(let date): date
@@ -24,19 +24,19 @@ public struct ResumePoint: Sendable, Hashable, Codable {
     }
 
     /// A point from its parts.
-    public init(offset: Int64, validator: Validator?, total: Int64? = nil) {
+    package init(offset: Int64, validator: Validator?, total: Int64? = nil) {
         self.offset = offset
         self.validator = validator
         self.total = total
     }
 
     /// True if a request can continue here: there are bytes, not more than the whole, and a validator.
-    public var isUsable: Bool { self.offset > 0 && self.offset <= self.total ?? .max && self.validator != nil }
+    package var isUsable: Bool { self.offset > 0 && self.offset <= self.total ?? .max && self.validator != nil }
 
     private enum CodingKeys: String, CodingKey { case offset, total, etag, lastModified }
 
     /// Reads the members `offset`, `total`, `etag` and `lastModified`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         self.offset = try members.decode(Int64.self, forKey: .offset)
         self.total = try members.decodeIfPresent(Int64.self, forKey: .total)
@@ -46,7 +46,7 @@ public struct ResumePoint: Sendable, Hashable, Codable {
     }
 
     /// Writes the members `offset`, `total`, and `etag` or `lastModified`.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(self.offset, forKey: .offset)
         try members.encodeIfPresent(self.total, forKey: .total)
@@ -68,7 +68,7 @@ public struct ResumeData: Sendable, Hashable, Codable {
     /// The destination of the finished file.
     public let file: String
     /// How much is there.
-    public let point: ResumePoint
+    package let point: ResumePoint
 
     /// Data from their parts.
     package init(url: String, file: String, point: ResumePoint) {

@@ -1,5 +1,5 @@
 /// The stages of one request, in the order it passes through them.
-public enum Stage: String, Sendable, CaseIterable, Hashable, Comparable {
+package enum Stage: String, Sendable, CaseIterable, Hashable, Comparable {
     /// The name's addresses are looked up.
     case resolve
     /// A TCP connection is made.
@@ -14,7 +14,7 @@ public enum Stage: String, Sendable, CaseIterable, Hashable, Comparable {
     case body
 
     /// Orders by progress.
-    public static func < (left: Stage, right: Stage) -> Bool { left.order < right.order }
+    package static func < (left: Stage, right: Stage) -> Bool { left.order < right.order }
 
     private var order: Int {
         switch self {

@@ -12,7 +12,7 @@ public struct URLRedaction: Sendable, Hashable {
     }
 
     /// `url` without what must not be shown; a text that is no URL loses what looks like it, too.
-    public func text(of url: String) -> String {
+    package func text(of url: String) -> String {
         let whole = self.query ? url.prefix { $0 != "?" && $0 != "#" } : url[...]
         guard self.userinfo, let authority = URLRedaction.authority(of: whole),
             let at = whole[authority].lastIndex(of: "@")

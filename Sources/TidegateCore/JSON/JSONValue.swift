@@ -1,5 +1,5 @@
 /// A JSON value whose members keep their order: the contract says that every object starts with `"schema"`.
-public enum JSONValue: Sendable, Hashable {
+package enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
     /// `true` or `false`.
@@ -16,24 +16,24 @@ public enum JSONValue: Sendable, Hashable {
     case object([Member])
 
     /// A name with its value.
-    public struct Member: Sendable, Hashable {
+    package struct Member: Sendable, Hashable {
         /// The member's name.
-        public var name: String
+        package var name: String
         /// The member's value.
-        public var value: JSONValue
+        package var value: JSONValue
 
         /// A member of an object.
-        public init(_ name: String, _ value: JSONValue) {
+        package init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
         }
     }
 
     /// A string, or `null` for nil.
-    public static func optional(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+    package static func optional(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
     /// A whole number, or `null` for nil.
-    public static func optional(_ number: (some BinaryInteger)?) -> JSONValue {
+    package static func optional(_ number: (some BinaryInteger)?) -> JSONValue {
         number.map { .integer(Int64(clamping: $0)) } ?? .null
     }
 }
@@ -42,28 +42,28 @@ extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, 
     ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral
 {
     /// An object whose members stand in the order written.
-    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
     }
 
     /// An array.
-    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
     /// A string.
-    public init(stringLiteral value: String) { self = .string(value) }
+    package init(stringLiteral value: String) { self = .string(value) }
 
     /// A truth value.
-    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
 
     /// A whole number.
-    public init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
 }
 
 // MARK: - Text (RFC 8259)
 
 extension JSONValue: CustomStringConvertible {
     /// The value on one line, without spaces.
-    public var description: String {
+    package var description: String {
         var text = ""
         self.write(to: &text)
         return text

@@ -1,5 +1,5 @@
 /// What the endpoint reads of a monitor.
-public protocol MonitorView: Sendable {
+package protocol MonitorView: Sendable {
     /// Everything the monitor knows about the network now.
     var status: ReachabilityStatus { get }
     /// The tasks that are not over, and those that ended recently; oldest first.
@@ -15,34 +15,34 @@ public protocol MonitorView: Sendable {
 }
 
 /// Counts of a session's tasks and connections at one moment.
-public struct SessionStatistics: Sendable, Hashable {
+package struct SessionStatistics: Sendable, Hashable {
     /// Tasks that are not over, by state.
-    public var tasks: [TaskState.Name: Int]
+    package var tasks: [TaskState.Name: Int]
     /// Holds in force, by reason.
-    public var held: [HoldReason: Int]
+    package var held: [HoldReason: Int]
     /// Tasks waiting at the gate: held for a path or a constraint.
-    public var gateWaiting: Int
+    package var gateWaiting: Int
     /// Running tasks without a byte for longer than the stall time.
-    public var stalled: Int
+    package var stalled: Int
     /// When the oldest task in each state started or, before its first attempt, was created.
-    public var oldestStart: [TaskState.Name: WallTime]
+    package var oldestStart: [TaskState.Name: WallTime]
     /// Body bytes expected by running tasks of known length, by kind.
-    public var expectedBytes: [TaskKind: Int64]
+    package var expectedBytes: [TaskKind: Int64]
     /// Body bytes those tasks have.
-    public var transferredBytes: [TaskKind: Int64]
+    package var transferredBytes: [TaskKind: Int64]
     /// Connections with a transfer on them.
-    public var activeConnections: Int
+    package var activeConnections: Int
     /// Connections kept for the next transfer.
-    public var idleConnections: Int
+    package var idleConnections: Int
     /// Accepted tasks in the journal that are not over, by state.
-    public var journaled: [TaskState.Name: Int]
+    package var journaled: [TaskState.Name: Int]
     /// What is left of the hosts' retry budgets, by host; of several ports the least.
     ///
     /// Empty unless the session reports them.
-    public var retryTokens: [String: Double]
+    package var retryTokens: [String: Double]
 
     /// Statistics from their parts.
-    public init(
+    package init(
         tasks: [TaskState.Name: Int] = [:], held: [HoldReason: Int] = [:], gateWaiting: Int = 0, stalled: Int = 0,
         oldestStart: [TaskState.Name: WallTime] = [:], expectedBytes: [TaskKind: Int64] = [:],
         transferredBytes: [TaskKind: Int64] = [:], activeConnections: Int = 0, idleConnections: Int = 0,

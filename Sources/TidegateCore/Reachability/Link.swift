@@ -6,7 +6,7 @@ public struct Link: Sendable, Hashable {
     }
 
     /// The operational state of RFC 2863, as the kernel names it.
-    public enum OperState: String, Sendable, CaseIterable {
+    package enum OperState: String, Sendable, CaseIterable {
         case unknown
         case notPresent = "notpresent"
         case down
@@ -19,40 +19,40 @@ public struct Link: Sendable, Hashable {
     /// The interface name; renames keep ``index`` and ``generation``.
     public var name: String
     /// The interface index, 1 and up.
-    public var index: UInt32
+    package var index: UInt32
     /// Counts the lives of an index within this process: a deleted and re-created index is another link.
-    public var generation: UInt32
+    package var generation: UInt32
     /// The kind of link.
     public var kind: Kind
     /// True when the link is administratively up (IFF_UP).
-    public var isAdminUp: Bool
+    package var isAdminUp: Bool
     /// True when the lower layer has the medium (IFF_LOWER_UP).
-    public var hasCarrier: Bool
+    package var hasCarrier: Bool
     /// The operational state.
-    public var operState: OperState
+    package var operState: OperState
     /// The first reason why the link cannot carry traffic; nil when it can.
     public var reason: UnreachableReason?
     /// The index of the bridge, bond or VRF this link is a port of.
-    public var master: UInt32?
+    package var master: UInt32?
     /// The addresses on the link, in the kernel's order.
     public var addresses: [IPPrefix]
     /// The families of which the link has an address that counts: neither link-local nor still being checked.
-    public var usableFamilies: Set<AddressFamily>
+    package var usableFamilies: Set<AddressFamily>
     /// How often the carrier was lost since the link exists, by the kernel's own counter; nil if it has none.
-    public var carrierLosses: UInt32?
+    package var carrierLosses: UInt32?
     /// True for links that the configuration keeps out of series and `link.changed` events.
-    public var isExcluded: Bool
+    package var isExcluded: Bool
     /// Other names that administrators gave it (`altname` in ip-link(8)).
-    public var alternativeNames: [String]
+    package var alternativeNames: [String]
 
     /// True if `name` names this link: its own name, or an alternative one.
-    public func isNamed(_ name: String) -> Bool { self.name == name || self.alternativeNames.contains(name) }
+    package func isNamed(_ name: String) -> Bool { self.name == name || self.alternativeNames.contains(name) }
 
     /// True when the link can carry traffic to other hosts now; a loopback never does.
     public var isUsable: Bool { self.reason == nil && self.kind != .loopback }
 
     /// A link from its parts.
-    public init(
+    package init(
         name: String, index: UInt32, generation: UInt32 = 0, kind: Kind, isAdminUp: Bool, hasCarrier: Bool,
         operState: OperState, reason: UnreachableReason?, master: UInt32? = nil, addresses: [IPPrefix] = [],
         usableFamilies: Set<AddressFamily> = [], carrierLosses: UInt32? = nil, isExcluded: Bool = false,

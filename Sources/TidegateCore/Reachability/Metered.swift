@@ -12,5 +12,5 @@ public enum Metered: String, Sendable, CaseIterable, Hashable {
     case unknown
 
     /// True for `yes` and `guessYes`.
-    public var isCostly: Bool { self == .yes || self == .guessYes }
+    package var isCostly: Bool { self == .yes || self == .guessYes }
 }

@@ -3,20 +3,20 @@ public struct NetworkPath: Sendable, Hashable {
     /// The interface name.
     public var interface: String
     /// The interface index.
-    public var index: UInt32
+    package var index: UInt32
     /// The life of that index (see ``Link/generation``).
-    public var generation: UInt32
+    package var generation: UInt32
     /// The gateway; nil on the link itself.
     public var gateway: IPAddress?
     /// The source address that the kernel would choose.
     public var source: IPAddress?
     /// The routing table of the matched route (rt_tables(5)); nil if the kernel does not say.
-    public var table: UInt32?
+    package var table: UInt32?
     /// Whether traffic on this path costs money.
     public var metered: Metered
 
     /// A path from its parts.
-    public init(
+    package init(
         interface: String, index: UInt32, generation: UInt32 = 0, gateway: IPAddress? = nil,
         source: IPAddress? = nil, table: UInt32? = nil, metered: Metered = .guessNo
     ) {
@@ -30,14 +30,14 @@ public struct NetworkPath: Sendable, Hashable {
     }
 
     /// What makes two paths the same one: link, gateway and source; a renamed interface is the same link.
-    public struct Identity: Sendable, Hashable {
+    package struct Identity: Sendable, Hashable {
         let index: UInt32
         let generation: UInt32
         let gateway: IPAddress?
         let source: IPAddress?
 
         /// The identity of `path`.
-        public init(_ path: NetworkPath) {
+        package init(_ path: NetworkPath) {
             self.index = path.index
             self.generation = path.generation
             self.gateway = path.gateway
@@ -46,10 +46,10 @@ public struct NetworkPath: Sendable, Hashable {
     }
 
     /// What distinguishes this path from others.
-    public var identity: Identity { Identity(self) }
+    package var identity: Identity { Identity(self) }
 
     /// True when packets would take the same path: same link, gateway and source.
-    public func isSamePath(as other: NetworkPath) -> Bool { self.identity == other.identity }
+    package func isSamePath(as other: NetworkPath) -> Bool { self.identity == other.identity }
 }
 
 extension NetworkPath: CustomStringConvertible {

@@ -33,7 +33,7 @@ public struct PathWatch: Sendable {
     private let onCancel: @Sendable () -> Void
 
     /// A watch that `onCancel` ends.
-    public init(onCancel: @escaping @Sendable () -> Void) {
+    package init(onCancel: @escaping @Sendable () -> Void) {
         self.onCancel = onCancel
     }
 

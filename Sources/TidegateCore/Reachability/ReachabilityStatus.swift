@@ -20,27 +20,27 @@ public struct ReachabilityStatus: Sendable {
         public var verdict: Verdict
 
         /// A verdict of a family.
-        public init(family: AddressFamily, verdict: Verdict) {
+        package init(family: AddressFamily, verdict: Verdict) {
             self.family = family
             self.verdict = verdict
         }
     }
 
     /// How well the monitor itself is doing.
-    public struct Health: Sendable, Hashable {
+    package struct Health: Sendable, Hashable {
         /// How often the kernel dropped messages.
-        public var overruns: UInt64
+        package var overruns: UInt64
         /// How many full dumps were made, the first one included.
-        public var resyncs: UInt64
+        package var resyncs: UInt64
         /// How many dumps the kernel interrupted.
-        public var interruptedDumps: UInt64
+        package var interruptedDumps: UInt64
         /// False while a resync is under way.
-        public var isConsistent: Bool
+        package var isConsistent: Bool
         /// The receive buffer's effective size in bytes, as `getsockopt` reports it; 0 without a socket.
-        public var receiveBufferBytes: Int
+        package var receiveBufferBytes: Int
 
         /// The health of a monitor.
-        public init(
+        package init(
             overruns: UInt64 = 0, resyncs: UInt64 = 0, interruptedDumps: UInt64 = 0, isConsistent: Bool = false,
             receiveBufferBytes: Int = 0
         ) {
@@ -57,7 +57,7 @@ public struct ReachabilityStatus: Sendable {
     /// When the global level was reached; nil unless this process saw the change.
     public var since: WallTime?
     /// How the monitor learns of changes.
-    public var mode: Mode
+    package var mode: Mode
     /// IPv4, then IPv6.
     public var families: [Family]
     /// The links, by index.
@@ -65,10 +65,10 @@ public struct ReachabilityStatus: Sendable {
     /// The targets, in the order they were added.
     public var targets: [TargetVerdict]
     /// The monitor's own health.
-    public var health: Health
+    package var health: Health
 
     /// A status from its parts.
-    public init(
+    package init(
         global: Verdict, since: WallTime? = nil, mode: Mode, families: [Family], links: [Link],
         targets: [TargetVerdict], health: Health
     ) {
@@ -82,7 +82,7 @@ public struct ReachabilityStatus: Sendable {
     }
 
     /// The status of a monitor that has not seen anything yet.
-    public static func unavailable(mode: Mode) -> ReachabilityStatus {
+    package static func unavailable(mode: Mode) -> ReachabilityStatus {
         ReachabilityStatus(
             global: .unknown, mode: mode,
             families: AddressFamily.allCases.map { Family(family: $0, verdict: .unknown) },

@@ -10,7 +10,7 @@ public struct Verdict: Sendable, Hashable {
     public var notes: [PathWarning]
 
     /// A verdict from its parts.
-    public init(
+    package init(
         level: ReachabilityLevel, reason: UnreachableReason? = nil, path: NetworkPath? = nil, notes: [PathWarning] = []
     ) {
         self.level = level
@@ -23,7 +23,7 @@ public struct Verdict: Sendable, Hashable {
     public static let unknown = Verdict(level: .unknown, reason: .monitorDown)
 
     /// True if level, reason and path are the same.
-    public func isEquivalent(to other: Verdict) -> Bool {
+    package func isEquivalent(to other: Verdict) -> Bool {
         guard self.level == other.level, self.reason == other.reason else { return false }
         switch (self.path, other.path) {
         case (nil, nil): return true
@@ -41,7 +41,7 @@ public struct AddressVerdict: Sendable, Hashable {
     public var verdict: Verdict
 
     /// A verdict for an address.
-    public init(address: IPAddress, verdict: Verdict) {
+    package init(address: IPAddress, verdict: Verdict) {
         self.address = address
         self.verdict = verdict
     }
@@ -62,7 +62,7 @@ public struct TargetVerdict: Sendable, Hashable {
     public var internetLevel: ReachabilityLevel
 
     /// A target's verdict from its parts.
-    public init(
+    package init(
         target: Target, verdict: Verdict, addresses: [AddressVerdict] = [], internetLevel: ReachabilityLevel = .unknown
     ) {
         self.target = target
@@ -72,7 +72,7 @@ public struct TargetVerdict: Sendable, Hashable {
     }
 
     /// The family of the address that a connection would use first.
-    public var family: AddressFamily {
+    package var family: AddressFamily {
         let best = self.addresses.first { $0.verdict.level == self.verdict.level }
         return (best?.address ?? self.target.address ?? self.verdict.path?.source)?.family ?? .ipv4
     }

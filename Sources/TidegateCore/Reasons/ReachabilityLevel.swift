@@ -48,7 +48,7 @@ extension ReachabilityLevel {
     }
 
     /// What the level means, in one sentence.
-    public var meaning: String {
+    package var meaning: String {
         switch self {
         case .unknown: "The kernel's tables cannot be read; requests are not held."
         case .none: "This host has no usable link or address."

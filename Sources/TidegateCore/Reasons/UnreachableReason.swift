@@ -66,7 +66,7 @@ public enum UnreachableReason: String, Sendable, CaseIterable, MetricLabel {
 
 extension UnreachableReason {
     /// The rung of the ladder that this reason belongs to.
-    public var rung: Rung {
+    package var rung: Rung {
         switch self {
         case .monitorDown: .monitor
         case .noInterface, .adminDown, .noSuchInterface: .interface
@@ -83,7 +83,7 @@ extension UnreachableReason {
     }
 
     /// Whose failure it is, unless further evidence says otherwise.
-    public var party: FaultParty {
+    package var party: FaultParty {
         switch self {
         case .monitorDown, .noInterface, .adminDown, .noSuchInterface, .noCarrier, .dormant, .lowerLayerDown,
             .noAddress, .linkLocalOnly, .tentative, .dadFailed, .noSourceAddress, .noRoute, .routeUnreachable,

@@ -1,21 +1,21 @@
 /// An ICMP error, or this host's own refusal, as a socket's error queue reports it (IP_RECVERR in ip(7)).
-public struct ICMPError: Sendable, Hashable {
+package struct ICMPError: Sendable, Hashable {
     /// The sender: this host's own address if the neighbour did not answer; nil if the kernel names none.
-    public var offender: IPAddress?
+    package var offender: IPAddress?
     /// The ICMP type: 3 is destination unreachable for IPv4, 1 for IPv6; 0 for an error made by this host.
-    public var type: UInt8
+    package var type: UInt8
     /// The ICMP code.
-    public var code: UInt8
+    package var code: UInt8
 
     /// An error from its parts.
-    public init(offender: IPAddress?, type: UInt8, code: UInt8) {
+    package init(offender: IPAddress?, type: UInt8, code: UInt8) {
         self.offender = offender
         self.type = type
         self.code = code
     }
 
     /// What an ICMP error says, in both versions of IP (RFC 792, RFC 1812, RFC 4443).
-    public enum Kind: String, Sendable, CaseIterable, Hashable {
+    package enum Kind: String, Sendable, CaseIterable, Hashable {
         /// There is no route.
         case noRoute
         /// The host does not answer on its own link.
@@ -34,13 +34,13 @@ public struct ICMPError: Sendable, Hashable {
     ///
     /// Types mean other things in the other version of IP; without an offender, 1 and 3 still tell which one it is:
     /// neither is used with the other's meaning here.
-    public var kind: Kind { self.isICMPv6 ? self.kind6 : self.kind4 }
+    package var kind: Kind { self.isICMPv6 ? self.kind6 : self.kind4 }
 
     /// True if the link-layer address was not found, be it here or at the last router.
-    public var isHostUnreachable: Bool { self.kind == .hostUnreachable }
+    package var isHostUnreachable: Bool { self.kind == .hostUnreachable }
 
     /// True if `address` sent it, whatever its zone.
-    public func isFrom(_ address: IPAddress?) -> Bool {
+    package func isFrom(_ address: IPAddress?) -> Bool {
         guard let address, let offender = self.offender else { return false }
         return offender.withoutZone == address.withoutZone
     }
@@ -77,7 +77,7 @@ extension ICMPError {
     /// The error as a network engineer would put it: `10.0.0.1 says: no route to 198.51.100.2 (ICMP 3/0)`.
     ///
     /// `role` says what the sender is: `10.0.0.1 (the gateway) says: …`.
-    public func sentence(about destination: IPAddress?, role: String? = nil) -> String {
+    package func sentence(about destination: IPAddress?, role: String? = nil) -> String {
         let sender = self.offender.map { "\($0)" } ?? "this host"
         let subject = role.map { "\(sender) (\($0))" } ?? sender
         let object = destination.map { " \(self.kind.preposition) \($0)" } ?? ""
@@ -85,12 +85,12 @@ extension ICMPError {
     }
 
     /// The type and the code: `ICMP 3/0`, `ICMPv6 1/0`.
-    public var number: String { "\(self.isICMPv6 ? "ICMPv6" : "ICMP") \(self.type)/\(self.code)" }
+    package var number: String { "\(self.isICMPv6 ? "ICMPv6" : "ICMP") \(self.type)/\(self.code)" }
 }
 
 extension ICMPError.Kind: CustomStringConvertible {
     /// The kind as network tools name it: `no route`.
-    public var description: String {
+    package var description: String {
         switch self {
         case .noRoute: "no route"
         case .hostUnreachable: "host unreachable"

@@ -26,22 +26,22 @@ public struct AttemptSummary: Sendable, Hashable {
         set { self.parts.value.duration = newValue }
     }
     /// The phases that were run.
-    public var phases: PhaseDurations {
+    package var phases: PhaseDurations {
         get { self.parts.value.phases }
         set { self.parts.value.phases = newValue }
     }
     /// Response body bytes on the wire, before decoding.
-    public var receivedWire: Int64 {
+    package var receivedWire: Int64 {
         get { self.parts.value.receivedWire }
         set { self.parts.value.receivedWire = newValue }
     }
     /// Request body bytes sent.
-    public var sent: Int64 {
+    package var sent: Int64 {
         get { self.parts.value.sent }
         set { self.parts.value.sent = newValue }
     }
     /// How many connections were opened for it; 0 when one was reused.
-    public var connectionsOpened: Int {
+    package var connectionsOpened: Int {
         get { self.parts.value.connectionsOpened }
         set { self.parts.value.connectionsOpened = newValue }
     }
@@ -51,7 +51,7 @@ public struct AttemptSummary: Sendable, Hashable {
         set { self.parts.value.remote = newValue }
     }
     /// The local address used; nil if none was.
-    public var local: IPAddress? {
+    package var local: IPAddress? {
         get { self.parts.value.local }
         set { self.parts.value.local = newValue }
     }
@@ -60,7 +60,7 @@ public struct AttemptSummary: Sendable, Hashable {
     private var parts: Indirect<Parts>
 
     /// A summary from its parts.
-    public init(
+    package init(
         number: Int, method: String, host: String? = nil, status: Int? = nil, duration: Duration,
         phases: PhaseDurations = .init(), receivedWire: Int64 = 0, sent: Int64 = 0, connectionsOpened: Int = 0,
         remote: IPAddress? = nil, local: IPAddress? = nil

@@ -9,7 +9,7 @@ public struct TaskID: Sendable, Hashable, Comparable {
     }
 
     /// A new id from the wall clock and 74 random bits.
-    public init(at time: WallTime, using generator: inout some RandomNumberGenerator) {
+    package init(at time: WallTime, using generator: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(clamping: time.microseconds / 1000) & 0xFFFF_FFFF_FFFF
         self.high = milliseconds << 16 | 0x7000 | generator.next() & 0x0FFF
         self.low = 0x8000_0000_0000_0000 | generator.next() & 0x3FFF_FFFF_FFFF_FFFF

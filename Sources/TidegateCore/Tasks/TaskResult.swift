@@ -6,12 +6,12 @@ public struct TaskResult: Sendable {
         set { self.parts.value.id = newValue }
     }
     /// What it did with bodies.
-    public var kind: TaskKind {
+    package var kind: TaskKind {
         get { self.parts.value.kind }
         set { self.parts.value.kind = newValue }
     }
     /// The request method.
-    public var method: String {
+    package var method: String {
         get { self.parts.value.method }
         set { self.parts.value.method = newValue }
     }
@@ -39,7 +39,7 @@ public struct TaskResult: Sendable {
         set { self.parts.value.wireBytes = newValue }
     }
     /// Bytes received again for offsets that were already held.
-    public var refetchedBytes: Int64 {
+    package var refetchedBytes: Int64 {
         get { self.parts.value.refetchedBytes }
         set { self.parts.value.refetchedBytes = newValue }
     }
@@ -59,12 +59,12 @@ public struct TaskResult: Sendable {
         set { self.parts.value.duration = newValue }
     }
     /// The phases of the last attempt.
-    public var phases: PhaseDurations {
+    package var phases: PhaseDurations {
         get { self.parts.value.phases }
         set { self.parts.value.phases = newValue }
     }
     /// The name it was given in the configuration; nil for others.
-    public var name: String? {
+    package var name: String? {
         get { self.parts.value.name }
         set { self.parts.value.name = newValue }
     }
@@ -89,7 +89,7 @@ public struct TaskResult: Sendable {
         set { self.parts.value.explanation = newValue }
     }
     /// The requirement that was not met when the gate timed out.
-    public var requireUnmet: Requirement? {
+    package var requireUnmet: Requirement? {
         get { self.parts.value.requireUnmet }
         set { self.parts.value.requireUnmet = newValue }
     }
@@ -103,7 +103,7 @@ public struct TaskResult: Sendable {
     private var parts: Indirect<Parts>
 
     /// A result from its parts.
-    public init(
+    package init(
         id: TaskID, name: String? = nil, kind: TaskKind, method: String, url: String, outcome: TaskOutcome,
         status: Int? = nil, file: String? = nil, bytes: Int64 = 0, wireBytes: Int64 = 0, refetchedBytes: Int64 = 0,
         attempts: Int = 0, held: [HoldReason: Duration] = [:], duration: Duration = .zero,
@@ -158,7 +158,7 @@ public struct TaskError: Error, Sendable, CustomStringConvertible {
     public var body: [UInt8] = []
 
     /// An error from its parts.
-    public init(reason: TaskFailure, attempts: Int = 0, attribution: Attribution? = nil, underlying: String) {
+    package init(reason: TaskFailure, attempts: Int = 0, attribution: Attribution? = nil, underlying: String) {
         self.reason = reason
         self.attempts = attempts
         self.attribution = attribution

@@ -49,7 +49,7 @@ public struct TaskInfo: Sendable {
     public var file: String?
 
     /// A task's entry from its parts.
-    public init(
+    package init(
         id: TaskID, name: String? = nil, kind: TaskKind, method: String, url: String, state: TaskState,
         progress: TransferProgress, created: WallTime, started: WallTime? = nil, file: String? = nil
     ) {

@@ -16,7 +16,7 @@ public struct TransferProgress: Sendable, Hashable {
     public var attempt: Int
 
     /// A progress from its parts.
-    public init(
+    package init(
         offset: Int64 = 0, receivedWire: Int64 = 0, received: Int64 = 0, expected: Int64? = nil, sent: Int64 = 0,
         expectedSent: Int64? = nil, attempt: Int = 0
     ) {

@@ -11,7 +11,7 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
     public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// The moment `duration` later; saturates at both ends.
-    public static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+    package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         let delta = duration.wholeNanoseconds
         let moved =
             delta >= 0
@@ -22,7 +22,7 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
     }
 
     /// How much later `end` is than `start`; negative if it is earlier.
-    public static func - (end: MonotonicTime, start: MonotonicTime) -> Duration {
+    package static func - (end: MonotonicTime, start: MonotonicTime) -> Duration {
         end >= start
             ? .nanoseconds(Int64(clamping: end.nanoseconds - start.nanoseconds))
             : .nanoseconds(-Int64(clamping: start.nanoseconds - end.nanoseconds))
@@ -63,7 +63,7 @@ package protocol MovableTimeSource: TimeSource {
 
 extension Duration {
     /// The duration in nanoseconds; saturates after 292 years.
-    public var wholeNanoseconds: Int64 {
+    package var wholeNanoseconds: Int64 {
         // Shorter than nine seconds, as most are: one division, and no 128 bits.
         if let attoseconds = Int64(exactly: self.attoseconds) { return attoseconds / 1_000_000_000 }
         let (seconds, attoseconds) = self.components
@@ -74,7 +74,7 @@ extension Duration {
     }
 
     /// The duration in seconds, as metrics and JSON give it.
-    public var inSeconds: Double {
+    package var inSeconds: Double {
         Double(self.components.seconds) + Double(self.components.attoseconds) / 1e18
     }
 }

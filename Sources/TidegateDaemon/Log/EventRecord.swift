@@ -21,7 +21,7 @@ struct EventRecord {
     }
 }
 
-extension EventProjection.Level {
+extension Event.Level {
     fileprivate var loggerLevel: Logger.Level {
         switch self {
         case .trace: .trace

@@ -106,7 +106,7 @@ public enum WaitCondition: Sendable, Hashable {
     }
 
     /// The target of a host condition.
-    public var target: Target? {
+    package var target: Target? {
         switch self {
         case .host(let target, _): target
         case .carrier, .address, .route, .gateway, .dns, .internet: nil

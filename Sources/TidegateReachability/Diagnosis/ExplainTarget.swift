@@ -1,11 +1,11 @@
-public import TidegateCore
+package import TidegateCore
 
 /// What a diagnosis is about: a host, a port of it, or a URL.
-public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
+package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     /// The host, with the port if one is named or the URL's scheme has one.
-    public let target: Target
+    package let target: Target
     /// The text it was made from, without user information.
-    public let description: String
+    package let description: String
     /// Scheme and path; nil if no URL was given.
     let location: HTTPURL?
 
@@ -16,7 +16,7 @@ public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A host, perhaps with a port.
-    public init(_ target: Target) {
+    package init(_ target: Target) {
         self.init(target: target, description: target.description, location: nil)
     }
 
@@ -24,7 +24,7 @@ public struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
     /// - Throws: ``TargetError``, which quotes the part that is wrong.
-    public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
+    package init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
         do throws(HTTPURLError) {
             let url = try HTTPURL(text, zone: zone)
             self.init(target: url.target, description: url.description, location: url)

@@ -157,7 +157,7 @@ struct DownloadWriter {
     /// Keeps or removes what an unfinished download leaves; false if nothing will be reported.
     func clean(
         _ state: DownloadState, of task: UInt64, at paths: DownloadPaths, keeping remainder: Remainder,
-        journal: (any TaskJournal)?
+        journal: (any JournalStorage)?
     ) -> Bool {
         let (file, commit, offset) = (state.file, state.commit, state.partial.offset)
         let deliver = self.deliver

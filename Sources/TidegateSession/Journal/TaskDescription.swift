@@ -5,14 +5,14 @@ package import HTTPTypes
 /// A submitted request in a form that survives its process.
 ///
 /// Everything that a ``TaskRequest`` has and that means the same to another process.
-public struct TaskDescription: Sendable, Hashable, Codable {
+package struct TaskDescription: Sendable, Hashable, Codable {
     package let url: String
     package let method: String
     package let headers: [HTTPField]
     package let body: Body
     package let destination: Place
     /// The caller's own name for the task; nil if duplicates do not matter.
-    public let key: String?
+    package let key: String?
     let options: RequestOptions
 
     /// A name to be known by in lists.
@@ -23,7 +23,7 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     }
 
     /// Reads one object: the options stand beside the other members.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         self.url = try members.decode(String.self, forKey: .url)
         self.method = try members.decode(String.self, forKey: .method)
@@ -35,7 +35,7 @@ public struct TaskDescription: Sendable, Hashable, Codable {
     }
 
     /// Writes one object.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(self.url, forKey: .url)
         try members.encode(self.method, forKey: .method)

@@ -1,10 +1,13 @@
-public import TidegateCore
+package import TidegateCore
+
+/// Keeps tasks so that they survive their process: `Journal` of `TidegateStore`, and nothing else.
+public protocol TaskJournal: Sendable {}
 
 /// Keeps what a session must not forget when its process dies or its machine loses power.
 ///
 /// Entries take effect in the order given. Every completion is called exactly once, on the journal's own thread, and
 /// must not block; nothing here waits for a disk.
-public protocol TaskJournal: Sendable {
+package protocol JournalStorage: TaskJournal {
     /// Names this boot of the machine: moments on the monotonic clock compare only within one.
     var boot: String { get }
     /// How often it is worth making a download's bytes durable and writing their number down.
@@ -40,7 +43,7 @@ public enum DuplicatePolicy: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What became of a task that was to be accepted.
-public enum Acceptance: Sendable {
+package enum Acceptance: Sendable {
     /// It is in the journal, as this.
     ///
     /// The tasks that it replaces are cancelled there already.
@@ -50,7 +53,7 @@ public enum Acceptance: Sendable {
 }
 
 /// What a journal is asked for.
-public enum JournalQuestion: Sendable, Hashable {
+package enum JournalQuestion: Sendable, Hashable {
     /// Every task that is not over; oldest first.
     case unfinished
     /// One task.
@@ -60,7 +63,7 @@ public enum JournalQuestion: Sendable, Hashable {
 }
 
 /// A change of a task that must not be forgotten.
-public enum JournalEntry: Sendable, Hashable {
+package enum JournalEntry: Sendable, Hashable {
     /// The user suspended or resumed the task: how many suspensions there are now.
     case suspensions(TaskID, Int, TaskLifetime)
     /// A request that may not be sent twice may reach the wire from now on.
@@ -77,7 +80,7 @@ public enum JournalEntry: Sendable, Hashable {
     case ended(TaskID, JournaledEnd)
 
     /// True if something waits for the entry; false if it only saves work later.
-    public var isUrgent: Bool {
+    package var isUrgent: Bool {
         switch self {
         case .suspensions, .sending, .placing, .ended: true
         case .notSent, .tried, .held: false
@@ -85,7 +88,7 @@ public enum JournalEntry: Sendable, Hashable {
     }
 
     /// The task.
-    public var id: TaskID {
+    package var id: TaskID {
         switch self {
         case .suspensions(let id, _, _), .sending(let id), .notSent(let id), .tried(let id, _), .held(let id, _, _),
             .placing(let id, _), .ended(let id, _):
@@ -95,14 +98,14 @@ public enum JournalEntry: Sendable, Hashable {
 }
 
 /// Why a journal cannot do what it was asked for.
-public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error.
-    public let reason: JournalIssue
+    package let reason: JournalIssue
     /// One sentence naming the file, without a final full stop.
-    public let description: String
+    package let description: String
 
     /// An error from its parts.
-    public init(_ reason: JournalIssue, _ sentence: String) {
+    package init(_ reason: JournalIssue, _ sentence: String) {
         self.reason = reason
         self.description = sentence
     }

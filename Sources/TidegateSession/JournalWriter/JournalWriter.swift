@@ -37,12 +37,12 @@ struct JournalWriter {
         let message: String
     }
 
-    let journal: (any TaskJournal)?
+    let journal: (any JournalStorage)?
     private let time: any TimeSource
     private let deliver: @Sendable (_ task: UInt64, Event) -> Void
 
     init(
-        _ journal: (any TaskJournal)?, time: any TimeSource,
+        _ journal: (any JournalStorage)?, time: any TimeSource,
         deliver: @escaping @Sendable (_ task: UInt64, Event) -> Void
     ) {
         self.journal = journal

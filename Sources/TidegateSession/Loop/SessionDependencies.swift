@@ -12,7 +12,7 @@ struct SessionDependencies: Sendable {
     let disk: DiskThread
     let mailbox: Mailbox
     let registry: TaskRegistry
-    let journal: (any TaskJournal)?
+    let journal: (any JournalStorage)?
     let hooks: SessionHooks?
     let observer: TaskObserver?
 }

@@ -14,13 +14,13 @@ public final class BodyStream: AsyncSequence, Sendable {
     public typealias Failure = TaskError
 
     /// What went through a stream.
-    public struct Statistics: Sendable, Hashable {
+    package struct Statistics: Sendable, Hashable {
         /// Chunks taken from the wire.
-        public var chunks = 0
+        package var chunks = 0
         /// Their bytes.
-        public var bytes: Int64 = 0
+        package var bytes: Int64 = 0
         /// How often the transfer was paused for want of a reader.
-        public var pauses = 0
+        package var pauses = 0
     }
 
     private struct State {
@@ -62,7 +62,7 @@ public final class BodyStream: AsyncSequence, Sendable {
     public init(limit: Int = 256 * 1024) { self.limit = Swift.max(1, limit) }
 
     /// What went through so far.
-    public var statistics: Statistics { self.state.withLock { $0.statistics } }
+    package var statistics: Statistics { self.state.withLock { $0.statistics } }
 
     /// Ends the reading, and cancels the task if it is not over.
     public func cancel() {

@@ -35,19 +35,19 @@ public struct TaskProgress: Sendable {
     public var fraction: Double? { self.fraction(of: self.task.shared.snapshot.progress) }
 
     /// True while the total is unknown.
-    public var isIndeterminate: Bool { self.total == nil }
+    package var isIndeterminate: Bool { self.total == nil }
 
     /// The attempt that the numbers belong to, from 1; 0 before the first.
-    public var attempt: Int { self.task.shared.snapshot.progress.attempt }
+    package var attempt: Int { self.task.shared.snapshot.progress.attempt }
 
     /// True while the task is suspended.
-    public var isPaused: Bool { self.task.state == .suspended }
+    package var isPaused: Bool { self.task.state == .suspended }
 
     /// True once the task was cancelled.
-    public var isCancelled: Bool { self.task.state == .completed(.cancelled) }
+    package var isCancelled: Bool { self.task.state == .completed(.cancelled) }
 
     /// True once the task is over.
-    public var isFinished: Bool { self.task.state.name == .completed }
+    package var isFinished: Bool { self.task.state.name == .completed }
 
     /// Suspends the task; does nothing if a progress of it has it paused already.
     public func pause() { if self.task.shared.pauseByProgress(true) { self.task.suspend() } }
@@ -59,12 +59,6 @@ public struct TaskProgress: Sendable {
 
     /// Cancels the task.
     public func cancel() { self.task.cancel() }
-
-    /// The share as it changes, for one reader, at most ten times a second and always a last time; nil while unknown.
-    public func fractions() -> AsyncMapSequence<TaskUpdates, Double?> {
-        let copy = self
-        return self.task.updates().map { copy.fraction(of: $0.progress) }
-    }
 
     private func completed(of progress: TransferProgress) -> Int64 {
         switch self.direction {

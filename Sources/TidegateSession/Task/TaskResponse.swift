@@ -16,7 +16,7 @@ public struct TaskResponse: Sendable {
     public var status: Int { self.head.status }
 
     /// The protocol's version as the status line gives it: `1.1`, `2`.
-    public var version: String { self.head.version }
+    package var version: String { self.head.version }
 
     /// Every field, in order, as it stands on the wire.
     public var fields: [HTTPField] { self.head.fields }
@@ -27,5 +27,5 @@ public struct TaskResponse: Sendable {
     }
 
     /// The whole body's length on the wire as the answer gives it; nil if it does not.
-    public var expectedBytes: Int64? { self.head.totalLength }
+    package var expectedBytes: Int64? { self.head.totalLength }
 }

@@ -67,8 +67,14 @@ public final class TransferTask: Sendable {
     /// What the task is doing now.
     public var state: TaskState { self.shared.snapshot.state }
 
-    /// How far the task's bodies have come.
-    public var progress: TransferProgress { self.shared.snapshot.progress }
+    /// How far the task's bodies have come, now.
+    public var currentProgress: TransferProgress { self.shared.snapshot.progress }
+
+    /// How far the task's bodies have come, for one reader: first now, then after changes, at most ten times a second.
+    ///
+    /// Only the newest value is kept for a slow reader. Ends with the task, after its last value, and when the reading
+    /// Swift task is cancelled.
+    public var progress: AsyncMapSequence<TaskUpdates, TransferProgress> { self.updates().map(\.progress) }
 
     /// Waits for the end and returns the result.
     ///
@@ -79,7 +85,7 @@ public final class TransferTask: Sendable {
     /// 64 KiB of the body of a refused response (a status other than 2xx), whatever the destination; empty otherwise.
     public func body() -> [UInt8] { self.shared.body }
 
-    /// The task's state and progress from now on, for one reader: the newest entry wins.
+    /// The task's state and progress, for one reader: first now, then after changes; the newest entry is kept.
     public func updates() -> TaskUpdates { TaskUpdates(of: self) }
 
     /// The task's events from now on, for one reader: the newest `capacity` are kept, and those that they displace are

@@ -17,7 +17,7 @@ public import TidegateSession
 /// ```
 /// A directory belongs to one process at a time. A thread of the journal's own writes the file; entries that arrive
 /// while a transaction is being written share the next one.
-public final class Journal: TaskJournal {
+public final class Journal: JournalStorage {
     /// How long the journal keeps what is over.
     public struct Retention: Sendable, Hashable {
         /// Finished tasks; a day by default.
@@ -68,9 +68,9 @@ public final class Journal: TaskJournal {
     }
 
     /// The kernel's id of this boot of the machine.
-    public let boot: String
+    package let boot: String
     /// How often the bytes of a download are made durable.
-    public let checkpointInterval: Duration
+    package let checkpointInterval: Duration
     /// How many unfinished tasks there were when the journal was opened.
     public let unfinished: Int
     /// The SQLite file.
@@ -79,7 +79,7 @@ public final class Journal: TaskJournal {
     private let thread: LoopThread<JournalWorker>
 
     /// True if a directory has a journal, in which tasks may wait.
-    public static func exists(in directory: String) -> Bool { access(JournalFile.path(in: directory), F_OK) == 0 }
+    package static func exists(in directory: String) -> Bool { access(JournalFile.path(in: directory), F_OK) == 0 }
 
     /// Opens the journal of a directory, which is created if it is missing, and reserves it for this process.
     ///
@@ -120,7 +120,7 @@ public final class Journal: TaskJournal {
     }
 
     /// Adds a task; sessions call it, and `completion` comes once the task is durable.
-    public func accept(
+    package func accept(
         _ task: JournaledTask, onDuplicate: DuplicatePolicy,
         completion: @escaping @Sendable (Result<Acceptance, JournalError>) -> Void
     ) {
@@ -129,14 +129,14 @@ public final class Journal: TaskJournal {
     }
 
     /// Writes an entry; sessions call it, and `completion` comes once the entry is durable.
-    public func record(
+    package func record(
         _ entry: JournalEntry, completion: @escaping @Sendable (Result<Void, JournalError>) -> Void
     ) {
         if !self.thread.send(.write(.entry(entry, completion))) { completion(.failure(.closed)) }
     }
 
     /// Finds tasks; ``Session/find(_:)`` is its `async` form.
-    public func find(
+    package func find(
         _ question: JournalQuestion,
         completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void
     ) {
@@ -144,7 +144,7 @@ public final class Journal: TaskJournal {
     }
 
     /// Calls back when entries can be written again after a failure, and when the journal is closed.
-    public func whenWritable(_ completion: @escaping @Sendable () -> Void) {
+    package func whenWritable(_ completion: @escaping @Sendable () -> Void) {
         // A closed journal will never be writable: the caller must not wait for ever.
         if !self.thread.send(.whenWritable(completion)) { completion() }
     }
