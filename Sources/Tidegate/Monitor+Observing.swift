@@ -33,11 +33,15 @@ extension Monitor {
     ///
     /// Sends a few packets: a byte to the gateway, a query to each resolver, one request to the target. What is not
     /// known after `timeout` stays unknown.
-    public func diagnose(_ target: ExplainTarget, timeout: Duration = .seconds(10)) async -> Explanation {
+    package func diagnose(_ target: ExplainTarget, timeout: Duration = .seconds(10)) async -> Explanation {
         await self.diagnostics.diagnose(target, within: timeout)
     }
 
-    /// As ``diagnose(_:timeout:)-(ExplainTarget,_)``, for a host, a host with a port, or an http or https URL.
+    /// Finds where the path to a host, a host with a port, or an http or https URL fails, rung by rung, as `tidegate
+    /// explain` shows it.
+    ///
+    /// Sends a few packets: a byte to the gateway, a query to each resolver, one request to the target. What is not
+    /// known after `timeout` stays unknown.
     ///
     /// - Throws: ``TargetError``, which quotes the part that is wrong.
     public func diagnose(
@@ -46,7 +50,7 @@ extension Monitor {
         await self.diagnose(try ExplainTarget(text), timeout: timeout)
     }
 
-    /// As ``diagnose(_:timeout:)-(ExplainTarget,_)``, for an http or https URL.
+    /// As ``diagnose(_:timeout:)-(String,_)``, for an http or https URL.
     public func diagnose(_ url: URL, timeout: Duration = .seconds(10)) async throws(TargetError) -> Explanation {
         try await self.diagnose(url.absoluteString, timeout: timeout)
     }

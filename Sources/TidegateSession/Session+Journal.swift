@@ -6,7 +6,8 @@ extension Session {
     ///
     /// With a key the call may be repeated: a second one with the same key finds the task of the first one. A request
     /// that may not be sent twice is sent at most once; if a crash leaves open whether it was, the task ends as
-    /// `outcomeUnknown`. The session's default headers are kept with the task; `options` are this process's only.
+    /// `outcomeUnknown`. The session's default headers are kept with the task; `options` are this process's only. A body
+    /// in memory is at most 16 MiB; a larger one belongs into a file, whose path is absolute.
     /// - Throws: ``TaskError``: `invalidRequest` or `fileError` if the request cannot be kept, `diskFull` if the
     ///   journal's disk is full, `internal` if there is no journal; nothing is accepted then.
     public func submit(
@@ -48,7 +49,7 @@ extension Session {
 
     /// Continues every task that an earlier process left; gives how many there are.
     ///
-    /// - Throws: ``TaskError`` if the journal cannot be read.
+    /// - Throws: ``TaskError`` if the journal cannot be read, or if there is none.
     @discardableResult
     public func restore() async throws(TaskError) -> Int {
         let tasks = try await self.find(.unfinished)

@@ -39,7 +39,7 @@ public protocol NameResolver: Sendable {
 }
 
 extension NameResolver {
-    /// Not known.
+    /// Gives nil: the resolver does not know how long its answers stay valid.
     public func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void) { completion(nil) }
 }
 

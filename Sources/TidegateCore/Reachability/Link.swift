@@ -16,7 +16,7 @@ public struct Link: Sendable, Hashable {
         case up
     }
 
-    /// The interface name; renames keep ``index`` and ``generation``.
+    /// The interface name, as `ip link` prints it.
     public var name: String
     /// The interface index, 1 and up.
     package var index: UInt32

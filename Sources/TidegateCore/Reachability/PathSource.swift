@@ -24,11 +24,11 @@ public protocol PathSource: Sendable {
 }
 
 extension PathSource {
-    /// By its own name alone.
+    /// True if the link goes by this name; alternative names are not known here.
     public func isInterface(_ name: String, of path: NetworkPath) -> Bool { path.interface == name }
 }
 
-/// A watch on a target; ends when it is cancelled.
+/// A watch on a target: keeps its verdicts coming until it is cancelled.
 public struct PathWatch: Sendable {
     private let onCancel: @Sendable () -> Void
 

@@ -90,7 +90,7 @@ public struct ReachabilityStatus: Sendable {
     }
 
     /// The global verdict that follows from the families' (see ``global``).
-    public static func global(over families: [Family]) -> Verdict {
+    package static func global(over families: [Family]) -> Verdict {
         let best = families.max { $0.verdict.level < $1.verdict.level }?.verdict ?? .unknown
         let isUnavailable = families.contains { $0.verdict.level == .unknown }
         return isUnavailable && best.level < .routed ? .unknown : best

@@ -55,7 +55,7 @@ public struct TargetVerdict: Sendable, Hashable {
     public var verdict: Verdict
     /// Every address with its own verdict; empty while the name is not resolved.
     public var addresses: [AddressVerdict]
-    /// The level of the whole ``family``, internet checks included; gates that require `online` go by it.
+    /// The level of the whole IP version that the best address has, internet checks included; gates that require `online` go by it.
     ///
     /// A target on the local network is routed over another path than the one that the checks use, so its own level
     /// does not say whether the host is online.

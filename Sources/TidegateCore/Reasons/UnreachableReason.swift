@@ -106,7 +106,7 @@ extension UnreachableReason: CustomStringConvertible {
     public var description: String { self.description(ofLink: nil) }
 
     /// The reason as a clause without a full stop; `link` is the name of the link that it is about, if it is about one.
-    public func description(ofLink link: String?) -> String {
+    package func description(ofLink link: String?) -> String {
         let subject = link ?? "the link"
         return switch self {
         case .noInterface: "there is no interface"

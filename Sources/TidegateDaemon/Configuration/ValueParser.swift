@@ -98,11 +98,11 @@ extension ValueParser<String> {
     }
 
     static let checkURL = ValueParser.text("a URL") { text throws(TextError) in
-        do throws(ReachabilityConfigurationError) {
+        do throws(ConfigurationValueError) {
             _ = try InternetCheckURL(text)
             return text
         } catch {
-            throw TextError(error.description)
+            throw TextError(error.problem)
         }
     }
 

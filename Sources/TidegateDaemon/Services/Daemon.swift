@@ -57,7 +57,7 @@ package struct Daemon: Sendable {
                 try await monitor.session.restore()
             }
         } catch {
-            throw .resource(error.underlying)
+            throw .resource("\(error)")
         }
         try await self.run(
             Dependencies(

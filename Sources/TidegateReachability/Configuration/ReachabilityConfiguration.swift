@@ -4,9 +4,8 @@ public import TidegateCore
 public struct ReachabilityConfiguration: Sendable {
     /// The addresses whose lookups stand for "the internet", by family.
     ///
-    /// No packet is ever sent to them.
-    ///
-    /// At least four global unicast addresses of each family, IPv4 in both halves of the address space.
+    /// No packet is ever sent to them. Four or more global unicast addresses of each family are best, those of IPv4 in
+    /// both halves of the address space.
     public var sentinels: [AddressFamily: [IPAddress]]
     /// The targets to evaluate, in the order of the status.
     public var targets: [Target]

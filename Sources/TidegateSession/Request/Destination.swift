@@ -2,7 +2,7 @@
 public enum RequestBody: Sendable, Hashable {
     /// No body.
     case none
-    /// These bytes.
+    /// These bytes; of a task that is to survive its process 16 MiB at most.
     case data([UInt8])
     /// The bytes of the file at this path; it must not change meanwhile.
     case file(String)

@@ -7,7 +7,7 @@ public struct TaskRequest: Sendable {
     public var method: String { self.box.parts.method }
     /// The URL as it was given.
     public var url: String { self.box.parts.url }
-    /// The header fields that the user gave.
+    /// The header fields that were given, in order.
     public internal(set) var headers: [HTTPField] {
         get { self.box.parts.headers }
         set { self.change { $0.headers = newValue } }
@@ -20,17 +20,17 @@ public struct TaskRequest: Sendable {
         get { self.options.name }
         set { self.options.name = newValue }
     }
-    /// Where the response's body goes.
+    /// Where the response's body goes; by default into memory, 16 MiB at most.
     public var destination: Destination {
         get { self.box.parts.destination }
         set { self.change { $0.destination = newValue } }
     }
-    /// Connect timeout.
+    /// How long a connection may take to be made, TLS included; 10 s by default.
     public var connectTimeout: Duration {
         get { self.options.connectTimeout }
         set { self.options.connectTimeout = newValue }
     }
-    /// How long an attempt may go without a byte either way.
+    /// How long an attempt may go without a byte either way; 60 s by default.
     public var idleTimeout: Duration {
         get { self.options.idleTimeout }
         set { self.options.idleTimeout = newValue }
@@ -55,7 +55,7 @@ public struct TaskRequest: Sendable {
         get { self.options.retry }
         set { self.options.retry = newValue }
     }
-    /// Tasks with a higher priority go first when not all can run.
+    /// Tasks with a higher priority go first when not all can run; 0 by default.
     public var priority: Int {
         get { self.options.priority }
         set { self.options.priority = newValue }
@@ -75,12 +75,12 @@ public struct TaskRequest: Sendable {
         get { self.options.user.map { Credentials(user: $0, password: self.options.password ?? "") } }
         set { (self.options.user, self.options.password) = (newValue?.user, newValue?.password) }
     }
-    /// The highest average rate of the response's body; nil is no limit.
+    /// The highest average rate of the response's body, in bytes per second; nil is no limit.
     public var bytesPerSecondLimit: Int? {
         get { self.options.bytesPerSecondLimit }
         set { self.options.bytesPerSecondLimit = newValue }
     }
-    /// How many redirects are followed; with 0 the redirect itself is the response.
+    /// How many redirects are followed, 10 by default; with 0 the redirect itself is the response (RFC 9110 15.4).
     public var maxRedirects: Int {
         get { self.options.maxRedirects }
         set { self.options.maxRedirects = newValue }
@@ -106,7 +106,7 @@ public struct TaskRequest: Sendable {
         set { self.options.sha256 = newValue?.description }
     }
     /// The earlier download that this one continues; see ``resume(from:)``.
-    public internal(set) var resuming: ResumeData? {
+    package internal(set) var resuming: ResumeData? {
         get { self.options.resuming }
         set { self.options.resuming = newValue }
     }
@@ -156,10 +156,10 @@ public struct TaskRequest: Sendable {
     }
 
     /// What the task does with bodies.
-    public var kind: TaskKind { self.box.kind }
+    package var kind: TaskKind { self.box.kind }
 
     /// True if sending the request twice does no more than sending it once (RFC 9110 9.2.2).
-    public var isIdempotent: Bool { self.box.isIdempotent }
+    package var isIdempotent: Bool { self.box.isIdempotent }
 
     /// What is wrong with the request's gate, retry or TLS policy; nil if nothing is.
     var policyError: ConfigurationValueError? { self.box.policyError }
