@@ -30,7 +30,8 @@ import Testing
 
     /// Head nouns that every Swift or network engineer knows: Swift's own, and those of RFCs.
     private static let ordinary: Set<String> = [
-        "address", "bus", "clock", "credentials", "data", "digest", "direction", "durations", "error", "field", "format",
+        "address", "bus", "clock", "credentials", "data", "digest", "direction", "durations", "error", "field",
+        "format",
         "headers", "id", "info", "iterator", "kind", "mode", "name", "prefix", "scheme", "state", "time", "type", "url",
         "version",
     ]
@@ -58,12 +59,12 @@ import Testing
 
     /// The name of the type that a line of the list declares; nil if it declares something else.
     private static func publicType(in line: Substring) -> String? {
-        let words = line.split(separator: " ")
-        guard let keyword = words.firstIndex(where: { ["struct", "class", "enum", "protocol"].contains($0) }),
-            words[..<keyword].last == "final" || words[..<keyword].last?.hasSuffix("public") == true,
-            keyword + 1 < words.count
+        let parts = line.split(separator: " ")
+        guard let keyword = parts.firstIndex(where: { ["struct", "class", "enum", "protocol"].contains($0) }),
+            parts[..<keyword].last == "final" || parts[..<keyword].last?.hasSuffix("public") == true,
+            keyword + 1 < parts.count
         else { return nil }
-        return words[keyword + 1].split { !$0.isLetter && !$0.isNumber }.first.map(String.init)
+        return parts[keyword + 1].split { !$0.isLetter && !$0.isNumber }.first.map(String.init)
     }
 
     @Test("A name is taken apart where a reader would")

@@ -118,7 +118,10 @@ struct ResumeTests {
         let memory = fixture.run(request)
         request.destination = .file(scratch.file("a"))
         let file = fixture.run(request)
-        #expect(await fixture.wait { file.currentProgress.receivedWire == 100 && memory.currentProgress.receivedWire == 100 })
+        #expect(
+            await fixture.wait {
+                file.currentProgress.receivedWire == 100 && memory.currentProgress.receivedWire == 100
+            })
         #expect(await file.cancelProducingResumeData() == nil)
         #expect(await memory.cancelProducingResumeData() == nil)
         #expect(scratch.names.isEmpty)

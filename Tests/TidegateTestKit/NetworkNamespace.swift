@@ -9,7 +9,9 @@ package final class NetworkNamespace: Sendable {
     private static let count = Atomic<Int>(0)
 
     /// True if namespaces can be created: as root, with `ip`.
-    package static var isAvailable: Bool { geteuid() == 0 && NamespaceCommand.run(["ip", "netns", "list"]).status == 0 }
+    package static var isAvailable: Bool {
+        geteuid() == 0 && NamespaceCommand.run(["ip", "netns", "list"]).status == 0
+    }
 
     /// True if the kernel supports a kind of link, such as `bond`.
     package static func supports(_ kind: String) -> Bool {

@@ -1,6 +1,6 @@
 extension TaskResult {
     /// The object that `fetch --write-out json` prints for a finished transfer.
-    public var json: JSONValue {
+    package var json: JSONValue {
         let held = HoldReason.allCases.compactMap { reason in
             self.held[reason].map { JSONValue.Member(reason.rawValue, .seconds($0)) }
         }
@@ -97,12 +97,12 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
 
 extension TaskInfo {
     /// One entry of `GET /api/v1/tasks`.
-    public var json: JSONValue { TaskDocument(self).json }
+    package var json: JSONValue { TaskDocument(self).json }
 }
 
 extension JSONValue {
     /// A duration in seconds, to the microsecond.
-    public static func seconds(_ duration: Duration) -> JSONValue {
+    package static func seconds(_ duration: Duration) -> JSONValue {
         .number((duration.inSeconds * 1_000_000).rounded() / 1_000_000)
     }
 }

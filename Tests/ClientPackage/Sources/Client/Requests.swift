@@ -29,12 +29,12 @@ func followTask(of monitor: Monitor, to server: URL) async throws {
     request.name = "page"
     request.priority = 10
     request.deadline = .seconds(60)
-    request.retry = try RetryPolicy(attempts: 3)
+    request.retry = RetryPolicy(attempts: 3)
     let task = monitor.session.makeTask(request)
-    let (updates, events) = (task.updates(), task.events())
+    let (updates, events) = (task.progress, task.events())
 
     task.resume()
-    for await update in updates { print(update.state.name, update.progress.receivedWire) }
+    for await progress in updates { print(progress.attempt, progress.receivedWire) }
     var last = ""
     for await event in events { last = event.name }
     print(await task.result())

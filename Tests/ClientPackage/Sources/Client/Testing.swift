@@ -7,7 +7,7 @@ func testWithoutNetwork(_ server: URL) async throws {
     let paths = ScriptedPathSource(ScriptedPathSource.lost(.noCarrier))
     let time = SystemClock()
     let session = try Session(
-        .standard, bus: EventBus(time: time), paths: paths, resolver: ScriptedResolver(), time: time,
+        SessionConfiguration(), bus: EventBus(time: time), paths: paths, resolver: ScriptedResolver(), time: time,
         generator: SystemRandomNumberGenerator())
     let events = session.events()
 
