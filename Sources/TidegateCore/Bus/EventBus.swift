@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Receives every event, on the publisher's thread; must not block.
-public protocol EventSink: Sendable {
+package protocol EventSink: Sendable {
     /// Takes an event.
     func receive(_ event: Event)
 }
@@ -32,7 +32,7 @@ public final class EventBus: Sendable {
     }
 
     /// Delivers a payload to every sink and subscriber.
-    public func publish(_ payload: consuming Event.Payload) {
+    package func publish(_ payload: consuming Event.Payload) {
         let moment = self.time.monotonic()
         let wall = self.wallClock.time(at: moment)
         // One lock for both: it costs more than what is done under it.
@@ -47,7 +47,7 @@ public final class EventBus: Sendable {
     ///
     /// The clocks are read once and the bus is locked once: for events that come in bursts. Each event is delivered by
     /// itself, because an array of them would be copied for every sink, and that costs more than a sink's lock.
-    public func publish(contentsOf payloads: [Event.Payload]) {
+    package func publish(contentsOf payloads: [Event.Payload]) {
         guard !payloads.isEmpty else { return }
         let moment = self.time.monotonic()
         let wall = self.wallClock.time(at: moment)
@@ -63,7 +63,7 @@ public final class EventBus: Sendable {
     }
 
     /// Attaches a sink for as long as the bus lives.
-    public func attach(_ sink: any EventSink) {
+    package func attach(_ sink: any EventSink) {
         self.state.withLock { $0.subscribers = $0.subscribers.adding(sink) }
     }
 
@@ -79,7 +79,7 @@ public final class EventBus: Sendable {
     }
 
     /// What the subscriptions hold and what they dropped, by kind; every kind is there.
-    public func statistics() -> [SubscriberKind: SubscriberStatistics] {
+    package func statistics() -> [SubscriberKind: SubscriberStatistics] {
         self.state.withLock { state in
             var result: [SubscriberKind: SubscriberStatistics] = [:]
             for kind in SubscriberKind.allCases {
@@ -102,23 +102,23 @@ public final class EventBus: Sendable {
 }
 
 /// What the subscriptions of one kind hold and have dropped.
-public struct SubscriberStatistics: Sendable, Hashable {
+package struct SubscriberStatistics: Sendable, Hashable {
     /// Events waiting for their reader.
-    public var queued: Int
+    package var queued: Int
     /// How many could wait.
-    public var capacity: Int
+    package var capacity: Int
     /// Events dropped for newer ones since the start.
-    public var dropped: UInt64
+    package var dropped: UInt64
 
     /// Statistics from their parts.
-    public init(queued: Int = 0, capacity: Int = 0, dropped: UInt64 = 0) {
+    package init(queued: Int = 0, capacity: Int = 0, dropped: UInt64 = 0) {
         self.queued = queued
         self.capacity = capacity
         self.dropped = dropped
     }
 
     /// Adds what other subscriptions hold and have dropped.
-    public mutating func add(_ other: SubscriberStatistics) {
+    package mutating func add(_ other: SubscriberStatistics) {
         self.queued += other.queued
         self.capacity += other.capacity
         self.dropped += other.dropped

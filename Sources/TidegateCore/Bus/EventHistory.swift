@@ -4,11 +4,11 @@ internal import Synchronization
 ///
 /// What is only counted is left out, because it would push everything else out within minutes: progress, messages and
 /// lookups by their number, the receive buffer's size, answered requests and written journal entries.
-public final class EventHistory: EventSink {
+package final class EventHistory: EventSink {
     /// Names the process's life in ids: one of an earlier life is never taken for one of this.
-    public let boot: String
+    package let boot: String
     /// How many events are kept.
-    public let capacity: Int
+    package let capacity: Int
     private let state: Mutex<State>
 
     fileprivate struct State {
@@ -20,14 +20,14 @@ public final class EventHistory: EventSink {
     }
 
     /// An empty history; `boot` must differ between lives of the process and contain neither spaces nor line ends.
-    public init(boot: String, capacity: Int = 4096) {
+    package init(boot: String, capacity: Int = 4096) {
         self.boot = boot
         self.capacity = max(1, capacity)
         self.state = Mutex(State(ring: HistoryRing(capacity: self.capacity)))
     }
 
     /// Keeps an event, and gives it to the readers that wait for one.
-    public func receive(_ event: Event) {
+    package func receive(_ event: Event) {
         guard event.relevance >= .history else { return }
         let resumptions = self.state.withLock { state -> [Resumption]? in
             state.ring.append(event)
@@ -38,7 +38,7 @@ public final class EventHistory: EventSink {
     }
 
     /// The newest events that `isWanted` picks, oldest first.
-    public func newest(_ count: Int, where isWanted: (Event) -> Bool = { _ in true }) -> [Event] {
+    package func newest(_ count: Int, where isWanted: (Event) -> Bool = { _ in true }) -> [Event] {
         var (events, end): ([Event], UInt64?) = ([], nil)
         // In pieces: a copy of the whole ring would make the next publisher copy it, too.
         while events.count < count {
@@ -51,7 +51,7 @@ public final class EventHistory: EventSink {
     }
 
     /// The id of an event, `BOOT-SEQ`.
-    public func id(of event: Event) -> String { "\(self.boot)-\(event.sequence)" }
+    package func id(of event: Event) -> String { "\(self.boot)-\(event.sequence)" }
 
     // MARK: Following
 
@@ -59,7 +59,7 @@ public final class EventHistory: EventSink {
     /// earlier life, or too old.
     ///
     /// - Parameter bound: How many events may wait for their reader, those of the resumed past not counted.
-    public func follow(after id: String? = nil, bufferingNewest bound: Int = 256) -> EventHistory.Reader {
+    package func follow(after id: String? = nil, bufferingNewest bound: Int = 256) -> EventHistory.Reader {
         let sequence = id.flatMap(self.sequence(of:))
         return self.state.withLock { state in
             let resumed = sequence.flatMap { state.ring.position(after: $0) }
@@ -73,7 +73,7 @@ public final class EventHistory: EventSink {
     }
 
     /// What the followers have waiting and what they missed.
-    public var statistics: SubscriberStatistics {
+    package var statistics: SubscriberStatistics {
         self.state.withLock { state in
             var sum = SubscriberStatistics(dropped: state.droppedByEnded)
             for cursor in state.followers.values { sum.add(cursor.statistics(in: state.ring)) }
