@@ -89,8 +89,9 @@ struct TypeScanner {
             tokens[..<position].allSatisfy(Self.isModifier), !tokens[..<position].contains("static")
         else { return }
         let rest = tokens[(position + 1)...].joined(separator: " ")
-        // A computed property opens its body in the line of its name and assigns nothing.
-        let isComputed = rest.contains("{") && !rest.contains("=") && !rest.contains("didSet")
+        // A computed property opens its body in the line of its name, and nothing is assigned before that.
+        let head = rest.prefix { $0 != "{" }
+        let isComputed = head.count < rest.count && !head.contains("=") && !rest.contains("didSet")
         if tokens[position] == "var", isComputed { return }
         for name in Self.names(in: rest) { self.types[type]?.stored.append((name, rest)) }
     }

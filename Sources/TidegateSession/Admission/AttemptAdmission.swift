@@ -9,6 +9,7 @@ final class AttemptAdmission {
     private let gate: PathGate
     private let failures: FailureReporter
     private let origins: OriginGuard
+    private let bodies: TaskBodies
     /// The target of every task if there is a proxy.
     private let proxy: Target?
     private let random: RandomSource
@@ -20,21 +21,23 @@ final class AttemptAdmission {
 
     init(
         driver: TaskDriver, table: TaskTable, gate: PathGate, failures: FailureReporter, origins: OriginGuard,
-        configuration: SessionConfiguration, proxy: HTTPURL?, random: RandomSource
+        bodies: TaskBodies, configuration: SessionConfiguration, proxy: HTTPURL?, random: RandomSource
     ) {
         self.driver = driver
         self.table = table
         self.gate = gate
         self.failures = failures
         self.origins = origins
+        self.bodies = bodies
         self.proxy = proxy?.target
         self.random = random
         self.limiter = ConnectionLimiter(
             perOrigin: configuration.maxConnectionsPerHost, inAll: configuration.maxConnections)
     }
 
-    /// A task is runnable and prepared: admits it, or holds it.
+    /// A task is runnable: admits it, or holds it.
     func seek(_ record: TaskRecord) {
+        guard self.bodies.prepare(record) else { return }
         if self.isDraining { return self.driver.feed(.hold(.drain, detail: nil), to: record) }
         let state = self.gate.attach(record.number, &record.gate, to: self.proxy ?? record.hop.url.target)
         if self.origins.holds(record) { return }

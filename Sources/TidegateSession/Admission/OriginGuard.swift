@@ -1,22 +1,25 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Keeps tasks from origins that fail or asked not to be asked: holds them, and releases them in turn.
+/// Keeps tasks from origins that fail, asked not to be asked, or have no budget left: holds them, and releases them in
+/// turn.
 final class OriginGuard {
     private let driver: TaskDriver
     private let table: TaskTable
     private let failures: FailureReporter
+    private let journal: JournalWriter
     private let random: RandomSource
     /// Budgets, circuits and waits; also what retries are paid with.
     var controller: RetryController
 
     init(
-        driver: TaskDriver, table: TaskTable, failures: FailureReporter, controller: RetryController,
-        random: RandomSource
+        driver: TaskDriver, table: TaskTable, failures: FailureReporter, journal: JournalWriter,
+        controller: RetryController, random: RandomSource
     ) {
         self.driver = driver
         self.table = table
         self.failures = failures
+        self.journal = journal
         self.controller = controller
         self.random = random
     }
@@ -110,5 +113,36 @@ final class OriginGuard {
         guard let pause = self.controller.originFails(origin, record.number, at: self.driver.now) else { return }
         self.driver.publisher.publish(.circuitOpened(origin: origin.description, pause: pause))
         self.nextAtCircuit(of: origin)
+    }
+
+    // MARK: - Budgets
+
+    /// The origin's budget is empty: the retry comes once it can be paid for.
+    func waitForBudget(_ record: TaskRecord, price: RetryPrice) {
+        record.retry.cost = price
+        self.noteAttempt(record)
+        record.resetRedirects()
+        self.scheduleBudget(record, price)
+        self.driver.feed(.attemptHolds(.budget, detail: "the origin's retry budget is used up"), to: record)
+    }
+
+    /// Writes down what an accepted task has used up of its retries.
+    func noteAttempt(_ record: TaskRecord) { self.journal.noteAttempt(record, at: self.driver.now) }
+
+    /// The budget may have grown far enough.
+    func budgetDue(_ record: TaskRecord) {
+        guard let price = record.retry.cost else { return self.driver.feed(.release(.budget), to: record) }
+        guard self.controller.pay(price, of: record.origin, at: self.driver.now) else {
+            self.scheduleBudget(record, price)
+            return self.driver.timers.update(record, at: self.driver.now)
+        }
+        record.retry.cost = nil
+        record.retry.counter.paid(price)
+        self.driver.feed(.release(.budget), to: record)
+    }
+
+    private func scheduleBudget(_ record: TaskRecord, _ price: RetryPrice) {
+        let wait = self.controller.timeToPay(price, of: record.origin, at: self.driver.now)
+        self.driver.schedule(.budget, of: record, after: wait)
     }
 }

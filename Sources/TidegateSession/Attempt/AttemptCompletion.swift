@@ -6,36 +6,36 @@ final class AttemptCompletion {
     private let driver: TaskDriver
     private let gate: PathGate
     private let runner: AttemptRunner
+    private let reports: AttemptReports
+    private let pool: PoolGeneration
     private let admission: AttemptAdmission
     private let origins: OriginGuard
     private let failures: FailureReporter
     private let bodies: TaskBodies
-    private let limits: ResourceLimits
     private let hooks: HookQuestions
-    private let journal: JournalWriter
-    private let time: any TimeSource
+    private let requests: AttemptRequestFactory
 
     init(
-        driver: TaskDriver, gate: PathGate, runner: AttemptRunner, admission: AttemptAdmission, origins: OriginGuard,
-        failures: FailureReporter, bodies: TaskBodies, limits: ResourceLimits, hooks: HookQuestions,
-        journal: JournalWriter, time: any TimeSource
+        driver: TaskDriver, gate: PathGate, runner: AttemptRunner, reports: AttemptReports, pool: PoolGeneration,
+        admission: AttemptAdmission, origins: OriginGuard, failures: FailureReporter, bodies: TaskBodies,
+        hooks: HookQuestions, requests: AttemptRequestFactory
     ) {
         self.driver = driver
         self.gate = gate
         self.runner = runner
+        self.reports = reports
+        self.pool = pool
         self.admission = admission
         self.origins = origins
         self.failures = failures
         self.bodies = bodies
-        self.limits = limits
         self.hooks = hooks
-        self.journal = journal
-        self.time = time
+        self.requests = requests
     }
 
     /// Takes a report of the engine's in.
     func attempt(_ record: TaskRecord, reported report: AttemptReport) {
-        if let end = self.runner.attempt(record, reported: report) { self.attemptDidFinish(record, end) }
+        if let end = self.reports.attempt(record, reported: report) { self.attemptDidFinish(record, end) }
     }
 
     /// The resolver has answered about a target's name.
@@ -47,12 +47,35 @@ final class AttemptCompletion {
 
     /// Shows what this batch brought, and begins a new connection pool if one is due.
     func batchEnded() {
-        self.runner.flushHeads()
-        self.runner.renewPoolIfStale()
+        self.reports.flushHeads()
+        self.pool.renewIfStale()
     }
 
     /// The tokens that are left for retries, by host.
     var retryTokens: [String: Double] { self.origins.controller.tokens(at: self.driver.now) }
+
+    /// Ends an attempt, and decides what follows.
+    func abort(_ record: TaskRecord, _ failure: TaskFailure, _ message: String) {
+        guard record.live != nil else { return }
+        self.attemptDidFinish(record, self.reports.abort(record, failure, message))
+    }
+
+    /// The machine has left an attempt behind that is still running.
+    func detach(_ record: TaskRecord, _ cause: TaskMachine.DetachCause) {
+        guard record.live != nil else { return }
+        self.origins.leaveProbe(record)
+        let (failure, text): (TaskFailure, String) =
+            switch cause {
+            case .suspended: (.cancelled, "the task was suspended")
+            case .pathLost: (.stalled, "the path was lost")
+            case .ended: (record.result.failure ?? .cancelled, record.result.explanation ?? "the task ended")
+            }
+        let end = self.reports.abort(record, failure, text)
+        let isCharged = cause == .ended && failure != .cancelled
+        if isCharged { record.retry.counter.charge(madeProgress: false) }
+        self.failures.publishFailure(record, end, failure, isCharged: isCharged)
+        record.resetRedirects()
+    }
 
     /// Decides about a task whose attempt has ended and been counted.
     func attemptDidFinish(_ record: TaskRecord, _ end: AttemptEnd) {
@@ -135,12 +158,12 @@ final class AttemptCompletion {
         switch decision {
         case .free, .retry:
             if self.cannotContinue(record) { return self.failTruncated(record, end) }
-            if !self.hooks.canSendBody(record) { return self.failures.giveUp(record, end, failure) }
+            if !self.requests.canSendBody(record) { return self.failures.giveUp(record, end, failure) }
         case .final, .forbidden: break
         }
-        if failure == .diskFull, self.limits.areWaitedOut(by: record) {
+        if failure == .diskFull, record.waitsForResources {
             self.failures.publishFailure(record, end, failure, isCharged: false)
-            return self.limits.waitForDisk(record, end.text)
+            return self.bodies.waitForDisk(record, end.text)
         }
         switch decision {
         case .free: self.retryFree(record, end, failure, after: self.delayBeforeFreeRetry(record))
@@ -184,7 +207,7 @@ final class AttemptCompletion {
     ) {
         self.failures.publishFailure(record, end, failure, isCharged: false)
         record.resetRedirects()
-        self.runner.markPoolStale()
+        self.pool.markStale()
         guard let delay else { return self.driver.feed(.attemptLeads, to: record) }
         self.driver.schedule(.backoff, of: record, after: delay)
         self.driver.feed(.attemptBacksOff, to: record)
@@ -201,8 +224,8 @@ final class AttemptCompletion {
             active: record.clocks.activeTime(at: now),
             untilDeadline: record.request.deadline.map { $0 - record.clocks.lifetime(at: now) })
         switch self.origins.controller.next(&record.retry.counter, limits, of: record.origin, at: now) {
-        case .stop(.budget) where self.limits.areWaitedOut(by: record):
-            self.limits.waitForBudget(record, price: limits.price)
+        case .stop(.budget) where record.waitsForResources:
+            self.origins.waitForBudget(record, price: limits.price)
         case .stop(let reason): self.exhaust(record, end, failure, reason)
         case .wait(let delay): self.backOff(record, end, failure, delay, isAsked: asked != nil)
         }
@@ -211,14 +234,14 @@ final class AttemptCompletion {
     // Enough new bytes, in absolute terms or as a share of the whole.
     private func madeProgress(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
         guard record.download.partial.resumePoint != nil else { return false }
-        return end.live.published.gained >= max(65_536, (record.download.partial.total ?? 0) / 100)
+        return end.gained >= max(65_536, (record.download.partial.total ?? 0) / 100)
     }
 
     private func retryAfter(_ end: AttemptEnd) -> RetryAfter? {
         guard end.failure == .httpStatus, let head = end.outcome.head, let field = head.field("Retry-After") else {
             return nil
         }
-        return RetryAfter.parse(field, date: head.field("Date"), now: self.time.wall())
+        return RetryAfter.parse(field, date: head.field("Date"), now: self.requests.wallTime)
     }
 
     private func backOff(
@@ -231,7 +254,7 @@ final class AttemptCompletion {
         if isAsked { self.origins.controller.pause(record.origin, until: now + delay, at: now) }
         record.resetRedirects()
         record.clocks.schedule(.backoff, at: now + delay)
-        self.journal.noteAttempt(record, at: now)
+        self.origins.noteAttempt(record)
         self.driver.feed(.attemptBacksOff, to: record)
     }
 

@@ -24,7 +24,11 @@ struct AttemptRequestFactory {
 
     var wallTime: WallTime { self.time.wall() }
 
-    var hasProxy: Bool { self.proxy != nil }
+    /// True if the request's body can be sent once more.
+    func canSendBody(_ record: TaskRecord) -> Bool {
+        guard let stream = record.uploadStream, record.hop.keepsBody else { return true }
+        return stream.isUntouched || self.delegate.hook(record.task, \.newBodyStream) != nil
+    }
 
     func make(
         _ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink
@@ -32,7 +36,7 @@ struct AttemptRequestFactory {
         let (request, hop) = (record.request, record.hop)
         let tls = request.tls ?? self.configuration.tls
         let resume = record.download.partial.resumePoint
-        live.hooks.awaitsDisposition = self.awaitsDisposition(record)
+        live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
         return AttemptRequest(
             id: live.id, url: hop.url, method: hop.method, headers: self.fields(record),
             body: self.bodies.upload(of: record), addresses: addresses, sink: sink, resume: resume,
@@ -43,7 +47,7 @@ struct AttemptRequestFactory {
             userAgent: request.headers.first(named: .userAgent) ?? self.configuration.userAgent,
             acceptsCompression: request.acceptsCompression && resume == nil,
             bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init), isRepeatable: request.isIdempotent,
-            awaitsDisposition: live.hooks.awaitsDisposition, bodyObserver: self.bodyObserver(of: record))
+            awaitsDisposition: live.hook == .awaitsHead, bodyObserver: self.bodyObserver(of: record))
     }
 
     // True if an attempt's body has to wait for a hook.
@@ -55,7 +59,7 @@ struct AttemptRequestFactory {
     }
 
     private func fields(_ record: TaskRecord) -> [HTTPField] {
-        let authorization = record.delegate.map { self.authorization($0, for: record.hop) } ?? []
+        let authorization = record.attempt.authentication?.fields(for: record.hop) ?? []
         let fields = self.headers(record, of: record.hop).filter { field in
             field.name != .userAgent && !authorization.contains { field.name == $0.name }
         }
@@ -72,23 +76,8 @@ struct AttemptRequestFactory {
         }
     }
 
-    // The credentials that hooks gave for the hop's origin and the proxy.
-    private func authorization(_ state: DelegateState, for hop: Hop) -> [HTTPField] {
-        let url = hop.url
-        return state.authentication.authorizations.indices.compactMap { index in
-            let authorization = state.authentication.authorizations[index]
-            guard authorization.isProxy ? url.scheme == .http : authorization.origin == url.origin else { return nil }
-            return HTTPField(
-                name: authorization.fieldName,
-                value: state.authentication.authorizations[index].value(
-                    method: hop.method, path: authorization.isProxy ? url.text : url.requestTarget))
-        }
-    }
-
     private func credentials(_ record: TaskRecord) -> Credentials? {
-        guard record.hop.keepsCredentials, record.delegate?.authentication.authorizations.isEmpty != false else {
-            return nil
-        }
+        guard record.hop.keepsCredentials, record.attempt.authentication?.isGiven != true else { return nil }
         return record.request.credentials ?? record.request.firstHop.url.credentials
     }
 

@@ -1,70 +1,45 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Runs one attempt of a task: finds its addresses, launches it, follows its reports, and closes its accounts.
+/// Runs one attempt of a task: finds its addresses, launches it once the journal and its body allow that, pauses it.
 final class AttemptRunner {
-    let engine: TransferEngine
-    let driver: TaskDriver
+    private let engine: TransferEngine
+    private let driver: TaskDriver
     private let table: TaskTable
-    let lookup: AddressLookup
-    let admission: AttemptAdmission
-    let failures: FailureReporter
-    let bodies: TaskBodies
-    private let limits: ResourceLimits
-    let delegate: DelegateDispatcher
-    let journal: JournalWriter
-    let requests: AttemptRequestFactory
-    var batch = Batch()
-
-    /// What has to be done before the thread waits.
-    struct Batch {
-        /// True if the connections of the current pool may lead nowhere.
-        var poolIsStale = false
-        /// Tasks whose response's head came.
-        var withHead: [TaskRecord] = []
-    }
+    private let lookup: AddressLookup
+    private let pool: PoolGeneration
+    private let reports: AttemptReports
+    private let failures: FailureReporter
+    private let bodies: TaskBodies
+    private let delegate: DelegateDispatcher
+    private let journal: JournalWriter
+    private let requests: AttemptRequestFactory
+    private let pauseLimit: Duration
 
     init(
-        engine: TransferEngine, driver: TaskDriver, table: TaskTable, lookup: AddressLookup,
-        admission: AttemptAdmission,
-        failures: FailureReporter, bodies: TaskBodies, limits: ResourceLimits, delegate: DelegateDispatcher,
-        journal: JournalWriter, requests: AttemptRequestFactory
+        engine: TransferEngine, driver: TaskDriver, table: TaskTable, lookup: AddressLookup, pool: PoolGeneration,
+        reports: AttemptReports, failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher,
+        journal: JournalWriter, requests: AttemptRequestFactory, pauseLimit: Duration
     ) {
         self.engine = engine
         self.driver = driver
         self.table = table
         self.lookup = lookup
-        self.admission = admission
+        self.pool = pool
+        self.reports = reports
         self.failures = failures
         self.bodies = bodies
-        self.limits = limits
         self.delegate = delegate
         self.journal = journal
         self.requests = requests
-    }
-
-    // MARK: - Connection pools
-
-    /// The connections of the current pool may lead nowhere: the next attempt begins a new one.
-    func markPoolStale() { self.batch.poolIsStale = true }
-
-    /// The generation of the current pool.
-    var generation: Int { self.engine.poolGeneration }
-
-    /// Begins the pool that a change has asked for, before anything else is started.
-    func renewPoolIfStale() {
-        guard self.batch.poolIsStale else { return }
-        self.batch.poolIsStale = false
-        self.engine.beginPool()
-        self.lookup.networkChanged()
-        self.driver.publisher.publish(.poolReplaced(number: self.engine.poolGeneration))
+        self.pauseLimit = pauseLimit
     }
 
     // MARK: - Launching
 
     func start(_ record: TaskRecord) {
         guard let target = record.target else { return }
-        self.renewPoolIfStale()
+        self.pool.renewIfStale()
         let now = self.driver.now
         let id = AttemptID(task: record.number, attempt: record.machine.attempts)
         record.attempt.live = LiveAttempt(
@@ -92,7 +67,7 @@ final class AttemptRunner {
             switch result {
             case .success(let addresses): self.launch(record, on: addresses)
             case .failure(let failure):
-                var end = self.abort(record, .resolveFailed, failure.message(for: target.target.host))
+                var end = self.reports.abort(record, .resolveFailed, failure.message(for: target.target.host))
                 end.resolveFailure = failure
                 ended.append((record, end))
             }
@@ -110,9 +85,9 @@ final class AttemptRunner {
             let sink = try self.bodies.sink(of: record)
             let request = self.requests.make(record, live, addresses: addresses, sink: sink)
             try self.engine.start(request)
-            live.pool = self.engine.poolGeneration
+            live.pool = self.pool.current
             if let target = record.target {
-                (target.connections.generation, target.connections.known) = (self.engine.poolGeneration, target.known)
+                target.pooled.launched(knowing: target.known, generation: self.pool.current)
             }
             self.driver.settle(record)
         } catch let error as FileError {
@@ -129,11 +104,9 @@ final class AttemptRunner {
 
     // Nothing was sent, so nothing is charged.
     private func cannotStart(_ record: TaskRecord, _ failure: TaskFailure, _ message: String) {
-        let end = self.abort(record, failure, message)
+        let end = self.reports.abort(record, failure, message)
         self.failures.publishFailure(record, end, failure, isCharged: false)
-        if failure == .diskFull, self.limits.areWaitedOut(by: record) {
-            return self.limits.waitForDisk(record, message)
-        }
+        if failure == .diskFull, record.waitsForResources { return self.bodies.waitForDisk(record, message) }
         self.failures.fail(record, failure, message)
     }
 
@@ -146,7 +119,7 @@ final class AttemptRunner {
             self.launch(record, live, with: nil, on: addresses)
             return true
         }
-        live.hooks.isDeciding = true
+        live.hook = .asked
         stream.stop()
         let task = record.task
         self.delegate.ask(record.ownDelegate, of: record.number, .newBody(live.id, addresses)) {
@@ -157,7 +130,7 @@ final class AttemptRunner {
 
     /// A hook has given another stream to send, or nil.
     func launch(_ record: TaskRecord, _ live: LiveAttempt, with stream: UploadStream?, on addresses: [IPAddress]) {
-        live.hooks.isDeciding = false
+        live.hook = .none
         record.clocks.bytesMoved(at: self.driver.now)
         guard let stream, stream.isUntouched else {
             let message = "the body's stream has been read and would have to be sent once more"
@@ -165,6 +138,40 @@ final class AttemptRunner {
         }
         record.ownDelegate.bodyStream = stream
         self.launch(record, on: addresses)
+    }
+
+    // MARK: - Pauses and repetitions
+
+    func pause(_ record: TaskRecord) {
+        guard let live = record.live, live.isLaunched, self.engine.pause(live.id) else {
+            return self.releaseConnection(record)
+        }
+        self.driver.schedule(.pause, of: record, after: self.pauseLimit)
+    }
+
+    func unpause(_ record: TaskRecord) {
+        record.clocks.cancel(.pause)
+        if let live = record.live { self.engine.unpause(live.id) }
+    }
+
+    /// Gives the connection of a suspended task back, if its request may be sent again.
+    func releaseConnection(_ record: TaskRecord) {
+        if self.mayAbort(record) { self.driver.feed(.releaseConnection, to: record) }
+    }
+
+    /// True if the attempt may be ended and another one made: neither its request nor its body comes twice.
+    func mayAbort(_ record: TaskRecord) -> Bool { self.mayRepeat(record) && !self.isDeliveredForGood(record) }
+
+    /// True if the attempt's request may be sent once more, and can be.
+    func mayRepeat(_ record: TaskRecord) -> Bool {
+        (record.request.isIdempotent || record.live?.contact == nil) && self.requests.canSendBody(record)
+    }
+
+    /// True if a part of the body has gone where it cannot be taken back from, and cannot be continued.
+    func isDeliveredForGood(_ record: TaskRecord) -> Bool {
+        guard record.isStream, record.download.partial.validator == nil, let live = record.live else { return false }
+        let progress = self.engine.progress(of: live.id) ?? live.progress
+        return record.download.partial.offset > 0 || progress.received > 0
     }
 }
 

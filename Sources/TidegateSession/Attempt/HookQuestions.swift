@@ -8,24 +8,16 @@ final class HookQuestions {
     private let failures: FailureReporter
     private let requests: AttemptRequestFactory
     private let random: RandomSource
-    private let proxy: HTTPURL?
 
     init(
         driver: TaskDriver, delegate: DelegateDispatcher, failures: FailureReporter, requests: AttemptRequestFactory,
-        random: RandomSource, proxy: HTTPURL?
+        random: RandomSource
     ) {
         self.driver = driver
         self.delegate = delegate
         self.failures = failures
         self.requests = requests
         self.random = random
-        self.proxy = proxy
-    }
-
-    /// True if the request's body can be sent once more.
-    func canSendBody(_ record: TaskRecord) -> Bool {
-        guard let stream = record.uploadStream, record.hop.keepsBody else { return true }
-        return stream.isUntouched || self.delegate.hook(record.task, \.newBodyStream) != nil
     }
 
     // MARK: - Redirects
@@ -77,7 +69,7 @@ final class HookQuestions {
 
     /// Sees to a response that asks for credentials; false if that is the task's result.
     func answersChallenge(_ record: TaskRecord, _ end: AttemptEnd, status: Int) -> Bool {
-        guard status == 401 || status == 407, let head = end.outcome.head, self.canSendBody(record),
+        guard status == 401 || status == 407, let head = end.outcome.head, self.requests.canSendBody(record),
             let hook = self.delegate.hook(record.task, \.authenticate)
         else { return false }
         let isProxy = status == 407
@@ -85,34 +77,20 @@ final class HookQuestions {
         let challenge = AuthenticationChallenge(
             origin: self.name(of: record.origin, isProxy: isProxy), isProxy: isProxy,
             schemes: AuthenticationChallenge.Scheme.parse(fields))
-        if self.renew(record, challenge) {
+        let state = record.attempt.authentication ?? AuthenticationState()
+        record.attempt.authentication = state
+        if state.renew(for: record.origin, by: challenge, nonce: self.nonce()) {
             self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
             self.driver.feed(.attemptLeads, to: record)
             return true
         }
-        let state = record.ownDelegate
-        guard state.authentication.knownRealms.insert("\(challenge.origin) \(challenge.realm)").inserted else {
-            return false
-        }
+        guard state.isNew(challenge) else { return false }
         self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
         self.driver.feed(.attemptAsks, to: record)
         let task = record.task
-        self.delegate.ask(state, of: record.number, .authentication(challenge, status: status)) {
+        self.delegate.ask(record.ownDelegate, of: record.number, .authentication(challenge, status: status)) {
             .authentication(await hook(task, challenge))
         }
-        return true
-    }
-
-    // The same credentials again, if the server says that only their nonce was too old.
-    private func renew(_ record: TaskRecord, _ challenge: AuthenticationChallenge) -> Bool {
-        guard let state = record.delegate, state.authentication.renewals < 3,
-            let index = state.authentication.authorizations.firstIndex(where: {
-                $0.isFor(record.origin, isProxy: challenge.isProxy)
-            }),
-            let renewed = state.authentication.authorizations[index].renewed(by: challenge, nonce: self.nonce())
-        else { return false }
-        state.authentication.renewals += 1
-        state.authentication.authorizations[index] = renewed
         return true
     }
 
@@ -126,9 +104,7 @@ final class HookQuestions {
             self.endWithResponse(record, status: status)
             return false
         }
-        let state = record.ownDelegate
-        state.authentication.authorizations.removeAll { $0.isFor(origin, isProxy: challenge.isProxy) }
-        state.authentication.authorizations.append(authorization)
+        record.attempt.authentication?.set(authorization, for: origin)
         self.driver.feed(.decided, to: record)
         return false
     }
@@ -136,7 +112,7 @@ final class HookQuestions {
     private func nonce() -> String { self.random.draw { String($0.next(), radix: 16) } }
 
     private func name(of origin: Origin, isProxy: Bool) -> String {
-        if isProxy, let proxy = self.proxy { return proxy.origin.description }
+        if isProxy, let proxy = self.requests.proxy { return proxy.origin.description }
         return origin.description
     }
 }

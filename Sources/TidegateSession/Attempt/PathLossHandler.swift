@@ -1,36 +1,33 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What losing or changing the path does to running attempts and to the connection pool; also suspensions, which end
-/// attempts in the same way.
+/// What losing or changing the path does to running attempts and to the connection pool.
 final class PathLossHandler {
     private let engine: TransferEngine
     private let driver: TaskDriver
     private let table: TaskTable
     private let gate: PathGate
+    private let pool: PoolGeneration
     private let runner: AttemptRunner
+    private let reports: AttemptReports
     private let admission: AttemptAdmission
     private let completion: AttemptCompletion
-    private let hooks: HookQuestions
-    private let failures: FailureReporter
-    private let origins: OriginGuard
     private let configuration: SessionConfiguration
 
     init(
-        engine: TransferEngine, driver: TaskDriver, table: TaskTable, gate: PathGate, runner: AttemptRunner,
-        admission: AttemptAdmission, completion: AttemptCompletion, hooks: HookQuestions, failures: FailureReporter,
-        origins: OriginGuard, configuration: SessionConfiguration
+        engine: TransferEngine, driver: TaskDriver, table: TaskTable, gate: PathGate, pool: PoolGeneration,
+        runner: AttemptRunner, reports: AttemptReports, admission: AttemptAdmission, completion: AttemptCompletion,
+        configuration: SessionConfiguration
     ) {
         self.engine = engine
         self.driver = driver
         self.table = table
         self.gate = gate
+        self.pool = pool
         self.runner = runner
+        self.reports = reports
         self.admission = admission
         self.completion = completion
-        self.hooks = hooks
-        self.failures = failures
-        self.origins = origins
         self.configuration = configuration
     }
 
@@ -62,11 +59,10 @@ final class PathLossHandler {
     private func verdictArrived(_ verdict: TargetVerdict, at state: TargetState) {
         state.update(verdict)
         self.gate.cancel(.firstVerdict, of: state)
-        if self.gate.poolIsStale(
-            of: state, generation: self.runner.generation, grace: self.configuration.lossGrace, at: self.driver.now)
-        {
-            self.runner.markPoolStale()
-        }
+        let isStale = state.pooled.isStale(
+            by: verdict.verdict, generation: self.pool.current, grace: self.configuration.lossGrace,
+            at: self.driver.now)
+        if isStale { self.pool.markStale() }
         for number in state.tasks.values.sorted() {
             guard let record = self.table[number], record.live != nil, !self.hasEnded(record) else { continue }
             self.pathMayHaveChanged(under: record, state)
@@ -82,7 +78,7 @@ final class PathLossHandler {
     private func pathMayHaveChanged(under record: TaskRecord, _ state: TargetState) {
         if let live = record.live {
             let change = self.gate.change(
-                from: live.path, local: live.contact?.local, remote: live.contact?.remote, at: state)
+                from: live.path.current, local: live.contact?.local, remote: live.contact?.remote, at: state)
             switch change {
             case .moved: self.leavePath(record, state)
             case .down: self.beginGrace(record, state)
@@ -90,7 +86,7 @@ final class PathLossHandler {
             case .none: break
             }
         }
-        guard record.live != nil, self.mayAbort(record),
+        guard record.live != nil, self.runner.mayAbort(record),
             case .shut(let shut) = self.gate.evaluate(record.gatePolicy, at: state), shut.reason == .constraint,
             shut.requirement != .online
         else { return }
@@ -100,18 +96,18 @@ final class PathLossHandler {
     // Leaves at once: the connection cannot bring anything any more.
     private func leavePath(_ record: TaskRecord, _ state: TargetState) {
         // Attempts of an older pool have no connection in this one; those without any still look up a name.
-        if let live = record.live, live.pool == self.runner.generation || !live.isLaunched {
-            self.runner.markPoolStale()
+        if let live = record.live, live.pool == self.pool.current || !live.isLaunched {
+            self.pool.markStale()
         }
         record.clocks.cancel(.grace)
         record.clocks.cancel(.silence)
-        guard self.mayRepeat(record) else {
+        guard self.runner.mayRepeat(record) else {
             let message = "the path was lost after the request had been sent, and it may not be sent twice"
-            return self.abort(record, .outcomeUnknown, message)
+            return self.completion.abort(record, .outcomeUnknown, message)
         }
-        guard !self.isDeliveredForGood(record) else {
+        guard !self.runner.isDeliveredForGood(record) else {
             return self.completion.failTruncated(
-                record, self.runner.abort(record, .truncated, "the path was lost"))
+                record, self.reports.abort(record, .truncated, "the path was lost"))
         }
         switch self.gate.evaluate(record.gatePolicy, at: state) {
         case .open: self.driver.feed(.changePath, to: record)
@@ -142,84 +138,23 @@ final class PathLossHandler {
         guard record.clocks.isScheduled(.grace) else { return }
         record.clocks.cancel(.grace)
         self.driver.schedule(.silence, of: record, after: self.configuration.silenceAfterReturn)
-        record.live?.returned = self.driver.now
+        record.live?.path.returned = self.driver.now
         self.driver.settle(record)
     }
 
     /// The path has been down for too long.
     func graceOver(_ record: TaskRecord) {
         // A response that cannot be asked for again is waited for as long as its address lasts.
-        guard record.live != nil, self.mayAbort(record), let target = record.target else { return }
+        guard record.live != nil, self.runner.mayAbort(record), let target = record.target else { return }
         self.leavePath(record, target)
     }
 
     /// The path has been back for a while: the connection has moved since, or is given up.
     func silenceOver(_ record: TaskRecord) {
-        guard let live = record.live, let target = record.target, let returned = live.returned else { return }
-        live.returned = nil
+        guard let live = record.live, let target = record.target, let returned = live.path.returned else { return }
+        live.path.returned = nil
         let lastByte = self.engine.progress(of: live.id)?.lastActivity ?? live.progress.lastActivity
-        guard lastByte <= returned, record.machine.phase == .running, self.mayAbort(record) else { return }
+        guard lastByte <= returned, record.machine.phase == .running, self.runner.mayAbort(record) else { return }
         self.leavePath(record, target)
-    }
-
-    // MARK: - Ending attempts
-
-    /// True if the attempt may be ended and another one made: neither its request nor its body comes twice.
-    private func mayAbort(_ record: TaskRecord) -> Bool {
-        self.mayRepeat(record) && !self.isDeliveredForGood(record)
-    }
-
-    // True if the attempt's request may be sent once more, and can be.
-    private func mayRepeat(_ record: TaskRecord) -> Bool {
-        (record.request.isIdempotent || record.live?.contact == nil) && self.hooks.canSendBody(record)
-    }
-
-    // True if a part of the body has gone where it cannot be taken back from, and cannot be continued.
-    private func isDeliveredForGood(_ record: TaskRecord) -> Bool {
-        guard record.isStream, record.download.partial.validator == nil, let live = record.live else { return false }
-        let progress = self.engine.progress(of: live.id) ?? live.progress
-        return record.download.partial.offset > 0 || progress.received > 0
-    }
-
-    /// Ends an attempt, and decides what follows.
-    func abort(_ record: TaskRecord, _ failure: TaskFailure, _ message: String) {
-        guard record.live != nil else { return }
-        self.completion.attemptDidFinish(record, self.runner.abort(record, failure, message))
-    }
-
-    /// The machine has left an attempt behind that is still running.
-    func detach(_ record: TaskRecord, _ cause: TaskMachine.DetachCause) {
-        guard record.live != nil else { return }
-        self.origins.leaveProbe(record)
-        let (failure, text): (TaskFailure, String) =
-            switch cause {
-            case .suspended: (.cancelled, "the task was suspended")
-            case .pathLost: (.stalled, "the path was lost")
-            case .ended: (record.result.failure ?? .cancelled, record.result.explanation ?? "the task ended")
-            }
-        let end = self.runner.abort(record, failure, text)
-        let isCharged = cause == .ended && failure != .cancelled
-        if isCharged { record.retry.counter.charge(madeProgress: false) }
-        self.failures.publishFailure(record, end, failure, isCharged: isCharged)
-        record.resetRedirects()
-    }
-
-    // MARK: - Suspensions
-
-    func pause(_ record: TaskRecord) {
-        guard let live = record.live, live.isLaunched, self.engine.pause(live.id) else {
-            return self.releaseConnection(record)
-        }
-        self.driver.schedule(.pause, of: record, after: self.configuration.pauseLimit)
-    }
-
-    func unpause(_ record: TaskRecord) {
-        record.clocks.cancel(.pause)
-        if let live = record.live { self.engine.unpause(live.id) }
-    }
-
-    /// Gives the connection of a suspended task back, if its request may be sent again.
-    func releaseConnection(_ record: TaskRecord) {
-        if self.mayAbort(record) { self.driver.feed(.releaseConnection, to: record) }
     }
 }

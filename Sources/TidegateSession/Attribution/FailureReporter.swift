@@ -16,7 +16,7 @@ final class FailureReporter {
 
     /// Remembers whether an attempt reached its server; any answer at all shows that the path works.
     func notePeer(_ end: AttemptEnd, _ record: TaskRecord) {
-        guard let target = record.target, let path = end.live.path else { return }
+        guard let target = record.target, let path = end.live.path.current else { return }
         let isReached = end.outcome.head != nil
         guard isReached || end.missedPeer else { return }
         self.attributor.note(target.number, on: path, isReached: isReached, at: self.driver.now)
@@ -31,7 +31,8 @@ final class FailureReporter {
     private func attribute(_ end: AttemptEnd, _ record: TaskRecord) -> Attribution? {
         guard let failure = end.failure else { return nil }
         let attribution = self.attributor.attribute(
-            self.evidence(end, failure, record), target: record.target?.number, on: end.live.path, at: self.driver.now)
+            self.evidence(end, failure, record), target: record.target?.number, on: end.live.path.current,
+            at: self.driver.now)
         record.result.attribution = attribution
         return attribution
     }
@@ -40,9 +41,9 @@ final class FailureReporter {
         let (outcome, connect) = (end.outcome, end.outcome.failedConnect)
         // Behind a proxy the verdict is the proxy's, and so is the address.
         let after = record.target?.verdict(for: outcome.peer) ?? .unknown
-        var before = end.live.before
+        var before = end.live.path.before
         before.path = FaultAttributor.pathBefore(
-            connected: end.live.contact == nil ? nil : end.live.path, first: end.live.before.path,
+            connected: end.live.contact == nil ? nil : end.live.path.current, first: before.path,
             best: record.target?.verdict(for: nil).path, after: after.path)
         return FailureEvidence(
             failure: failure, stage: end.stage, status: end.status, socketError: outcome.socketError,

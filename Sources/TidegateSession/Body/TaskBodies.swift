@@ -17,16 +17,20 @@ final class TaskBodies {
     private let failures: FailureReporter
     private let writer: DownloadWriter
     private let journal: JournalWriter
+    private let random: RandomSource
+    private let diskRecheck: Duration
     private let deliver: @Sendable (_ task: UInt64, StreamEvent) -> Void
 
     init(
         driver: TaskDriver, failures: FailureReporter, writer: DownloadWriter, journal: JournalWriter,
-        deliver: @escaping @Sendable (_ task: UInt64, StreamEvent) -> Void
+        random: RandomSource, diskRecheck: Duration, deliver: @escaping @Sendable (_ task: UInt64, StreamEvent) -> Void
     ) {
         self.driver = driver
         self.failures = failures
         self.writer = writer
         self.journal = journal
+        self.random = random
+        self.diskRecheck = diskRecheck
         self.deliver = deliver
     }
 
@@ -145,16 +149,16 @@ final class TaskBodies {
     /// Writes down, now and then, how far a download is that another process may continue.
     func noteOffset(_ record: TaskRecord) {
         guard let file = record.download.file, let live = record.live, record.download.partial.validator != nil,
-            self.driver.now >= live.published.nextRecord
+            self.driver.now >= live.nextNote
         else { return }
         let offset = live.progress.offset + live.progress.received
         if record.journal != nil {
             guard record.keepsBytes, let journal = self.journal.journal else { return }
-            live.published.nextRecord = self.driver.now + journal.checkpointInterval
+            live.nextNote = self.driver.now + journal.checkpointInterval
             let entry = self.offsetEntry(offset, record)
             self.writer.synchronize(file) { journal.record(entry) { _ in } }
         } else if record.continues {
-            live.published.nextRecord = self.driver.now + .seconds(2)
+            live.nextNote = self.driver.now + .seconds(2)
             self.writer.noteOffset(
                 file, url: record.request.address.text, record.download.partial.point(at: offset))
         }
@@ -199,6 +203,34 @@ final class TaskBodies {
         "the body's SHA-256 is \(found) and not \(wanted)"
     }
 
+    // MARK: - Full disks
+
+    /// The disk is full: what cannot be continued is removed from it, and the task tries again later.
+    func waitForDisk(_ record: TaskRecord, _ message: String) {
+        if record.download.partial.resumePoint == nil, let file = record.download.file {
+            record.download.partial.startOver()
+            // A file that cannot be cut is written from its start.
+            try? file.truncate(to: 0)
+        }
+        record.resetRedirects()
+        self.scheduleRecheck(record)
+        self.driver.feed(.attemptHolds(.disk, detail: message), to: record)
+    }
+
+    /// The body is here, and there is no room to commit its file: it waits for some.
+    func waitForRoom(_ record: TaskRecord, _ error: FileError) {
+        record.download.commit = nil
+        // What fsync(2) could not write may be gone from memory, too, and the next call would not say so.
+        let isWhole = error.operation != "fsync"
+        if !isWhole { self.forgetBody(record) }
+        self.scheduleRecheck(record)
+        self.driver.feed(.commitHolds(.disk, detail: error.description, isWhole: isWhole), to: record)
+    }
+
+    private func scheduleRecheck(_ record: TaskRecord) {
+        self.driver.schedule(.disk, of: record, after: self.random.lengthened(self.diskRecheck))
+    }
+
     // MARK: - Ends
 
     /// Begins to commit or to sum up a body that is whole.
@@ -222,16 +254,22 @@ final class TaskBodies {
         record.resetRedirects()
     }
 
+    /// What continues an ended task's download; nil if nothing of it is kept for its user.
+    func resumeData(of record: TaskRecord) -> ResumeData? {
+        guard record.download.hasTemporary, self.leavesPart(record), let paths = record.paths,
+            let point = record.download.partial.resumePoint
+        else { return nil }
+        return ResumeData(url: record.request.address.text, file: paths.destination, point: point)
+    }
+
+    private func leavesPart(_ record: TaskRecord) -> Bool {
+        record.continues || record.delegate?.keepsPartial == true
+    }
+
     /// Keeps or removes what an ended task leaves on the disk; false if there is nothing to wait for.
     func clean(_ record: TaskRecord) -> Bool {
         guard record.download.hasTemporary, let paths = record.paths else { return false }
-        let isWanted = record.continues || record.delegate?.keepsPartial == true
-        let point = record.download.partial.resumePoint
-        let isKept = (isWanted || record.isPreserved) && point != nil
-        if isKept, isWanted, let point {
-            record.ownDelegate.resumeData = ResumeData(
-                url: record.request.address.text, file: paths.destination, point: point)
-        }
+        let isKept = (self.leavesPart(record) || record.isPreserved) && record.download.partial.resumePoint != nil
         let offset = record.download.partial.offset
         return self.writer.clean(
             record.download, of: record.number, at: paths,

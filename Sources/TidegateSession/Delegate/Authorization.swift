@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import TidegateCore
 internal import TidegateTransfer
 internal import HTTPTypes
@@ -27,7 +28,8 @@ struct Authorization: Sendable {
             if let digest = DigestAnswer(credentials, challenge.schemes, clientNonce: nonce) {
                 self.method = .digest(digest)
             } else if challenge.schemes.contains(where: { $0.name == "basic" }) {
-                self.method = .fixed("Basic \(Base64.encode("\(credentials.user):\(credentials.password)"))")
+                self.method = .fixed(
+                    "Basic \(Data("\(credentials.user):\(credentials.password)".utf8).base64EncodedString())")
             } else {
                 return nil
             }
@@ -58,6 +60,51 @@ struct Authorization: Sendable {
         case .digest(var digest):
             defer { self.method = .digest(digest) }
             return digest.value(method: method, path: path)
+        }
+    }
+}
+
+/// The credentials that hooks gave for one task, and what they were asked for.
+final class AuthenticationState {
+    private var authorizations: [Authorization] = []
+    private var knownRealms: Set<String> = []
+    private var renewals = 0
+
+    /// True once a hook gave credentials: the request's own are not sent any more.
+    var isGiven: Bool { !self.authorizations.isEmpty }
+
+    /// True the first time that a hook is to be asked about this challenge.
+    func isNew(_ challenge: AuthenticationChallenge) -> Bool {
+        self.knownRealms.insert("\(challenge.origin) \(challenge.realm)").inserted
+    }
+
+    /// Takes a newer nonce over, if the server says that only that was wrong; false for anything else.
+    func renew(for origin: Origin, by challenge: AuthenticationChallenge, nonce: @autoclosure () -> String) -> Bool {
+        guard self.renewals < 3,
+            let index = self.authorizations.firstIndex(where: { $0.isFor(origin, isProxy: challenge.isProxy) }),
+            let renewed = self.authorizations[index].renewed(by: challenge, nonce: nonce())
+        else { return false }
+        self.renewals += 1
+        self.authorizations[index] = renewed
+        return true
+    }
+
+    /// Takes credentials over in the place of older ones.
+    func set(_ authorization: Authorization, for origin: Origin) {
+        self.authorizations.removeAll { $0.isFor(origin, isProxy: authorization.isProxy) }
+        self.authorizations.append(authorization)
+    }
+
+    /// The fields for a hop's origin and the proxy.
+    func fields(for hop: Hop) -> [HTTPField] {
+        let url = hop.url
+        return self.authorizations.indices.compactMap { index in
+            let authorization = self.authorizations[index]
+            guard authorization.isProxy ? url.scheme == .http : authorization.origin == url.origin else { return nil }
+            return HTTPField(
+                name: authorization.fieldName,
+                value: self.authorizations[index].value(
+                    method: hop.method, path: authorization.isProxy ? url.text : url.requestTarget))
         }
     }
 }
@@ -139,25 +186,5 @@ struct DigestAnswer: Sendable {
 
     private static func quoted(_ text: String) -> String {
         "\"" + text.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] } + "\""
-    }
-}
-
-/// Base64 with padding (RFC 4648 4).
-enum Base64 {
-    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-    /// Encodes a text's UTF-8.
-    static func encode(_ text: String) -> String {
-        let bytes = Array(text.utf8)
-        var result: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let part = bytes[start..<min(start + 3, bytes.count)]
-            let bits = (0..<3).reduce(0) { $0 << 8 | ($1 < part.count ? Int(part[start + $1]) : 0) }
-            for position in 0..<4 {
-                result.append(
-                    position <= part.count ? self.letters[bits >> (18 - 6 * position) & 63] : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
     }
 }

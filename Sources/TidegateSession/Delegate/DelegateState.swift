@@ -23,13 +23,6 @@ final class DelegateState {
         var call: Task<Void, Never>?
     }
 
-    /// What was sent to servers that asked for credentials.
-    struct Authentication {
-        var authorizations: [Authorization] = []
-        var knownRealms: Set<String> = []
-        var renewals = 0
-    }
-
     /// What observers get of the current attempt's body.
     struct ObservedBody {
         var observer: BodyObserver?
@@ -38,7 +31,6 @@ final class DelegateState {
     }
 
     var hook = PendingHook()
-    var authentication = Authentication()
     var observed = ObservedBody()
     /// Where the body goes instead of where the request says.
     var destination: Destination?
@@ -48,7 +40,6 @@ final class DelegateState {
     var isDispositionKnown = false
     /// True if an unfinished download is kept although its task was cancelled.
     var keepsPartial = false
-    var resumeData: ResumeData?
     /// Sums up a body that is gone once it is delivered.
     var digest: BodyDigest?
     /// True once the completion handler on another executor has returned, or is not waited for any more.

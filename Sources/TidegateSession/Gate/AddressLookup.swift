@@ -22,46 +22,34 @@ struct AddressLookup {
 
     /// The addresses that an attempt goes to; nil while the resolver has to be asked.
     func addresses(of state: TargetState, at now: MonotonicTime) -> [IPAddress]? {
-        if let literal = state.literalAddress { return literal }
-        if !state.names.isVerdictOutdated {
+        if let literal = state.name.literal { return literal }
+        if !state.name.isVerdictOutdated {
             // The verdict was about these; another answer could lead where no path was found.
             let reachable = self.paths.current(state.target).addresses.filter { $0.verdict.level >= .routed }
             if !reachable.isEmpty { return reachable.map(\.address) }
         }
-        if case .known(let addresses, let until) = state.names.addresses, until > now { return addresses }
-        return nil
+        return state.name.addresses(at: now)
     }
 
     /// The task waits for the addresses of its target's name.
     func awaitAddresses(_ task: UInt64, _ gate: inout GateState, of state: TargetState) {
         gate.isListed = true
-        state.names.waiting.append(task)
-        if case .inProgress = state.names.addresses { return }
-        self.lookUp(state)
+        if state.name.wait(task) { self.lookUp(state) }
     }
 
     func stopAwaitingAddresses(_ task: UInt64, _ gate: GateState) {
-        if gate.isListed { gate.target?.names.waiting.removeAll { $0 == task } }
+        if gate.isListed { gate.target?.name.stopWaiting(task) }
     }
 
     /// An answer of the resolver's; gives the tasks that waited for it.
     func resolved(
         _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, of state: TargetState, at now: MonotonicTime
     ) -> [UInt64] {
-        guard state.names.lookup == lookup else { return [] }
-        defer { state.names.waiting = [] }
-        switch result {
-        case .success(let addresses):
-            state.names.addresses = .known(addresses, until: now + AddressLookup.lookupTime)
-        case .failure: state.names.addresses = .unknown
-        }
-        return state.names.waiting
+        state.name.resolved(result, lookup: lookup, until: now + AddressLookup.lookupTime)
     }
 
     private func lookUp(_ state: TargetState) {
-        state.names.addresses = .inProgress
-        state.names.lookup += 1
-        let (deliver, number, lookup) = (self.deliver, state.number, state.names.lookup)
+        let (deliver, number, lookup) = (self.deliver, state.number, state.name.begin())
         self.resolver.resolve(state.target.host) { deliver(number, .resolved(lookup: lookup, $0)) }
     }
 
@@ -69,12 +57,73 @@ struct AddressLookup {
     func networkChanged() {
         self.resolver.invalidate()
         for state in self.gate.all {
-            // What is being looked up over the old network may never be answered, or be answered for the wrong one.
-            if case .inProgress = state.names.addresses { state.names.lookup += 1 }
-            state.names.addresses = .unknown
-            state.names.isVerdictOutdated = true
-            state.connections.known = nil
-            if !state.names.waiting.isEmpty { self.lookUp(state) }
+            state.pooled.forget()
+            if state.name.networkChanged() { self.lookUp(state) }
         }
+    }
+}
+
+/// The addresses of one target's name, as the session's own resolver gives them, and the tasks that wait for them.
+struct NameLookup {
+    private enum Addresses {
+        case unknown
+        case inProgress
+        case known([IPAddress], until: MonotonicTime)
+    }
+
+    /// The address that is the target's name; nil for one that has to be looked up.
+    let literal: [IPAddress]?
+    /// True from a network change until the next verdict: the last one's addresses may be another network's.
+    private(set) var isVerdictOutdated = false
+    private var addresses = Addresses.unknown
+    /// Counts lookups, so that an answer from before a network change is not taken for a new one.
+    private var number = 0
+    private var waiting: [UInt64] = []
+
+    init(literal: IPAddress?) { self.literal = literal.map { [$0] } }
+
+    mutating func verdictArrived() { self.isVerdictOutdated = false }
+
+    /// What an earlier lookup found, as long as that is fresh.
+    func addresses(at now: MonotonicTime) -> [IPAddress]? {
+        if case .known(let addresses, let until) = self.addresses, until > now { addresses } else { nil }
+    }
+
+    /// The task waits for the answer; true if a lookup has to begin.
+    mutating func wait(_ task: UInt64) -> Bool {
+        self.waiting.append(task)
+        if case .inProgress = self.addresses { return false }
+        return true
+    }
+
+    mutating func stopWaiting(_ task: UInt64) { self.waiting.removeAll { $0 == task } }
+
+    /// A lookup begins; gives its number.
+    mutating func begin() -> Int {
+        self.addresses = .inProgress
+        self.number += 1
+        return self.number
+    }
+
+    /// An answer is here; gives the tasks that waited for it, and none if it is to an older question.
+    mutating func resolved(
+        _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, until end: MonotonicTime
+    ) -> [UInt64] {
+        guard self.number == lookup else { return [] }
+        defer { self.waiting = [] }
+        switch result {
+        case .success(let addresses): self.addresses = .known(addresses, until: end)
+        case .failure: self.addresses = .unknown
+        }
+        return self.waiting
+    }
+
+    /// Addresses of the old network do not count; true if tasks wait, so that a new lookup has to begin.
+    mutating func networkChanged() -> Bool {
+        // What is being looked up over the old network may never be answered, or be answered for the wrong one.
+        if case .inProgress = self.addresses { self.number += 1 }
+        self.addresses = .unknown
+        self.isVerdictOutdated = true
+        return !self.waiting.isEmpty
     }
 }

@@ -79,7 +79,7 @@ final class PathGate {
         if gate.isListed {
             state.awaitingVerdict.removeAll { $0 == task }
             state.waiting.removeAll { $0 == task }
-            state.names.waiting.removeAll { $0 == task }
+            state.name.stopWaiting(task)
             gate.isListed = false
         }
         gate.target = nil
@@ -190,20 +190,6 @@ final class PathGate {
         guard verdict.level >= .routed, let path = verdict.path else { return .down }
         if let used, !used.isSamePath(as: path) { return .moved }
         return .back
-    }
-
-    /// True if the pool's idle connections to a target are lost with its path; notes when the path is lost and back.
-    func poolIsStale(of state: TargetState, generation: Int, grace: Duration, at now: MonotonicTime) -> Bool {
-        guard let verdict = state.verdict?.verdict, verdict.level != .unknown else { return false }
-        guard verdict.level >= .routed, let path = verdict.path else {
-            if state.connections.lostSince == nil { state.connections.lostSince = now }
-            return false
-        }
-        let outage = state.connections.lostSince.map { now - $0 } ?? .zero
-        state.connections.lostSince = nil
-        guard let used = state.connections.known?.verdict.verdict.path, state.connections.generation == generation
-        else { return false }
-        return !used.isSamePath(as: path) || outage > grace
     }
 
     // MARK: - Timers

@@ -5,8 +5,6 @@ internal import TidegateTransfer
 final class TargetState {
     let number: UInt64
     let target: Target
-    /// The address that is the target's name; nil for one that has to be looked up.
-    let literalAddress: [IPAddress]?
     var watch: PathWatch?
     /// What is known of the target; nil before the first verdict.
     private(set) var known: KnownVerdict?
@@ -16,51 +14,24 @@ final class TargetState {
     var awaitingVerdict: [UInt64] = []
     /// Tasks that found the gate shut, in the order they came.
     var waiting: [UInt64] = []
-    var names = NameLookup()
-    var connections = UsedConnections()
+    var name: NameLookup
+    var pooled = PooledPath()
     var canary = CanaryRelease()
     /// The interface of the last verdict that had a path.
     private(set) var lastInterface: String?
     var timers: [PathTimer: TransferTimer] = [:]
 
-    /// The addresses of the target's name, as the session's own resolver gives them.
-    struct NameLookup {
-        enum Addresses {
-            case unknown
-            case inProgress
-            case known([IPAddress], until: MonotonicTime)
-        }
-
-        var addresses = Addresses.unknown
-        /// Counts lookups, so that an answer from before a network change is not taken for a new one.
-        var lookup = 0
-        /// Tasks that wait for the answer.
-        var waiting: [UInt64] = []
-        /// True from a network change until the next verdict: the last one's addresses may be another network's.
-        var isVerdictOutdated = false
-    }
-
-    /// What the connections of the current pool were made on.
-    struct UsedConnections {
-        /// What was known of the target then.
-        var known: KnownVerdict?
-        /// The connection pool's generation.
-        var generation = 0
-        /// Since when no path leads to the target; nil while one does.
-        var lostSince: MonotonicTime?
-    }
-
     init(number: UInt64, target: Target) {
         self.number = number
         self.target = target
-        self.literalAddress = target.address.map { [$0] }
+        self.name = NameLookup(literal: target.address)
     }
 
     var verdict: TargetVerdict? { self.known?.verdict }
 
     func update(_ verdict: TargetVerdict) {
         self.known = KnownVerdict(verdict)
-        self.names.isVerdictOutdated = false
+        self.name.verdictArrived()
         if let path = verdict.verdict.path, verdict.verdict.level >= .routed { self.lastInterface = path.interface }
     }
 

@@ -7,20 +7,22 @@ final class ClockExpiry {
     private let driver: TaskDriver
     private let failures: FailureReporter
     private let origins: OriginGuard
+    private let runner: AttemptRunner
+    private let completion: AttemptCompletion
     private let paths: PathLossHandler
-    private let limits: ResourceLimits
     private let time: any TimeSource
 
     init(
         engine: TransferEngine, driver: TaskDriver, failures: FailureReporter, origins: OriginGuard,
-        paths: PathLossHandler, limits: ResourceLimits, time: any TimeSource
+        runner: AttemptRunner, completion: AttemptCompletion, paths: PathLossHandler, time: any TimeSource
     ) {
         self.engine = engine
         self.driver = driver
         self.failures = failures
         self.origins = origins
+        self.runner = runner
+        self.completion = completion
         self.paths = paths
-        self.limits = limits
         self.time = time
     }
 
@@ -48,18 +50,18 @@ final class ClockExpiry {
         case .patience: self.patienceOver(record)
         case .idle:
             let failure: TaskFailure = record.live?.head == nil ? .timedOut : .stalled
-            self.paths.abort(record, failure, "nothing moved for \(record.request.idleTimeout.inSeconds) s")
+            self.completion.abort(record, failure, "nothing moved for \(record.request.idleTimeout.inSeconds) s")
         case .attempt:
             let limit = record.request.attemptTimeout?.inSeconds ?? 0
-            self.paths.abort(record, .timedOut, "the attempt took longer than \(limit) s")
-        case .pause: self.paths.releaseConnection(record)
+            self.completion.abort(record, .timedOut, "the attempt took longer than \(limit) s")
+        case .pause: self.runner.releaseConnection(record)
         case .backoff: self.driver.feed(.release(.backoff), to: record)
         case .schedule: self.driver.feed(.release(.schedule), to: record)
         case .grace: self.paths.graceOver(record)
         case .silence: self.paths.silenceOver(record)
         case .circuit: self.origins.circuitDue(record)
         case .disk: self.driver.feed(.release(.disk), to: record)
-        case .budget: self.limits.budgetDue(record)
+        case .budget: self.origins.budgetDue(record)
         case .expiry: self.expiryDue(record)
         // The active time only bounds retries.
         case .active: break

@@ -8,22 +8,24 @@ final class HookAnswers {
     private let delegate: DelegateDispatcher
     private let questions: HookQuestions
     private let runner: AttemptRunner
+    private let reports: AttemptReports
     private let completion: AttemptCompletion
-    private let commands: UserCommands
+    private let commands: TaskCommands
     private let bodies: TaskBodies
     private let failures: FailureReporter
     private let finisher: TaskFinisher
 
     init(
         engine: TransferEngine, driver: TaskDriver, delegate: DelegateDispatcher, questions: HookQuestions,
-        runner: AttemptRunner, completion: AttemptCompletion, commands: UserCommands, bodies: TaskBodies,
-        failures: FailureReporter, finisher: TaskFinisher
+        runner: AttemptRunner, reports: AttemptReports, completion: AttemptCompletion, commands: TaskCommands,
+        bodies: TaskBodies, failures: FailureReporter, finisher: TaskFinisher
     ) {
         self.engine = engine
         self.driver = driver
         self.delegate = delegate
         self.questions = questions
         self.runner = runner
+        self.reports = reports
         self.completion = completion
         self.commands = commands
         self.bodies = bodies
@@ -35,7 +37,7 @@ final class HookAnswers {
     func delegate(_ event: DelegateDispatcher.Event, _ record: TaskRecord) {
         switch event {
         case .answered(let question, let answer): self.answered(answer, question, record)
-        case .bodyArrived: self.runner.flushData(record)
+        case .bodyArrived: self.reports.flushData(record)
         case .handlerReturned: self.finisher.handlerReturned(record)
         }
     }
@@ -66,7 +68,7 @@ final class HookAnswers {
     private func decided(
         _ decision: ResponseDisposition, _ record: TaskRecord, _ live: LiveAttempt, _ end: AttemptOutcome?
     ) {
-        live.hooks.isDeciding = false
+        live.hook = .none
         record.clocks.bytesMoved(at: self.driver.now)
         do throws(FileError) {
             var sink: BodySink?

@@ -5,30 +5,25 @@ internal import TidegateTransfer
 final class TaskFinisher {
     private let driver: TaskDriver
     private let table: TaskTable
-    private let registry: TaskRegistry
     private let gate: PathGate
     private let admission: AttemptAdmission
     private let origins: OriginGuard
     private let failures: FailureReporter
     private let bodies: TaskBodies
-    private let limits: ResourceLimits
     private let delegate: DelegateDispatcher
     private let journal: JournalWriter
 
     init(
-        driver: TaskDriver, table: TaskTable, registry: TaskRegistry, gate: PathGate, admission: AttemptAdmission,
-        origins: OriginGuard, failures: FailureReporter, bodies: TaskBodies, limits: ResourceLimits,
-        delegate: DelegateDispatcher, journal: JournalWriter
+        driver: TaskDriver, table: TaskTable, gate: PathGate, admission: AttemptAdmission, origins: OriginGuard,
+        failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher, journal: JournalWriter
     ) {
         self.driver = driver
         self.table = table
-        self.registry = registry
         self.gate = gate
         self.admission = admission
         self.origins = origins
         self.failures = failures
         self.bodies = bodies
-        self.limits = limits
         self.delegate = delegate
         self.journal = journal
     }
@@ -74,8 +69,8 @@ final class TaskFinisher {
             record.result.movedTo = path
             self.driver.publish(.moved(file: path), record)
             self.driver.feed(.committed(isGood: true), to: record)
-        case .failure(let error) where error.failure == .diskFull && self.limits.areWaitedOut(by: record):
-            self.limits.waitForRoom(record, error)
+        case .failure(let error) where error.failure == .diskFull && record.waitsForResources:
+            self.bodies.waitForRoom(record, error)
         case .failure(let error):
             self.driver.publish(.moveFailed(file: path, errorNumber: error.code), record)
             record.result.failure = error.failure
@@ -139,7 +134,7 @@ final class TaskFinisher {
         self.table.remove(record)
         defer { self.releaseDependents(record) }
         // The session's end did not wait for this thread and has published it already.
-        guard let entry = self.registry.end(record.task, holding: record.download.body.count) else { return }
+        guard let entry = self.table.registry.end(record.task, holding: record.download.body.count) else { return }
         self.delegate.didComplete(record.task, result)
         entry.onCompletion?(record.task, result)
         // One that the next process goes on with is not over.
@@ -148,7 +143,7 @@ final class TaskFinisher {
         } else {
             self.driver.publish(.completed(result.redacted(for: record.task)), record)
         }
-        self.driver.publisher.finish(record.task, result, resumeData: record.delegate?.resumeData)
+        self.driver.publisher.finish(record.task, result, resumeData: self.bodies.resumeData(of: record))
     }
 
     /// The disk or a handler is not waited for any more.
@@ -175,8 +170,7 @@ final class TaskFinisher {
         let (progress, started, body) = (record.progress, record.result.started, record.download.body)
         let (head, url) = (record.result.head, record.finalURL)
         record.task.shared.update { shared in
-            shared.head = head ?? shared.head
-            shared.finalURL = url
+            if let head = head ?? shared.response?.head { shared.response = (head, url) }
             shared.snapshot.progress = progress
             shared.snapshot.started = started
             shared.body = body

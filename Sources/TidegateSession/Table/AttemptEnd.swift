@@ -10,6 +10,8 @@ struct AttemptEnd {
     var reachedWire: Bool
     let outcome: AttemptOutcome
     var resolveFailure: ResolveFailure?
+    /// Bytes of the body that had never been here before.
+    var gained: Int64 = 0
 
     /// The engine ended it.
     init(_ live: LiveAttempt, _ outcome: AttemptOutcome) {

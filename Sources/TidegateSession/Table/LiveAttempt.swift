@@ -11,6 +11,8 @@ struct AttemptState {
     var redirects = 0
     /// True while the task has a connection of the limiter's.
     var hasConnection = false
+    /// The credentials that hooks gave; nil for most tasks.
+    var authentication: AuthenticationState?
 }
 
 extension AttemptID {
@@ -23,63 +25,43 @@ extension AttemptID {
     var task: UInt64 { self.rawValue >> 24 }
 }
 
-/// One attempt while it lasts.
+/// One attempt while it lasts: what the engine has reported of it, and what was made of that.
 final class LiveAttempt {
-    /// What was published of an attempt's bytes.
-    struct Published {
-        var bytes = TaskEvent.ByteCounts()
-        /// True once any progress was published.
-        var isAny = false
-        /// Bytes of the body that had never been here before.
-        var gained: Int64 = 0
-        /// When the next continuation record is due.
-        var nextRecord: MonotonicTime
-    }
-
-    /// How an attempt and the hooks go together.
-    struct HookState {
-        /// True if its body waits for a hook.
-        var awaitsDisposition = false
-        /// True while a hook is asked about it.
-        var isDeciding = false
+    /// What a hook has to do with the attempt.
+    enum Hook {
+        case none
+        /// One decides what becomes of the response once its head is here.
+        case awaitsHead
+        /// One is asked: the attempt stands still until it has answered.
+        case asked
     }
 
     let id: AttemptID
     let number: Int
     let started: MonotonicTime
-    /// What was known of its target when it began.
-    private let known: KnownVerdict?
+    var path: AttemptPath
     /// The generation of the connection pool it belongs to; nil until the engine has it.
     var pool: Int?
     /// How long the name took; nil if none was looked up.
     var resolve: Duration?
-    var hooks = HookState()
+    var hook = Hook.none
     var contact: ConnectionFacts?
     var head: ResponseHead?
-    private var ownPath: NetworkPath?
     var progress: AttemptProgress
-    var published: Published
-    /// When the path came back within the grace.
-    var returned: MonotonicTime?
+    /// What was published of its bytes; nil until anything was.
+    var published: TaskEvent.ByteCounts?
+    /// When it is written down next how far the download is.
+    var nextNote: MonotonicTime
 
     init(id: AttemptID, number: Int, started: MonotonicTime, knowing known: KnownVerdict?) {
         self.id = id
         self.number = number
         self.started = started
-        self.known = known
+        self.path = AttemptPath(known)
         self.progress = AttemptProgress(lastActivity: started)
-        self.published = Published(nextRecord: started)
+        self.nextNote = started
     }
 
     /// True once the engine has it.
     var isLaunched: Bool { self.pool != nil }
-
-    /// The verdict when it began.
-    var before: Verdict { self.known?.verdict.verdict ?? .unknown }
-
-    /// The path it takes; nil while unknown.
-    var path: NetworkPath? {
-        get { self.ownPath ?? self.known?.verdict.verdict.path }
-        set { self.ownPath = newValue }
-    }
 }

@@ -7,10 +7,13 @@ final class ResolvedPolicies: Sendable {
     let gate: GatePolicy
     let retry: RetryPolicy
     let limits: TaskClocks.Limits
+    /// True if tasks wait rather than fail when something of this host's is used up.
+    let waitsOut: Bool
 
-    init(_ request: TaskRequest, gate: GatePolicy, retry: RetryPolicy) {
-        self.gate = request.gate ?? gate
-        self.retry = request.retry ?? retry
+    init(_ request: TaskRequest, _ configuration: SessionConfiguration) {
+        self.gate = request.gate ?? configuration.gate
+        self.retry = request.retry ?? configuration.retry
+        self.waitsOut = configuration.waitsOut
         self.limits = TaskClocks.Limits(
             idle: request.idleTimeout, attempt: request.attemptTimeout, deadline: request.deadline,
             patience: self.gate.patience)

@@ -73,10 +73,7 @@ final class TaskDriver {
             shared.snapshot.started = started
             shared.held = held
             shared.lastByte = lastByte
-            if let head {
-                shared.head = head
-                shared.finalURL = url
-            }
+            if let head { shared.response = (head, url) }
         }
     }
 

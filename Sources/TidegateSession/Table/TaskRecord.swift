@@ -30,6 +30,8 @@ final class TaskRecord {
 
     var gatePolicy: GatePolicy { self.policies.gate }
     var retryPolicy: RetryPolicy { self.policies.retry }
+    /// True if the task waits rather than fails when something of this host's is used up.
+    var waitsForResources: Bool { self.policies.waitsOut || self.journal != nil }
 
     var number: UInt64 { self.task.number }
     var request: TaskRequest { self.task.request }
@@ -115,7 +117,7 @@ final class TaskRecord {
     var clockInputs: TaskClocks.Inputs {
         TaskClocks.Inputs(
             isSuspended: self.machine.isSuspended, isHeld: self.machine.isHeld, waitsAtGate: self.waitsAtGate,
-            isOnWire: self.machine.phase == .running && self.live?.hooks.isDeciding == false,
+            isOnWire: self.machine.phase == .running && self.live.map { $0.hook != .asked } == true,
             isInGrace: self.clocks.isScheduled(.grace),
             // Once every byte is here no clock may come between the file and its destination.
             isOver: self.machine.isOver || self.machine.phase == .finishing)

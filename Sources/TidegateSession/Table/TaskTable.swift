@@ -5,8 +5,7 @@ internal import TidegateTransfer
 /// and its handle in the registry is all there is of it.
 final class TaskTable {
     let registry: TaskRegistry
-    private let gate: GatePolicy
-    private let retry: RetryPolicy
+    private let configuration: SessionConfiguration
     private var records = IntegerMap<TaskRecord>()
     /// The accepted tasks among the records.
     private var accepted: [TaskID: UInt64] = [:]
@@ -15,10 +14,9 @@ final class TaskTable {
     /// The task whose attempt reported last, which usually has more to report.
     private var lastReporting: TaskRecord?
 
-    init(registry: TaskRegistry, gate: GatePolicy, retry: RetryPolicy) {
+    init(registry: TaskRegistry, configuration: SessionConfiguration) {
         self.registry = registry
-        self.gate = gate
-        self.retry = retry
+        self.configuration = configuration
     }
 
     /// True once no task is left, parked ones included.
@@ -55,7 +53,7 @@ final class TaskTable {
 
     private func policies(of request: TaskRequest) -> ResolvedPolicies {
         if let latest = self.latestPolicies, latest.request.isSame(as: request) { return latest.policies }
-        let policies = ResolvedPolicies(request, gate: self.gate, retry: self.retry)
+        let policies = ResolvedPolicies(request, self.configuration)
         self.latestPolicies = (request, policies)
         return policies
     }

@@ -19,14 +19,13 @@ final class PublishedTaskState: Sendable {
         var snapshot = TaskSnapshot()
         var held: [HoldReason] = []
         var lastByte: MonotonicTime?
-        /// How the task ended; nil before.
-        var result: TaskResult?
-        /// What it left for another task; boxed, because few leave any and each would keep room for it.
-        var leftover: Leftover?
+        /// How the task ended, and what it left for another one; nil before.
+        ///
+        /// What is left is boxed, because few leave any and each would keep room for it.
+        var end: (result: TaskResult, leftover: Leftover?)?
         var body: [UInt8] = []
-        var head: ResponseHead?
-        /// The URL that answered, if it is not the request's.
-        var finalURL: String?
+        /// The head of the last response, and the URL that answered if it is not the request's.
+        var response: (head: ResponseHead, url: String?)?
         /// True while a progress has the task paused.
         var isPausedByProgress = false
         var waiting: [CheckedContinuation<TaskResult, Never>] = []
@@ -59,10 +58,11 @@ final class PublishedTaskState: Sendable {
 
     var body: [UInt8] { self.state.withLock { $0.body } }
 
-    var resumeData: ResumeData? { self.state.withLock { $0.leftover?.resumeData } }
+    var resumeData: ResumeData? { self.state.withLock { $0.end?.leftover?.resumeData } }
 
     func response(to request: TaskRequest) -> TaskResponse? {
-        self.state.withLock { state in state.head.map { TaskResponse($0, url: state.finalURL ?? request.address.text) }
+        self.state.withLock { state in
+            state.response.map { TaskResponse($0.head, url: $0.url ?? request.address.text) }
         }
     }
 
@@ -95,8 +95,7 @@ final class PublishedTaskState: Sendable {
             state.snapshot.state = .completed(result.outcome)
             state.snapshot.file = result.file
             state.held = []
-            state.result = result
-            state.leftover = leftover
+            state.end = (result, leftover)
             return (state.waiting.takeAll(), state.watchers.takeAll(), state.subscriptions.takeAll())
         }
         // Nothing changes any more, so that what is read now is what was written.
@@ -108,8 +107,8 @@ final class PublishedTaskState: Sendable {
     func result() async -> TaskResult {
         await withCheckedContinuation { continuation in
             let result = self.state.withLock { state in
-                if state.result == nil { state.waiting.append(continuation) }
-                return state.result
+                if state.end == nil { state.waiting.append(continuation) }
+                return state.end?.result
             }
             if let result { continuation.resume(returning: result) }
         }
@@ -118,8 +117,8 @@ final class PublishedTaskState: Sendable {
     /// Ends a subscription when the task is over; at once if it is.
     func endWithTask(_ subscription: Subscription) {
         let isOver = self.state.withLock { state in
-            if state.result == nil { state.subscriptions.append(WeakSubscription(subscription: subscription)) }
-            return state.result != nil
+            if state.end == nil { state.subscriptions.append(WeakSubscription(subscription: subscription)) }
+            return state.end != nil
         }
         if isOver { subscription.cancel() }
     }
@@ -127,8 +126,8 @@ final class PublishedTaskState: Sendable {
     func watch() -> LatestValue {
         let latest = LatestValue()
         let (snapshot, isOver) = self.state.withLock { state in
-            if state.result == nil { state.watchers.append(latest) }
-            return (state.snapshot, state.result != nil)
+            if state.end == nil { state.watchers.append(latest) }
+            return (state.snapshot, state.end != nil)
         }
         if isOver { latest.end(with: snapshot) } else { latest.offer(snapshot) }
         return latest

@@ -1,8 +1,36 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-// What the engine reports of attempts, and the accounts that are closed at their ends.
-extension AttemptRunner {
+/// Takes in what the engine reports of attempts, and closes an attempt's accounts at its end: bytes, phases, connection.
+final class AttemptReports {
+    private let engine: TransferEngine
+    private let driver: TaskDriver
+    private let lookup: AddressLookup
+    private let admission: AttemptAdmission
+    private let failures: FailureReporter
+    private let bodies: TaskBodies
+    private let delegate: DelegateDispatcher
+    private let journal: JournalWriter
+    private let hasProxy: Bool
+    /// Tasks whose response's head came in this batch.
+    private var withHead: [TaskRecord] = []
+
+    init(
+        engine: TransferEngine, driver: TaskDriver, lookup: AddressLookup, admission: AttemptAdmission,
+        failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher, journal: JournalWriter,
+        hasProxy: Bool
+    ) {
+        self.engine = engine
+        self.driver = driver
+        self.lookup = lookup
+        self.admission = admission
+        self.failures = failures
+        self.bodies = bodies
+        self.delegate = delegate
+        self.journal = journal
+        self.hasProxy = hasProxy
+    }
+
     /// Takes a report of the engine's in; gives the attempt's end if it is over.
     func attempt(_ record: TaskRecord, reported report: AttemptReport) -> AttemptEnd? {
         switch report {
@@ -17,15 +45,15 @@ extension AttemptRunner {
     private func wireReached(_ contact: ConnectionFacts, _ record: TaskRecord) {
         guard let target = record.target else { return }
         record.live?.contact = contact
-        let verdict = target.verdict(for: self.requests.hasProxy ? nil : contact.remote)
-        if let path = verdict.path { record.live?.path = path }
+        let verdict = target.verdict(for: self.hasProxy ? nil : contact.remote)
+        if let path = verdict.path { record.live?.path.connected(on: path) }
         record.retry.linkFailures = 0
         self.admission.connected(record)
     }
 
     private func headArrived(_ head: ResponseHead, _ record: TaskRecord) -> AttemptEnd? {
         record.live?.head = head
-        self.batch.withHead.append(record)
+        self.withHead.append(record)
         record.result.status = head.status
         self.driver.publish(.responseHead(status: head.status, expectedBytes: head.totalLength), record)
         if self.delegate.isObserved(record.task) { self.driver.publisher.flush() }
@@ -45,14 +73,14 @@ extension AttemptRunner {
         }
         record.delegate?.observed.offset = record.download.partial.offset
         record.download.partial.begin(head, canContinue: record.keepsBytes)
-        if let live = record.live, live.hooks.awaitsDisposition { self.askForDisposition(head, record, live) }
+        if let live = record.live, live.hook == .awaitsHead { self.askForDisposition(head, record, live) }
         return nil
     }
 
     private func askForDisposition(_ head: ResponseHead, _ record: TaskRecord, _ live: LiveAttempt) {
         guard let hook = self.delegate.hook(record.task, \.disposition) else { return }
         let (task, response) = (record.task, TaskResponse(head, url: record.hop.url.text))
-        live.hooks.isDeciding = true
+        live.hook = .asked
         self.delegate.ask(record.ownDelegate, of: record.number, .disposition(live.id, end: nil)) {
             .disposition(await hook(task, response))
         }
@@ -69,19 +97,17 @@ extension AttemptRunner {
         self.driver.showProgress(record)
     }
 
-    func finished(_ outcome: AttemptOutcome, _ record: TaskRecord) -> AttemptEnd? {
+    private func finished(_ outcome: AttemptOutcome, _ record: TaskRecord) -> AttemptEnd? {
         guard let live = record.live, !self.waitsForHook(outcome, record, live) else { return nil }
         live.progress = outcome.progress
         live.head = outcome.head ?? live.head
         live.contact = outcome.connection ?? live.contact
-        let end = AttemptEnd(live, outcome)
-        self.closeAccounts(end, record)
-        return end
+        return self.closeAccounts(AttemptEnd(live, outcome), record)
     }
 
     // An attempt's end waits for the answer of a hook that is asked about it.
     private func waitsForHook(_ outcome: AttemptOutcome, _ record: TaskRecord, _ live: LiveAttempt) -> Bool {
-        guard live.hooks.isDeciding, outcome.failure == nil,
+        guard live.hook == .asked, outcome.failure == nil,
             case .disposition(let attempt, _)? = record.delegate?.hook.question
         else { return false }
         record.delegate?.hook.question = .disposition(attempt, end: outcome)
@@ -97,9 +123,9 @@ extension AttemptRunner {
 
     /// Shows the heads of responses that did not come whole in this batch.
     func flushHeads() {
-        guard !self.batch.withHead.isEmpty else { return }
-        for record in self.batch.withHead where record.live?.head != nil { self.driver.settle(record) }
-        self.batch.withHead.removeAll(keepingCapacity: true)
+        guard !self.withHead.isEmpty else { return }
+        for record in self.withHead where record.live?.head != nil { self.driver.settle(record) }
+        self.withHead.removeAll(keepingCapacity: true)
     }
 
     // MARK: - The end of an attempt
@@ -116,18 +142,17 @@ extension AttemptRunner {
             live, failure, text, at: now, isConnected: self.engine.isConnected(live.id),
             failedConnect: self.engine.failedConnect(of: live.id))
         if live.isLaunched { self.engine.detach(live.id) }
-        self.closeAccounts(end, record)
-        return end
+        return self.closeAccounts(end, record)
     }
 
-    // Bytes, phases, the connection. The attempt's object stays for whatever follows from its end.
-    private func closeAccounts(_ end: AttemptEnd, _ record: TaskRecord) {
-        guard let live = record.live else { return }
+    // The attempt's object stays for whatever follows from its end.
+    private func closeAccounts(_ end: consuming AttemptEnd, _ record: TaskRecord) -> AttemptEnd {
+        guard let live = record.live else { return end }
         self.lookup.stopAwaitingAddresses(record.number, record.gate)
         record.clocks.attemptEnded()
         self.flushData(record)
         self.publishProgress(record, isLast: end.failure == nil)
-        self.countBody(live, end, record)
+        self.countBody(live, &end, record)
         self.failures.notePeer(end, record)
         var phases = end.outcome.phases
         phases.resolve = live.resolve
@@ -141,9 +166,10 @@ extension AttemptRunner {
                 state, of: record.task, reachedWire: end.reachedWire, isOver: record.machine.isOver)
         }
         self.admission.releaseConnection(record)
+        return end
     }
 
-    private func countBody(_ live: LiveAttempt, _ end: AttemptEnd, _ record: TaskRecord) {
+    private func countBody(_ live: LiveAttempt, _ end: inout AttemptEnd, _ record: TaskRecord) {
         let progress = live.progress
         record.result.wireBytes += progress.receivedWire
         guard progress.received > 0 else { return }
@@ -152,21 +178,18 @@ extension AttemptRunner {
         let furthest = record.download.partial.furthest
         let again = record.download.partial.take(
             from: progress.offset, received: progress.received, isKept: isKept)
-        live.published.gained = record.download.partial.furthest - furthest
+        end.gained = record.download.partial.furthest - furthest
         record.result.refetched += again
         if again > 0 { self.driver.publish(.refetched(bytes: again), record) }
     }
 
     private func publishProgress(_ record: TaskRecord, isLast: Bool = false) {
         guard let live = record.live else { return }
-        let delta = TaskEvent.ByteCounts(
-            received: live.progress.receivedWire - live.published.bytes.received,
-            sent: live.progress.sent - live.published.bytes.sent)
-        let isNew = delta.received != 0 || delta.sent != 0
-        guard isNew || (isLast && !live.published.isAny) else { return }
-        live.published.bytes = TaskEvent.ByteCounts(
-            received: live.progress.receivedWire, sent: live.progress.sent)
-        live.published.isAny = true
+        let (progress, before) = (live.progress, live.published ?? TaskEvent.ByteCounts())
+        let now = TaskEvent.ByteCounts(received: progress.receivedWire, sent: progress.sent)
+        guard now != before || (isLast && live.published == nil) else { return }
+        live.published = now
+        let delta = TaskEvent.ByteCounts(received: now.received - before.received, sent: now.sent - before.sent)
         self.driver.publish(.progress(record.progress, delta: delta), record)
         if self.delegate.isObserved(record.task) { self.driver.publisher.flush() }
         self.delegate.didProgress(record.task, record.progress)

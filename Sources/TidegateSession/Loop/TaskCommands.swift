@@ -1,28 +1,111 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Tasks of the journal: how they begin, also where an earlier process left them, and what follows from its answers.
-final class AcceptedTasks {
+/// Carries out what users ask of tasks: resuming, suspending and cancelling; for tasks of the journal once that has
+/// answered, also where an earlier process left them.
+final class TaskCommands {
     private let driver: TaskDriver
     private let table: TaskTable
-    private let commands: UserCommands
-    private let runner: AttemptRunner
+    private let admission: AttemptAdmission
+    private let origins: OriginGuard
     private let failures: FailureReporter
+    private let runner: AttemptRunner
+    private let reports: AttemptReports
     private let finisher: TaskFinisher
     private let journal: JournalWriter
 
     init(
-        driver: TaskDriver, table: TaskTable, commands: UserCommands, runner: AttemptRunner,
-        failures: FailureReporter, finisher: TaskFinisher, journal: JournalWriter
+        driver: TaskDriver, table: TaskTable, admission: AttemptAdmission, origins: OriginGuard,
+        failures: FailureReporter, runner: AttemptRunner, reports: AttemptReports, finisher: TaskFinisher,
+        journal: JournalWriter
     ) {
         self.driver = driver
         self.table = table
-        self.commands = commands
-        self.runner = runner
+        self.admission = admission
+        self.origins = origins
         self.failures = failures
+        self.runner = runner
+        self.reports = reports
         self.finisher = finisher
         self.journal = journal
     }
+
+    func carryOut(_ command: TaskCommand, _ record: TaskRecord) {
+        switch command {
+        case .resume:
+            guard record.journal == nil else { return self.setSuspensions(record, { $0 - 1 }) }
+            self.resume(record)
+        case .suspend:
+            guard record.journal == nil else { return self.setSuspensions(record, { $0 + 1 }) }
+            self.suspend(record)
+        case .cancel(let keepsPartial):
+            if keepsPartial { record.ownDelegate.keepsPartial = true }
+            self.cancel(record)
+        }
+    }
+
+    /// Suspends or resumes a task, an accepted one once the journal has that.
+    func setSuspensions(
+        _ record: TaskRecord, _ change: @Sendable (Int) -> Int, done: (@Sendable (JournalError?) -> Void)? = nil
+    ) {
+        guard let state = record.journal else {
+            self.applySuspensions(
+                from: record.machine.suspendCount, to: change(record.machine.suspendCount), record)
+            return done?(nil) ?? ()
+        }
+        guard !record.machine.isOver else { return done?(state.isPreserved ? .ending : nil) ?? () }
+        let now = self.driver.now
+        self.journal.setSuspensions(
+            state, of: record.task, change, { self.journal.lifetime(of: record, at: now) }, done: done)
+    }
+
+    func applySuspensions(from: Int, to: Int, _ record: TaskRecord) {
+        for _ in from..<max(from, to) { self.suspend(record) }
+        for _ in to..<max(from, to) { self.resume(record) }
+    }
+
+    /// Holds the tasks without an attempt, and any other one before its next attempt.
+    func holdForShutdown(_ records: [TaskRecord]) {
+        self.admission.isDraining = true
+        for record in records where !record.machine.isSuspended {
+            switch record.machine.phase {
+            case .idle, .seeking:
+                self.driver.feed(.hold(.drain, detail: nil), to: record)
+                self.driver.settle(record)
+            case .running, .paused, .deciding, .finishing, .parked, .ended: break
+            }
+        }
+    }
+
+    private func resume(_ record: TaskRecord) {
+        if record.result.firstResumed == nil { record.result.firstResumed = self.driver.now }
+        self.driver.feed(.resume, to: record)
+    }
+
+    private func suspend(_ record: TaskRecord) {
+        self.driver.feed(.suspend(.user), to: record)
+        // What a suspended task would find out may be long in coming: another one tests the origin.
+        if record.live == nil { self.origins.leaveProbe(record) }
+        if record.machine.isHeld(for: .concurrency) {
+            self.admission.stopWaitingForConnection(record)
+            self.driver.feed(.release(.concurrency), to: record)
+        }
+    }
+
+    func cancel(_ record: TaskRecord) {
+        guard !record.machine.isOver else { return }
+        self.failures.leaveGate(record, .cancelled)
+        self.driver.feed(.cancel, to: record)
+    }
+
+    /// Ends an accepted task in this process only: the next one goes on with it.
+    func preserve(_ record: TaskRecord) {
+        guard let state = record.journal, !record.machine.isOver else { return }
+        state.isPreserved = true
+        if !record.machine.isSuspended { self.journal.noteAttempt(record, at: self.driver.now) }
+    }
+
+    // MARK: - Tasks of the journal
 
     /// Begins an accepted task, or goes on where an earlier process left it.
     func begin(_ record: TaskRecord) {
@@ -45,7 +128,7 @@ final class AcceptedTasks {
             self.driver.feed(.hold(.schedule, detail: "begins after the task \(predecessor)"), to: record)
         }
         // The machine begins with one suspension.
-        self.commands.applySuspensions(from: 1, to: state.suspensions, record)
+        self.applySuspensions(from: 1, to: state.suspensions, record)
         self.driver.settle(record)
     }
 
@@ -63,7 +146,7 @@ final class AcceptedTasks {
         switch event.write {
         case .suspensions(let from, let to, let done):
             if event.error == nil {
-                self.commands.applySuspensions(from: from, to: to, record)
+                self.applySuspensions(from: from, to: to, record)
             } else {
                 state.suspensions += from - to
             }
@@ -87,7 +170,7 @@ final class AcceptedTasks {
         case .nothing: break
         case .launch(let addresses): self.runner.launch(record, on: addresses)
         case .waitForDisk(let error):
-            let end = self.runner.abort(record, .diskFull, error.description)
+            let end = self.reports.abort(record, .diskFull, error.description)
             self.failures.publishFailure(record, end, .diskFull, isCharged: false)
             self.driver.feed(.hold(.disk, detail: error.description), to: record)
             self.journal.awaitDisk(record.number)

@@ -1,0 +1,30 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// The generation of the connection pool, and whether the next attempt begins a new one.
+final class PoolGeneration {
+    private let engine: TransferEngine
+    private let lookup: AddressLookup
+    private let publisher: EventPublisher
+    private var isStale = false
+
+    init(engine: TransferEngine, lookup: AddressLookup, publisher: EventPublisher) {
+        self.engine = engine
+        self.lookup = lookup
+        self.publisher = publisher
+    }
+
+    var current: Int { self.engine.poolGeneration }
+
+    /// The connections of the current pool may lead nowhere.
+    func markStale() { self.isStale = true }
+
+    /// Begins the pool that a change has asked for, before anything else is started.
+    func renewIfStale() {
+        guard self.isStale else { return }
+        self.isStale = false
+        self.engine.beginPool()
+        self.lookup.networkChanged()
+        self.publisher.publish(.poolReplaced(number: self.current))
+    }
+}
