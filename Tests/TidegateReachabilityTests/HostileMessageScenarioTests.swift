@@ -48,7 +48,7 @@ struct HostileMessageScenarioTests {
         #expect(await eventually { good.levels == [.routed] && bad.levels == [.routed] })
         isOn.store(true, ordering: .releasing)
         let cost = await fixture.monitor.evaluateNow()
-        #expect(cost < .seconds(1), "an answer that does not come is not waited for")
+        #expect(cost < .seconds(2), "a query that waits for its answer gives up after two seconds")
         #expect(bad.levels == [.routed, .unknown], "an unknown verdict opens the gate")
         #expect(good.levels == [.routed])
         #expect(fixture.monitor.status.global.level == .routed && fixture.monitor.unavailableReason == nil)

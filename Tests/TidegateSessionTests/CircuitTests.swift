@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 import TidegateCore
+import TidegateLoop
 import TidegateTestKit
 
 @testable import TidegateSession
@@ -67,11 +68,13 @@ struct CircuitTests {
 
     // MARK: - Tasks
 
-    private static func fixture(pause: Duration = .seconds(2)) throws -> SessionFixture {
+    private static func fixture(
+        pause: Duration = .seconds(2), time: any TimeSource = SystemClock()
+    ) throws -> SessionFixture {
         try SessionFixture(
             .init(
                 retry: RetryPolicy(attempts: 1),
-                circuit: CircuitPolicy(failures: 5, pause: pause, cap: .seconds(10))))
+                circuit: CircuitPolicy(failures: 5, pause: pause, cap: .seconds(10))), time: time)
     }
 
     private static func circuitEvents(_ fixture: SessionFixture) -> [String] {
@@ -111,12 +114,19 @@ struct CircuitTests {
     func oneProbe() async throws {
         let server = try LiveServer { _ in .respond(503) }
         defer { server.stop() }
-        let fixture = try Self.fixture(pause: .milliseconds(100))
+        let time = ManualTime()
+        let fixture = try Self.fixture(time: time)
         for _ in 0..<5 { _ = await fixture.run(try TaskRequest(url: server.url())).result() }
         let tasks = try (0..<10).map { _ in fixture.run(try TaskRequest(url: server.url())) }
-        #expect(await fixture.wait { server.requests.count == 7 })
-        #expect(tasks.filter { $0.state.name == .completed }.count <= 2)
-        #expect(fixture.session.statistics().held[.circuit] ?? 0 >= 8)
+        #expect(await fixture.wait { fixture.session.statistics().held[.circuit] == 10 })
+        for probes in 1...2 {
+            // Longer than any pause; the next pause begins with the failure of this probe.
+            time.advance(by: .seconds(20))
+            #expect(await fixture.wait { Self.circuitEvents(fixture).count == 1 + probes })
+            #expect(await fixture.wait { tasks.count { $0.state.name == .completed } == probes })
+            #expect(await fixture.wait { fixture.session.statistics().held[.circuit] == 10 - probes })
+            #expect(server.requests.count == 5 + probes)
+        }
         await fixture.session.invalidate(cancellingTasks: true)
         #expect(tasks.allSatisfy { fixture.eventNames(of: $0).filter { $0.hasPrefix("completed") }.count == 1 })
     }
@@ -136,7 +146,7 @@ struct CircuitTests {
         let second = fixture.run(try TaskRequest(url: server.url()))
         let third = fixture.run(try TaskRequest(url: server.url()))
         #expect(await fixture.wait { server.requests.last?.path == "/hang" })
-        #expect(second.state.name == .waiting)
+        #expect(await fixture.wait { second.state.name == .waiting && third.state.name == .waiting })
         first.cancel()
         #expect(await second.result().outcome == .success)
         #expect(await third.result().outcome == .success)
