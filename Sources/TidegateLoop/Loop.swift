@@ -82,7 +82,7 @@ package final class Loop {
     // MARK: - The time source
 
     /// ``now`` on the time source that the thread was given.
-    package var sourceNow: MonotonicTime { self.source?.now ?? self.now }
+    package var timeSourceNow: MonotonicTime { self.source?.now ?? self.now }
 
     /// A moment of ``clock`` on the time source.
     package func onSource(_ moment: MonotonicTime) -> MonotonicTime {
@@ -90,12 +90,12 @@ package final class Loop {
     }
 
     /// Schedules a timer on the time source.
-    package func scheduleOnSource(at deadline: MonotonicTime, token: UInt64) -> TimerID {
+    package func scheduleOnTimeSource(at deadline: MonotonicTime, token: UInt64) -> TimerID {
         self.source?.schedule(at: deadline, token: token) ?? self.schedule(at: deadline, token: token)
     }
 
     /// Cancels a timer of the time source.
-    package func cancelOnSource(_ timer: TimerID) {
+    package func cancelOnTimeSource(_ timer: TimerID) {
         if let source = self.source { source.cancel(timer) } else { self.cancel(timer) }
     }
 

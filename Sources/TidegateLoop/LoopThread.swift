@@ -38,7 +38,7 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
 
     /// Starts the thread; `make` runs on it, and the handler stays there.
     ///
-    /// The kernel shows 15 bytes of `name`. The loop's timers ``Loop/scheduleOnSource(at:token:)`` follow `time`.
+    /// The kernel shows 15 bytes of `name`. The loop's timers ``Loop/scheduleOnTimeSource(at:token:)`` follow `time`.
     package init(
         name: String, time: any TimeSource = SystemClock(), make: @escaping @Sendable (Loop) -> Handler
     ) throws(LoopError) {

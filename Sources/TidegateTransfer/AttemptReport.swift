@@ -2,7 +2,7 @@ package import TidegateCore
 
 /// What becomes of an attempt.
 ///
-/// In this order; `progress` any number of times; `finished` always, once and last, unless the attempt is detached.
+/// In this order; `progress` any number of times; `finished` always, once and last, unless the attempt is discarded.
 /// Never delivered from inside a call of the engine or of libcurl.
 package enum AttemptReport: Sendable {
     /// There is a connection and the request is about to be sent: from here on the server may act on it.

@@ -47,18 +47,18 @@ struct ConnectionTests {
     }
 
     @Test("Addresses count as known to libcurl only once an attempt with them has begun", arguments: [true, false])
-    func pinnedBeforeBeginning(isDetached: Bool) throws {
+    func pinnedBeforeBeginning(isDiscarded: Bool) throws {
         let server = try LiveServer { _ in .respond(text: "one") }
         defer { server.stop() }
         let recorder = try AttemptRecorder()
         var request = try AttemptRequest(1, "http://tide.invalid:\(server.port)/")
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
-        if !isDetached { request.body = .file(path: "/nonexistent/tide", length: 1) }
+        if !isDiscarded { request.body = .file(path: "/nonexistent/tide", length: 1) }
         recorder.perform { [request] engine in
             try? engine.start(request)
-            if isDetached { engine.detach(request.id) }
+            if isDiscarded { engine.discard(request.id) }
         }
-        if !isDetached { #expect(try recorder.outcome(of: AttemptID(1)).failure == .fileError) }
+        if !isDiscarded { #expect(try recorder.outcome(of: AttemptID(1)).failure == .fileError) }
         request.body = .none
         for number: UInt64 in 2...3 {
             request.id = AttemptID(number)

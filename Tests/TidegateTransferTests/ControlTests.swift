@@ -4,7 +4,7 @@ internal import TidegateCore
 internal import TidegateTestKit
 internal import TidegateTransfer
 
-@Suite("Pause, detach and connection pools")
+@Suite("Pause, discard and connection pools")
 struct ControlTests {
     @Test("A paused transfer takes no bytes, and unpaused it is byte-exact", arguments: [0, 20_000, 200_000])
     func pause(after: Int64) throws {
@@ -33,18 +33,18 @@ struct ControlTests {
         recorder.start(try AttemptRequest(1, "http://127.0.0.1:\(deaf.port)/"))
         #expect(try recorder.ask { $0.pause(AttemptID(1)) } == false)
         #expect(try recorder.ask { $0.progress(of: AttemptID(1)) != nil })
-        recorder.perform { $0.detach(AttemptID(1)) }
+        recorder.perform { $0.discard(AttemptID(1)) }
         #expect(try recorder.ask { $0.progress(of: AttemptID(1)) == nil })
     }
 
-    @Test("A detached attempt closes its connection, sends nothing and is never reported again")
-    func detach() throws {
+    @Test("A discarded attempt closes its connection, sends nothing and is never reported again")
+    func discard() throws {
         let server = try LiveServer { .pattern(10_000_000, for: $0, slice: 10_000, pauseMilliseconds: 5) }
         defer { server.stop() }
         let recorder = try AttemptRecorder()
         recorder.start(try AttemptRequest(1, server.url()))
         try eventually("the first bytes", holds: { try recorder.received(by: AttemptID(1)) > 0 })
-        recorder.perform { $0.detach(AttemptID(1)) }
+        recorder.perform { $0.discard(AttemptID(1)) }
         let reports = try recorder.ask { _ in recorder.reports(of: AttemptID(1)).count }
         try eventually("the connection's end", holds: { server.open == 0 })
         #expect(recorder.reports(of: AttemptID(1)).count == reports)
@@ -59,7 +59,7 @@ struct ControlTests {
         let server = try LiveServer { .pattern(2_000_000, for: $0, slice: 50_000, pauseMilliseconds: 20) }
         defer { server.stop() }
         let recorder = try AttemptRecorder { id, report, engine in
-            if AttemptRecorder.name(of: report) == name { engine.detach(id) }
+            if AttemptRecorder.name(of: report) == name { engine.discard(id) }
         }
         recorder.start(try AttemptRequest(1, server.url()))
         try eventually(

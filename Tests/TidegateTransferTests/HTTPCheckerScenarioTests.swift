@@ -60,6 +60,8 @@ struct HTTPCheckerScenarioTests {
         #expect(answer.failure == .timedOut)
         #expect(answer.refusal == nil)
         #expect(answer.text == "198.51.100.2 did not answer 2 SYNs")
+        let brief = try await self.ask(ThreeHosts.farAddress.ipv4, limit: .milliseconds(300))
+        #expect(brief.text == "198.51.100.2 did not answer 1 SYN")
     }
 
     @Test("Without any route this host itself says so")

@@ -97,7 +97,7 @@ import TidegateTestKit
         #expect(http.failure == .timedOut)
         let tls = try await self.ask("https://127.0.0.1:\(server.port)/", .tls, limit: .milliseconds(200))
         #expect(tls.reached == .connect)
-        #expect(tls.failure == .timedOut || tls.failure == .tlsFailed)
+        #expect(tls.failure == .timedOut)
     }
 
     @Test("A cancelled check returns at once")
@@ -169,7 +169,7 @@ struct HTTPCheckerCertificateTests {
     @Test("A certificate from the future is shown with the day it begins")
     func future() async throws {
         let answer = try await self.ask(try await self.authority.sign(["tide.test"], .future))
-        #expect(answer.text == "the certificate is not valid yet, but from Jan  1 00:00:00 2044 GMT")
+        #expect(answer.text == "the certificate is not valid yet (not before Jan  1 00:00:00 2044 GMT)")
     }
 
     @Test("A certificate for other names says for which")
@@ -183,10 +183,12 @@ struct HTTPCheckerCertificateTests {
     @Test("A certificate without a trusted issuer names its issuer, or itself")
     func issuers() async throws {
         let alone = try await self.ask(try await self.authority.selfSigned("tide.test"))
-        #expect(alone.text.hasPrefix("the certificate is signed by itself ("))
+        #expect(alone.text.hasPrefix("the certificate is self-signed ("))
         let identity = try await self.authority.sign(["tide.test"])
         let unknown = try await self.ask(identity, checker: TransferHTTPChecker())
-        #expect(unknown.text.hasPrefix("nobody trusted here signed the certificate; its issuer is "))
+        #expect(
+            unknown.text.hasPrefix(
+                "the certificate is not signed by an authority that this host trusts; its issuer is "))
         #expect(unknown.text.contains("Test Authority"))
     }
 }

@@ -86,7 +86,7 @@ struct SinkTests {
         try eventually("a full pipe", holds: { try recorder.received(by: AttemptID(1)) >= 32 * 1024 })
         // The engine waits for the pipe at the end of a batch.
         for _ in 0..<3 { _ = try recorder.ask { $0.wakeUps } }
-        recorder.perform { $0.detach(AttemptID(1)) }
+        recorder.perform { $0.discard(AttemptID(1)) }
         _ = try recorder.ask { $0.wakeUps }
         // The same number is another pipe now; no other test may take it in between.
         var fresh: [Int32] = [-1, -1]
@@ -118,7 +118,7 @@ struct SinkTests {
         try eventually(
             "a sign of life",
             holds: { try recorder.ask { $0.progress(of: AttemptID(1))?.lastActivity ?? begin } > begin + .seconds(1) })
-        recorder.perform { $0.detach(AttemptID(1)) }
+        recorder.perform { $0.discard(AttemptID(1)) }
         _ = try recorder.ask { $0.now }
         for descriptor in ends { close(descriptor) }
     }

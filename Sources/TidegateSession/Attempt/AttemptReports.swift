@@ -141,7 +141,7 @@ final class AttemptReports {
         let end = AttemptEnd(
             live, failure, text, at: now, isConnected: self.engine.isConnected(live.id),
             failedConnect: self.engine.failedConnect(of: live.id))
-        if live.isLaunched { self.engine.detach(live.id) }
+        if live.isLaunched { self.engine.discard(live.id) }
         return self.closeAccounts(end, record)
     }
 

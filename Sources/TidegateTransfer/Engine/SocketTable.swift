@@ -44,7 +44,7 @@ struct SocketTable {
             switch entry.change {
             case .opened(let descriptor): self.open(descriptor, entry.generation)
             case .closed(let descriptor): self.close(descriptor)
-            case .lost(let descriptor): self.lose(descriptor, entry.generation)
+            case .abandoned(let descriptor): self.abandon(descriptor, entry.generation)
             case .watch(let descriptor, let what): self.watch(descriptor, what, entry.generation, on: loop)
             }
         }
@@ -75,7 +75,7 @@ struct SocketTable {
         self.openCount += 1
     }
 
-    private mutating func lose(_ descriptor: Int32, _ generation: Int) {
+    private mutating func abandon(_ descriptor: Int32, _ generation: Int) {
         guard let index = self.index(descriptor), self.entries[index].isOurs,
             self.entries[index].generation == generation
         else {

@@ -6,9 +6,9 @@ internal import TidegateLoop
 // Connection pools: the current one, and older ones for as long as an attempt uses them.
 extension TransferEngine {
     func currentPool() throws(CurlError) -> ConnectionPool {
-        if let last = self.pools.last, last.generation == self.poolGeneration { return last }
+        if let last = self.connectionPools.last, last.generation == self.poolGeneration { return last }
         let pool = try ConnectionPool(generation: self.poolGeneration, actions: self.actions)
-        self.pools.append(pool)
+        self.connectionPools.append(pool)
         return pool
     }
 
@@ -17,7 +17,7 @@ extension TransferEngine {
         let pool = transfer.pool
         if let pool {
             self.guarding(pool) { () throws(CurlError) in try pool.remove(transfer) }
-            for descriptor in pool.callbacks.sockets.forget(transfer) { pool.callbacks.note(.lost(descriptor)) }
+            for descriptor in pool.callbacks.sockets.forget(transfer) { pool.callbacks.note(.abandoned(descriptor)) }
         }
         if case .descriptor(let descriptor)? = transfer.request?.sink, transfer.pause.contains(.sink) {
             self.blocked.drop(transfer.number, from: descriptor, on: self.loop)
@@ -30,7 +30,7 @@ extension TransferEngine {
     func retire(_ pool: ConnectionPool) {
         self.sockets.apply(self.actions, on: self.loop)
         if pool.running == 0 {
-            self.pools.removeAll { $0 === pool }
+            self.connectionPools.removeAll { $0 === pool }
             pool.close()
             self.sockets.apply(self.actions, on: self.loop)
             return

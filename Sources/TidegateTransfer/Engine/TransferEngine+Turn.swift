@@ -16,7 +16,7 @@ extension TransferEngine {
         }
         self.wakeUps += 1
         guard let generation = self.sockets.generation(ofReady: descriptor, on: self.loop),
-            let pool = self.pools.first(where: { $0.generation == generation })
+            let pool = self.connectionPools.first(where: { $0.generation == generation })
         else { return }
         // Before libcurl writes the first byte.
         if events == .write { pool.callbacks.sockets.connected(descriptor) }
@@ -54,7 +54,7 @@ extension TransferEngine {
         var deadline: MonotonicTime?
         self.sockets.apply(self.actions, on: self.loop)
         self.scheduleProgress()
-        for pool in self.pools {
+        for pool in self.connectionPools {
             pool.takeTimer(at: self.loop.now)
             if let next = pool.deadline { deadline = min(deadline ?? next, next) }
         }
@@ -72,14 +72,14 @@ extension TransferEngine {
     }
 
     private var isTimerDue: Bool {
-        self.pools.contains { pool in
+        self.connectionPools.contains { pool in
             pool.takeTimer(at: self.loop.now)
             return pool.deadline.map { $0 <= self.loop.now } ?? false
         }
     }
 
     private func runDueTimers() {
-        for pool in self.pools {
+        for pool in self.connectionPools {
             pool.takeTimer(at: self.loop.now)
             guard let deadline = pool.deadline, deadline <= self.loop.now else { continue }
             pool.callbacks.sockets.saveExpiring(at: self.loop.now)
@@ -88,7 +88,7 @@ extension TransferEngine {
     }
 
     private func collectFinished(_ client: some TransferClient) {
-        for pool in self.pools {
+        for pool in self.connectionPools {
             while let (number, code) = pool.nextDone() {
                 guard let transfer = self.transfers[number] else { continue }
                 // What came before the end is reported before the end; the client may drop the attempt meanwhile.

@@ -8,15 +8,16 @@ package import TidegateLoop
 package final class TransferEngine {
     let loop: Loop
     let queue = ReportQueue()
-    var transfers = TransferPool()
+    var transfers = TransferTable()
     var sockets = SocketTable()
     let actions = SocketActions()
     var timer = CurlTimer()
     var blocked = BlockedDescriptors()
-    /// Transfers whose bytes moved too soon after the last report of progress.
+    /// Numbers of transfers that need a timer for their next report of progress: the last report is too recent, or
+    /// libcurl still sends what it has taken.
     var unreported: [Int] = []
     /// Those with transfers, and the current one; the newest last.
-    var pools: [ConnectionPool] = []
+    var connectionPools: [ConnectionPool] = []
 
     /// The generation of the connections that new attempts use, from 1.
     package internal(set) var poolGeneration = 1
@@ -26,7 +27,7 @@ package final class TransferEngine {
     init(loop: Loop) { self.loop = loop }
 
     /// The moment the current batch of events began, on the clock of the client's timers.
-    package var now: MonotonicTime { self.loop.sourceNow }
+    package var now: MonotonicTime { self.loop.timeSourceNow }
 
     /// Connections of all pools: in use by an attempt, and kept for reuse.
     package var connections: (active: Int, idle: Int) {
@@ -56,7 +57,7 @@ package final class TransferEngine {
     /// Stops reading and writing.
     ///
     /// False if there is no connection yet to be kept, or the protocol is HTTP/2: the attempt runs on, and has to be
-    /// detached to stop it.
+    /// discarded to stop it.
     package func pause(_ id: AttemptID) -> Bool { self.transfers[id]?.pauseByClient() ?? false }
 
     /// Goes on after ``pause(_:)``; bytes that waited in libcurl reach the sink at once.
@@ -70,7 +71,7 @@ package final class TransferEngine {
     /// An attempt's ``ChunkSource`` has bytes again, or its end; ignored if it is over or not waiting.
     package func sourceHasBytes(_ id: AttemptID) { self.transfers[id]?.resume(.source) }
 
-    /// Lets the body of an attempt come that awaits its disposition, into `sink` if one is given.
+    /// Lets an attempt whose response head was reported receive its body, into `sink` if one is given.
     ///
     /// Ignored if it is over.
     package func proceed(_ id: AttemptID, into sink: BodySink? = nil) { self.transfers[id]?.proceed(into: sink) }
@@ -88,7 +89,7 @@ package final class TransferEngine {
     /// reported.
     ///
     /// What its sink holds stays. Ignored if it is over.
-    package func detach(_ id: AttemptID) {
+    package func discard(_ id: AttemptID) {
         if let transfer = self.transfers[id] { self.remove(transfer, id) }
     }
 
@@ -109,20 +110,20 @@ package final class TransferEngine {
     /// Idle connections are closed now, busy ones when their attempts end.
     package func beginPool() {
         self.poolGeneration += 1
-        let old = self.pools
+        let old = self.connectionPools
         for pool in old { self.retire(pool) }
     }
 
     /// Schedules a timer; `token`, below 2^63, comes back in ``TransferClient/timerFired(_:)``.
     package func schedule(at deadline: MonotonicTime, token: UInt64) -> TimerID {
-        self.loop.scheduleOnSource(at: deadline, token: token)
+        self.loop.scheduleOnTimeSource(at: deadline, token: token)
     }
 
     /// Schedules a timer that fires `delay` after the current batch began.
     package func schedule(after delay: Duration, token: UInt64) -> TimerID {
-        self.loop.scheduleOnSource(at: self.now + delay, token: token)
+        self.loop.scheduleOnTimeSource(at: self.now + delay, token: token)
     }
 
     /// Cancels a timer.
-    package func cancel(_ timer: TimerID) { self.loop.cancelOnSource(timer) }
+    package func cancel(_ timer: TimerID) { self.loop.cancelOnTimeSource(timer) }
 }

@@ -45,7 +45,9 @@ extension AttemptOutcome {
         let peer = connect.address ?? address
         if let refusal = connect.refusal { return refusal.sentence(about: peer) }
         switch self.socketError {
-        case nil, .timedOut: return "\(peer) did not answer \(connect.retransmits + 1) SYNs"
+        case nil, .timedOut:
+            let count = connect.retransmits + 1
+            return "\(peer) did not answer \(count) SYN\(count == 1 ? "" : "s")"
         case let error?: return error.clause(host: "\(peer)") ?? self.text
         }
     }
@@ -57,10 +59,10 @@ extension CertificateError {
         switch self {
         case .expired: return "the certificate expired" + (certificate.map { " on \($0.notAfter)" } ?? "")
         case .notYetValid:
-            return "the certificate is not valid yet" + (certificate.map { ", but from \($0.notBefore)" } ?? "")
-        case .selfSigned: return "the certificate is signed by itself" + (certificate.map { " (\($0.subject))" } ?? "")
+            return "the certificate is not valid yet" + (certificate.map { " (not before \($0.notBefore))" } ?? "")
+        case .selfSigned: return "the certificate is self-signed" + (certificate.map { " (\($0.subject))" } ?? "")
         case .unknownIssuer:
-            return "nobody trusted here signed the certificate"
+            return "the certificate is not signed by an authority that this host trusts"
                 + (certificate.map { "; its issuer is \($0.issuer)" } ?? "")
         case .wrongName:
             let names = certificate.map { $0.names.isEmpty ? [$0.subject] : $0.names } ?? []

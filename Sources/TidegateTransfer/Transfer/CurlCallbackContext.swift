@@ -38,14 +38,16 @@ final class SocketActions {
 
     /// The interest in a socket, or its beginning or end.
     enum Change {
-        /// A `CURL_POLL_*` value for a socket.
-        case watch(Int32, Int32)
+        /// libcurl wants these events of a socket (CURL_POLL_*).
+        case watch(descriptor: Int32, poll: Int32)
         /// A socket we opened.
         case opened(Int32)
         /// A socket we opened is closed; the kernel has forgotten it, too.
         case closed(Int32)
-        /// A socket we opened, and that never was connected, is closed; its number may be another one's by now.
-        case lost(Int32)
+        /// A socket that libcurl closed while connecting, reported only later.
+        ///
+        /// Its number may already belong to another socket, so the generation is compared first.
+        case abandoned(Int32)
     }
 
     var entries: [Entry] = []
@@ -56,9 +58,9 @@ func socketInterestChanged(
     _ context: UnsafeMutableRawPointer?, _ socketContext: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return 0 }
-    Unmanaged<CurlCallbackContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    withObject(CurlCallbackContext.self, at: context) {
         $0.sockets.interestChanged(descriptor, what)
-        $0.note(.watch(descriptor, what))
+        $0.note(.watch(descriptor: descriptor, poll: what))
     }
     return 0
 }
@@ -67,8 +69,17 @@ func timerRequested(
     _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return 0 }
-    Unmanaged<CurlCallbackContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    withObject(CurlCallbackContext.self, at: context) {
         $0.timer = milliseconds < 0 ? .none : .after(milliseconds: milliseconds)
     }
     return 0
+}
+
+/// Calls `body` with the object that a callback's pointer means.
+@inline(__always)
+func withObject<Object: AnyObject, Result>(
+    _ type: Object.Type, at pointer: UnsafeMutableRawPointer, _ body: (Object) -> Result
+) -> Result {
+    // Without retain and release: libcurl calls this for every socket change.
+    Unmanaged<Object>.fromOpaque(pointer)._withUnsafeGuaranteedRef { body($0) }
 }

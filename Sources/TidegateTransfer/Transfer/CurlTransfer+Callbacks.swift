@@ -11,7 +11,7 @@ func receiveHeader(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     guard let context else { return 0 }
-    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    return withObject(CurlTransfer.self, at: context) {
         $0.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
     }
 }
@@ -20,7 +20,7 @@ func writeBody(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     guard let context else { return 0 }
-    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    return withObject(CurlTransfer.self, at: context) {
         $0.writeBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
     }
 }
@@ -29,14 +29,14 @@ func readBody(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     guard let context else { return Int(CURL_READFUNC_ABORT) }
-    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    return withObject(CurlTransfer.self, at: context) {
         $0.readBody(UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
     }
 }
 
 func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
-    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    return withObject(CurlTransfer.self, at: context) {
         $0.upload.seek(to: Int64(offset), in: $0.request?.body) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     }
 }
@@ -46,7 +46,7 @@ func beforeSending(
     _ local: UnsafeMutablePointer<CChar>?, _ remotePort: Int32, _ localPort: Int32
 ) -> Int32 {
     guard let context else { return CURL_PREREQFUNC_ABORT }
-    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    return withObject(CurlTransfer.self, at: context) {
         $0.shouldSend(local: local, remote: remote, localPort) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 }
@@ -55,7 +55,7 @@ func openSocket(
     _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
     guard let context, let address else { return -1 }
-    return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+    return withObject(CurlTransfer.self, at: context) {
         $0.openSocket(address.pointee, to: peerAddress(address))
     }
 }
@@ -71,7 +71,7 @@ private func peerAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? 
 // Connections outlive the attempt that opened them, so the context is the pool's and not a transfer.
 func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
     if let context {
-        Unmanaged<CurlCallbackContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        withObject(CurlCallbackContext.self, at: context) {
             $0.sockets.closing(descriptor)
             $0.note(.closed(descriptor))
         }

@@ -27,7 +27,7 @@ extension EasyHandle {
         try self.set(CURLOPT_NOSIGNAL, 1)
         try self.set(CURLOPT_PROTOCOLS_STR, "http,https")
         try self.set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        // Each hop is an attempt of its own.
+        // Redirects are followed by the session: each hop is an attempt of its own.
         try self.set(CURLOPT_FOLLOWLOCATION, 0)
         let version = request.allowsHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1)
         try self.set(CURLOPT_HTTP_VERSION, version)
@@ -49,6 +49,7 @@ extension EasyHandle {
             try self.set(CURLOPT_FORBID_REUSE, 1)
         }
         if request.wantsCertificate { try self.set(CURLOPT_CERTINFO, 1) }
+        // Received bytes are throttled in PauseState.
         guard let limit = request.bytesPerSecondLimit else { return }
         try self.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: limit)
     }
@@ -70,8 +71,9 @@ extension EasyHandle {
         switch (request.method, request.body) {
         case ("GET", .none): break
         case ("HEAD", .none): try self.set(CURLOPT_NOBODY, 1)
-        // These three mean something with an empty body, and say so by a length of 0.
-        case ("POST", .none), ("PUT", .none), ("PATCH", .none): try self.setUpload(request.method, 0, context)
+        // Without a body these still send `Content-Length: 0`.
+        case (let method, .none) where AttemptRequest.methodsWithBody.contains(method):
+            try self.setUpload(method, 0, context)
         case (let method, .none): try self.set(CURLOPT_CUSTOMREQUEST, method)
         case (let method, .bytes(let bytes)): try self.setUpload(method, Int64(bytes.count), context)
         case (let method, .file(_, let length)): try self.setUpload(method, length, context)
@@ -88,7 +90,7 @@ extension EasyHandle {
         if let resume = request.resume { try self.set(CURLOPT_RANGE, "\(resume.offset)-") }
     }
 
-    // One way for every method.
+    // Every method with a body is sent as an upload with its own name.
     private func setUpload(
         _ method: String, _ length: Int64, _ context: UnsafeMutableRawPointer
     ) throws(CurlError) {
@@ -125,7 +127,9 @@ extension AttemptRequest {
         if case .memory = self.sink { true } else { false }
     }
 
-    var isUpload: Bool { !self.body.isNone || ["POST", "PUT", "PATCH"].contains(self.method) }
+    fileprivate static let methodsWithBody: Set = ["POST", "PUT", "PATCH"]
+
+    var isUpload: Bool { !self.body.isNone || Self.methodsWithBody.contains(self.method) }
 }
 
 extension AttemptBody {

@@ -3,7 +3,7 @@ internal import TidegateCore
 internal import TidegateLoop
 
 /// Every transfer, for as long as the thread lives; free ones are used again, the last one first.
-struct TransferPool {
+struct TransferTable {
     private var all: [CurlTransfer] = []
     private var free: [Int] = []
     private var byAttempt = IntegerMap<CurlTransfer>()

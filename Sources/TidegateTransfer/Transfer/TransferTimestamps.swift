@@ -22,7 +22,9 @@ struct TransferTimestamps {
 
     mutating func clear() { self = TransferTimestamps(clock: self.clock) }
 
-    /// The phases that were run until `end`; `hasOpened` says whether a connection was made for the attempt.
+    /// How long each phase took, the last one until `end`.
+    ///
+    /// `hasOpened` says whether a connection was made for the attempt.
     func phases(until end: MonotonicTime, of easy: borrowing EasyHandle, hasOpened: Bool) -> PhaseDurations {
         var phases = PhaseDurations()
         if hasOpened { self.addConnectPhases(to: &phases, easy) }
@@ -33,7 +35,7 @@ struct TransferTimestamps {
         return phases
     }
 
-    // Only libcurl sees the moment between the connection and the handshake; it counts from its own start.
+    // Only libcurl knows when the handshake began; its times count from its own start, name lookup included.
     private func addConnectPhases(to phases: inout PhaseDurations, _ easy: borrowing EasyHandle) {
         guard let opened = self.socketOpened else { return }
         let connected = easy.offset(CURLINFO_CONNECT_TIME_T)
