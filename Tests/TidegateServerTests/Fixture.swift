@@ -46,7 +46,7 @@ struct RoutedResponse {
     /// Empty for a stream.
     let body: [UInt8]
 
-    init(_ response: Response, _ handler: EndpointRoutes.Handler? = nil) async throws {
+    init(_ response: Response, _ handler: EndpointRoutes.HandlerLabel? = nil) async throws {
         self.status = response.status.code
         self.handler = handler?.rawValue ?? ""
         self.headers = response.headers

@@ -19,7 +19,9 @@ struct ControlSocketPath: Sendable {
         guard status.isSocket else {
             throw ControlError("\(self.path) exists and is not a socket")
         }
-        guard !self.isLive() else { throw ControlError("another daemon listens on the control socket \(self.path)") }
+        guard !(try self.isLive()) else {
+            throw ControlError("another daemon listens on the control socket \(self.path)")
+        }
         guard unlink(self.path) == 0 || errno == ENOENT else { throw self.error(errno) }
     }
 
@@ -55,11 +57,11 @@ struct ControlSocketPath: Sendable {
         }
     }
 
-    private func isLive() -> Bool {
+    private func isLive() throws(ControlError) -> Bool {
         // Non-blocking: a daemon that is too busy to accept must not block this one.
         let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let descriptor = socket(AF_UNIX, Int32(kind), 0)
-        guard descriptor >= 0 else { return true }
+        guard descriptor >= 0 else { throw self.error(errno) }
         defer { close(descriptor) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -69,7 +71,8 @@ struct ControlSocketPath: Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        // A full queue or a missing permission also means that a process listens.
+        // Any other error (a full queue, a missing permission) may hide a listener: only a refused connection proves
+        // that there is none.
         return result == 0 || (errno != ECONNREFUSED && errno != ENOENT)
     }
 

@@ -10,8 +10,8 @@ struct RouteTable {
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
 
     private let router = Router(context: ServerContext.self)
-    // Finds the methods of a path: Hummingbird's router cannot be asked for them.
-    private let allowed = Router(context: ServerContext.self)
+    // Answers 405 with `Allow` for every known path: Hummingbird's router cannot be asked for a path's methods.
+    private let wrongMethodRouter = Router(context: ServerContext.self)
     private let format: ProblemDocument.Format
 
     /// A table whose every response, those to unknown paths included, goes through `middlewares`, the first outermost.
@@ -30,22 +30,24 @@ struct RouteTable {
         if let middleware { group.add(middleware: middleware) }
         for (method, handler) in handlers { group.on(path, method: method, use: handler) }
         var problem = ProblemDocument(
-            .methodNotAllowed, self.format.sentence("method not allowed"), format: self.format)
+            .methodNotAllowed, self.format.styled("method not allowed"), format: self.format)
         problem.headers[.allow] = handlers.map { $0.method.rawValue }.joined(separator: ", ")
-        self.allowed.get(path) { [problem] _, _ in problem.response }
+        self.wrongMethodRouter.get(path) { [problem] _, _ in problem.response }
     }
 
     /// The responder with every route added so far.
     func responder() -> RouterResponder<ServerContext> {
-        // A middleware takes effect for what is added after it: here only for requests that no route matches.
-        self.router.add(middleware: UnmatchedMiddleware(allowed: self.allowed.buildResponder(), format: self.format))
+        // Added after all routes, so that Hummingbird runs it only for requests that no route matches.
+        self.router.add(
+            middleware: UnmatchedMiddleware(
+                wrongMethod: self.wrongMethodRouter.buildResponder(), format: self.format))
         return self.router.buildResponder()
     }
 }
 
 /// Answers requests that no route matches with 405 or 404.
 private struct UnmatchedMiddleware: RouterMiddleware {
-    let allowed: RouterResponder<ServerContext>
+    let wrongMethod: RouterResponder<ServerContext>
     let format: ProblemDocument.Format
 
     func handle(
@@ -53,7 +55,7 @@ private struct UnmatchedMiddleware: RouterMiddleware {
     ) async throws -> Response {
         var head = request.head
         head.method = .get
-        let response = try await self.allowed.respond(to: Request(head: head, body: request.body), context: context)
+        let response = try await self.wrongMethod.respond(to: Request(head: head, body: request.body), context: context)
         return response.status == .methodNotAllowed ? response : self.format.notFound.response
     }
 }
@@ -68,6 +70,7 @@ private struct ExactPathMiddleware: RouterMiddleware {
         let path = request.head.path?.prefix { $0 != "?" } ?? ""
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         guard path == "/" || segments.count > 1 && segments[0].isEmpty && !segments.dropFirst().contains("") else {
+            // Otherwise the request would count for the handler that it almost matched.
             context.coreContext.endpointPath.value = nil
             return self.format.notFound.response
         }
@@ -77,10 +80,11 @@ private struct ExactPathMiddleware: RouterMiddleware {
 
 extension ProblemDocument.Format {
     fileprivate var notFound: ProblemDocument {
-        ProblemDocument(.notFound, self.sentence("not found"), format: self)
+        ProblemDocument(.notFound, self.styled("not found"), format: self)
     }
 
-    fileprivate func sentence(_ message: String) -> String {
+    /// The message as the format writes it: a sentence in text, a clause in JSON.
+    fileprivate func styled(_ message: String) -> String {
         switch self {
         case .text: message.prefix(1).uppercased() + message.dropFirst() + "."
         case .json: message

@@ -14,6 +14,8 @@ struct PageView {
     static let eventLimit = 24
 
     /// Nothing is loaded; the one style sheet and the one script are allowed by their hashes.
+    ///
+    /// After a change of `page.html`, put the digests that PageTests computes here.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-mVcI3jD+72JaUOHgeG/zBcY3i+DQjr37na+0EWEmLvw='",
         "style-src 'sha256-9FhTf4gK5o4eOdy6itPpuwdmBFvWYhFQU401riHhwOk='", "connect-src 'self'", "img-src data:",

@@ -11,7 +11,7 @@ package struct TLSServerConfiguration: Sendable, Hashable {
         package static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Whether clients need a certificate, in the words of Go's crypto/tls.
+    /// Whether clients need a certificate, as web.yml spells it, which takes the names of Go's crypto/tls.
     package enum ClientCertificate: String, Sendable, CaseIterable {
         case none = "NoClientCert"
         case requested = "RequestClientCert"
@@ -28,7 +28,7 @@ package struct TLSServerConfiguration: Sendable, Hashable {
         }
     }
 
-    /// The curves of a key exchange, in the words of Go's crypto/tls.
+    /// The curves of a key exchange, as web.yml spells them, which takes the names of Go's crypto/tls.
     package enum Curve: String, Sendable, CaseIterable {
         case p256 = "CurveP256"
         case p384 = "CurveP384"
