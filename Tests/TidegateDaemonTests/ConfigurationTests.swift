@@ -44,18 +44,18 @@ import Tidegate
         #expect(transfers.connectionsPerHost == 2 && transfers.connections == 10)
         #expect(transfers.proxy == "http://proxy.example:3128" && transfers.certificateFile == "/etc/ssl/own.pem")
         #expect(transfers.retry.attempts == 7 && transfers.retry.base == .milliseconds(250))
-        #expect(transfers.retry.longest == DurationText(nil) && transfers.retry.statuses == [503])
+        #expect(transfers.retry.maxElapsed == DurationText(nil) && transfers.retry.statuses == [503])
         #expect(transfers.budget.refillPerSecond == 0.5)
         #expect(transfers.gate.require == [.routed, .unmetered])
         #expect(transfers.gate.patience?.duration == .seconds(300))
         let task = try #require(configuration.tasks.first)
         #expect(
             task.name == "config-sync" && task.submission.url == "https://u.example/c" && task.every == .seconds(300))
-        #expect(task.submission.headers == ["X-Key: 1"])
+        #expect(task.submission.headers == ["X-Key: 1"] && task.submission.require == ["interface:eth0"])
         #expect(
             task.jitter == 0.2 && task.submission.mode == "0640" && task.submission.output == "/var/lib/app/config.tar")
-        #expect(task.submission.require == ["interface:eth0"] && task.timeout?.duration == .seconds(600))
-        #expect(task.retry.over(transfers.retry).attempts == 2 && task.retry.over(transfers.retry).cap == .seconds(60))
+        let retry = task.retry.merged(withDefaults: transfers.retry)
+        #expect(task.timeout?.duration == .seconds(600) && retry.attempts == 2 && retry.cap == .seconds(60))
     }
 
     @Test(

@@ -61,7 +61,7 @@ struct LinkScenarioTests {
         let down = await fixture.status { $0.global.level == .none }
         #expect(down.verdict(.ipv4).reason == .noCarrier)
         #expect(down.verdict("8.8.8.8") == Verdict(level: .none, reason: .noCarrier))
-        #expect(VerdictDescriptions.noPath(down) == "no path: v0 has no carrier")
+        #expect(VerdictDescriptions.faults(in: down, of: AddressFamily.allCases) == "v0 has no carrier")
         let restored = ContinuousClock.now
         try hosts.there.ip("link set p0 up")
         let up = await fixture.status { $0.global.level == .routed }

@@ -71,9 +71,9 @@ struct RungGatewayTests {
         let report = GatewayRung.report(Self.path, Self.findings(.failed), passive: Self.passive)
         #expect(report.status == .ok && report.reason == nil)
         #expect(report.evidence.last == "a request to 8.8.8.8 succeeded 3 s ago, through this gateway")
-        let outweighed = GatewayRung.outweighed(
+        let proven = GatewayRung.provenWorking(
             GatewayRung.report(Self.path, Self.findings(.failed)), by: "traffic flows")
-        #expect(outweighed.status == .ok && outweighed.evidence.last == "traffic flows")
+        #expect(proven.status == .ok && proven.evidence.last == "traffic flows")
     }
 
     @Test("FAILED stays until REACHABLE, whatever the kernel tries in between")

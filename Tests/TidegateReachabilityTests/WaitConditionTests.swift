@@ -118,7 +118,7 @@ struct WaitConditionTests {
         for text in ["carrier", "carrier:eth0", "address", "address:eth0", "route"] {
             #expect(try self.outcome(text, bad) == carrier, "\(text)")
         }
-        #expect(VerdictDescriptions.noPath(bad) == "no path: eth0 has no carrier")
+        #expect(VerdictDescriptions.faults(in: bad, of: AddressFamily.allCases) == "eth0 has no carrier")
         let local = self.status(Verdict(level: .local, reason: .noRoute), links: [self.eth0])
         #expect(
             try self.outcome("route", local)
@@ -154,6 +154,6 @@ struct WaitConditionTests {
         #expect(
             try self.outcome("host:db:5432", status)
                 == .unsatisfied(.carrier, .noCarrier, sentence: "db:5432: eth0 has no carrier"))
-        #expect(VerdictDescriptions.noPath(to: cut, among: status.links) == "no path to db:5432: eth0 has no carrier")
+        #expect(VerdictDescriptions.phrase(cut.verdict, among: status.links) == "eth0 has no carrier")
     }
 }

@@ -10,7 +10,7 @@ extension TaskEvent.Kind {
         case .gate(.timeout, let waited): "timed out waiting for a path after \(DurationText(waited))"
         case .gate(.cancelled, waited: _): "ended while it waited for a path"
         case .gate(.immediate, waited: _), .gate(.delayed, waited: _): "there is a path"
-        case .attemptStarted(let number): "attempt \(number)"
+        case .attemptStarted(let number): "attempt \(number) started"
         case .responseHead(let status, expectedBytes: _): "the server answered with status \(status)"
         case .progress(let progress, delta: _): progress.description
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
@@ -22,11 +22,14 @@ extension TaskEvent.Kind {
         case .retriesExhausted(let reason): "no further retry: \(reason)"
         case .restarted(let discarded): "restarting: \(ByteText(discarded)) could not be resumed"
         case .refetched(let bytes): "\(ByteText(bytes)) were received again"
-        case .moved(let file): "download committed: \(file)"
-        case .moveFailed(let file, errorNumber: _): "download not committed: \(file)"
+        case .moved(let file): "\(Self.committed): \(file)"
+        case .moveFailed(let file, errorNumber: _): "\(Self.notCommitted): \(file)"
         case .completed(let result): Self.sentence(of: result)
         }
     }
+
+    static let committed = "download committed"
+    static let notCommitted = "download not committed"
 
     private static func sentence(of result: TaskResult) -> String {
         switch result.outcome {

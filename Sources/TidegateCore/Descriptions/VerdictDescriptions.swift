@@ -6,18 +6,8 @@ package enum VerdictDescriptions {
         return reason.description(ofLink: self.culprit(reason, among: links)?.name)
     }
 
-    /// Why there is no way out at all, for the last line of a gate or a command: `no path: eth0 has no carrier`.
-    package static func noPath(_ status: ReachabilityStatus) -> String {
-        "no path: \(self.families(status, AddressFamily.allCases))"
-    }
-
-    /// Why there is no path to a target: `no path to api.example.com:443: eth0 has no carrier`.
-    package static func noPath(to target: TargetVerdict, among links: [Link]) -> String {
-        "no path to \(target.target): \(self.phrase(target.verdict, among: links) ?? "no route")"
-    }
-
     /// What the families lack, each fault once: `default route missing (v4), no address (v6)`.
-    package static func families(_ status: ReachabilityStatus, _ families: [AddressFamily]) -> String {
+    package static func faults(in status: ReachabilityStatus, of families: [AddressFamily]) -> String {
         var faults: [(phrase: String, families: [AddressFamily])] = []
         for entry in status.families where families.contains(entry.family) {
             guard let phrase = self.fault(entry.verdict, among: status.links) else { continue }
@@ -38,7 +28,7 @@ package enum VerdictDescriptions {
             ? "default route missing" : self.phrase(verdict, among: links)
     }
 
-    /// The family in two letters: `v4` or `v6`.
+    /// The family in two characters: `v4` or `v6`.
     package static func short(_ family: AddressFamily) -> String {
         switch family {
         case .ipv4: "v4"

@@ -1,5 +1,8 @@
 extension Event {
-    /// Where an event is shown; each place shows what the ones before it show, too, except for what they leave out.
+    /// The most selective place that shows an event.
+    ///
+    /// The places before it in this list show it, too: an event of `page` is also in the history, in the log and in
+    /// metrics.
     package enum Relevance: Int, Sendable, Comparable {
         /// Counted by metrics, and nothing else: it comes too often.
         case metrics
@@ -13,7 +16,7 @@ extension Event {
         package static func < (left: Relevance, right: Relevance) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// The place of the event with the fewest events that shows it.
+    /// The most selective place that shows this event.
     package var relevance: Relevance {
         switch self.payload {
         // The first verdicts of families and targets follow from the start, not from a change.

@@ -1,11 +1,13 @@
-/// An event as everything outside the program shows it: its name, how much it matters, the log's message, and fields.
+/// The neutral form of an event, from which its log line and its JSON are made: name, log level, message and fields.
 ///
 /// The log, JSON, Server-Sent Events and `tasks watch --json` are made from it; what people read about an event is its
 /// payload's ``Event/Payload/sentence``.
 package struct EventProjection: Sendable {
     /// The topic and what happened: `task.completed`.
     package let name: String
-    /// The level of the log line.
+    /// The level of the log line; `trace` events are never logged.
+    ///
+    /// Where an event is shown is ``Event/Relevance``.
     package let level: Event.Level
     /// The message of the log line.
     package let message: String
@@ -78,7 +80,7 @@ extension Event {
     /// How much the event matters.
     public var level: Level { self.projection.level }
 
-    /// What happened, as a clause for people; a task's event leaves out which task it was.
+    /// What happened, as a clause for people, without a full stop; a task's event leaves out which task it was.
     public var sentence: String { self.payload.sentence }
 
     /// What else is known, as text, by the names of JSON; `redaction` applies to every URL.

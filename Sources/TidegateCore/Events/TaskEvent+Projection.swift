@@ -83,10 +83,10 @@ extension TaskEvent.Kind {
                 [.both("discardedBytes", .integer(discarded), log: "discarded")])
         case .refetched(let bytes):
             EventProjection("task.refetched", .debug, "bytes refetched", [.both("bytes", .integer(bytes))])
-        case .moved(let file): EventProjection("task.moved", .debug, "download committed", [.both("file", .text(file))])
+        case .moved(let file): EventProjection("task.moved", .debug, Self.committed, [.both("file", .text(file))])
         case .moveFailed(let file, let number):
             EventProjection(
-                "task.moveFailed", .warning, "download not committed",
+                "task.moveFailed", .warning, Self.notCommitted,
                 [.both("file", .text(file)), .both("errorNumber", .systemError(number), log: "error")])
         case .created, .resumed, .suspended, .held, .released, .gate, .completed, .attemptStarted, .responseHead,
             .progress, .attemptFailed, .attemptSucceeded, .retryScheduled, .retriesExhausted:

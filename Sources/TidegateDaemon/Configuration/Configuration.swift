@@ -64,17 +64,17 @@ package struct Configuration: Sendable, Hashable {
         package var attempts: Int?
         package var base: Duration?
         package var cap: Duration?
-        package var longest: DurationText?
+        package var maxElapsed: DurationText?
         package var statuses: [Int]?
 
-        /// This policy, with the values of `other` for those that are nil.
-        package func over(_ other: Retry) -> Retry {
-            var merged = other
-            merged.attempts = self.attempts ?? other.attempts
-            merged.base = self.base ?? other.base
-            merged.cap = self.cap ?? other.cap
-            merged.longest = self.longest ?? other.longest
-            merged.statuses = self.statuses ?? other.statuses
+        /// This policy, with the values of `defaults` for those that are nil.
+        package func merged(withDefaults defaults: Retry) -> Retry {
+            var merged = defaults
+            merged.attempts = self.attempts ?? defaults.attempts
+            merged.base = self.base ?? defaults.base
+            merged.cap = self.cap ?? defaults.cap
+            merged.maxElapsed = self.maxElapsed ?? defaults.maxElapsed
+            merged.statuses = self.statuses ?? defaults.statuses
             return merged
         }
     }
@@ -169,7 +169,7 @@ extension Configuration {
         var configuration = Configuration()
         problems.read(ConfigurationSchema.root, from: root, into: &configuration)
         problems.refuseOnlineWithoutChecks(configuration, root)
-        guard problems.problems.isEmpty else { throw ConfigurationError(problems.problems) }
+        guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
         do {
             // Finds values that are invalid together, here rather than in Daemon so that a reload finds them too.
             _ = try configuration.monitorConfiguration(version: "")

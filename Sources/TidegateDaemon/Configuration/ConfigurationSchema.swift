@@ -54,7 +54,7 @@ enum ConfigurationSchema {
     static let retry: [Field<Configuration.Retry>] = [
         .value("attempts", \.attempts, .number(in: 1...1000)),
         .value("base", \.base, .duration(atLeast: .milliseconds(1))),
-        .value("cap", \.cap, .duration(atLeast: .milliseconds(1))), .value("max_elapsed", \.longest, .limit),
+        .value("cap", \.cap, .duration(atLeast: .milliseconds(1))), .value("max_elapsed", \.maxElapsed, .limit),
         .list("statuses", \.statuses, .number(in: 400...599)),
     ]
 

@@ -3,7 +3,7 @@ internal import TidegateCore
 /// Collects the problems of a file while its nodes are read.
 struct ProblemList {
     let file: String
-    private(set) var problems: [ConfigurationError.Problem] = []
+    private(set) var entries: [ConfigurationError.Problem] = []
 
     init(file: String) { self.file = file }
 
@@ -12,7 +12,7 @@ struct ProblemList {
     }
 
     mutating func add(_ message: String, line: Int, key: String) {
-        self.problems.append(.init(file: self.file, line: line, key: key.isEmpty ? nil : key, message: message))
+        self.entries.append(.init(file: self.file, line: line, key: key.isEmpty ? nil : key, message: message))
     }
 
     /// The result of `body`; nil if it throws, which adds a problem.

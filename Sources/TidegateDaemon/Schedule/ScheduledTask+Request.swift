@@ -10,6 +10,7 @@ extension ScheduledTask {
         submission.method = submission.method ?? (submission.bodyFile == nil ? "GET" : "POST")
         submission.headers = (submission.headers ?? []) + (try self.linesOfHeadersFile())
         var request = try submission.request()
+        // The next run goes on with what an interrupted one has downloaded.
         if case .file(let path, let permissions, _) = request.destination {
             request.destination = .file(path, permissions: permissions, continues: true)
         }
@@ -41,11 +42,12 @@ extension ScheduledTask {
         return lines.filter { !$0.allSatisfy(\.isWhitespace) && $0.first != "#" }.map(String.init)
     }
 
-    // The timeout does not include time without a path: such a run is held, and the next run is skipped.
+    // The task's timeout also bounds all its attempts together. Time without a path does not count: such a run is held,
+    // and the next one is skipped.
     private func retryPolicy(under transfers: Configuration.Transfers) -> RetryPolicy {
-        var retry = self.retry.over(transfers.retry)
+        var retry = self.retry.merged(withDefaults: transfers.retry)
         if let timeout = self.timeout?.duration {
-            retry.longest = DurationText(min(timeout, retry.longest.map { $0.duration ?? timeout } ?? timeout))
+            retry.maxElapsed = DurationText(min(timeout, retry.maxElapsed.map { $0.duration ?? timeout } ?? timeout))
         }
         return retry.policy()
     }
@@ -58,7 +60,7 @@ extension Configuration.Retry {
         let base = self.base ?? min(standard.base, self.cap ?? standard.base)
         return RetryPolicy(
             attempts: self.attempts ?? standard.attempts, base: base, cap: self.cap ?? max(standard.cap, base),
-            maxElapsed: self.longest.map(\.duration) ?? standard.maxElapsed,
+            maxElapsed: self.maxElapsed.map(\.duration) ?? standard.maxElapsed,
             statuses: self.statuses.map(Set.init) ?? standard.statuses)
     }
 }

@@ -111,7 +111,7 @@ extension WaitCondition {
         guard !verdicts.contains(where: { $0.level >= .routed }) else { return .satisfied }
         // The family with the higher level gives the reason.
         let best = verdicts.max { $0.level < $1.level }
-        return .failing(best?.reason ?? .noRoute, VerdictDescriptions.families(status, families))
+        return .failing(best?.reason ?? .noRoute, VerdictDescriptions.faults(in: status, of: families))
     }
 
     private static func host(

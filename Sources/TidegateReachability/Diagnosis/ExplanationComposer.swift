@@ -106,12 +106,12 @@ enum ExplanationComposer {
         let report = GatewayRung.report(networkPath, path.gateway, passive: path.passive)
         // A connection, or an error of a host behind it, proves that the gateway forwards.
         if web.first?.status == .ok {
-            return GatewayRung.outweighed(report, by: "a connection through it succeeded all the same")
+            return GatewayRung.provenWorking(report, by: "a connection through it succeeded all the same")
         }
         guard let refusal = path.web[path.subject.address]?.refusal, refusal.offender != nil,
             !refusal.isFrom(networkPath.source), networkPath.gateway != nil
         else { return report }
-        return GatewayRung.outweighed(report, by: "an ICMP error came back through it")
+        return GatewayRung.provenWorking(report, by: "an ICMP error came back through it")
     }
 
     private static func names(_ findings: LadderFindings, _ family: AddressFamily) -> RungReport {

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// The SQL of the journal's tables, version by version.
+/// The tables of the journal, version by version; their queries are in `TaskRow` and `JournalWorker`.
 ///
 /// A version that was released is never changed: a change is a migration of its own below it.
 enum JournalSchema {

@@ -14,7 +14,7 @@ struct WebFile: Sendable {
     init(_ path: String, at moment: WallTime) {
         var files = Files()
         do throws(ConfigurationError) {
-            self.result = .success(try Self.access(path, &files))
+            self.result = .success(try Self.readPolicy(path, &files))
         } catch {
             self.result = .failure(error)
         }
@@ -23,25 +23,30 @@ struct WebFile: Sendable {
         self.moment = moment
     }
 
-    /// True if the files have not changed since they were read.
+    /// True if the files surely have not changed since they were read; false as well while the stamps are too recent to
+    /// show it.
     var isCurrent: Bool {
         self.stamps.allSatisfy { path, stamp in
             stamp?.isSettled(at: self.moment) != false && FileStamp(path) == stamp
         }
     }
 
-    private static func access(_ path: String, _ files: inout Files) throws(ConfigurationError) -> LoadedAccessPolicy {
+    private static func readPolicy(
+        _ path: String, _ files: inout Files
+    ) throws(ConfigurationError) -> LoadedAccessPolicy {
         let text: String
         do {
             text = try files.text(of: path)
         } catch {
             throw ConfigurationError(file: path, error.description)
         }
-        guard let root = try YAMLFile.parse(text, file: path) else { return try self.access(AccessPolicy(), nil, path) }
+        guard let root = try YAMLFile.parse(text, file: path) else {
+            return try self.loadPolicy(AccessPolicy(), nil, path)
+        }
         var problems = ProblemList(file: path)
         var configuration = WebConfiguration()
         problems.read(WebSchema.root, from: root, into: &configuration)
-        guard problems.problems.isEmpty else { throw ConfigurationError(problems.problems) }
+        guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
         var policy = AccessPolicy()
         policy.headers = configuration.http.headers
         policy.users = configuration.users
@@ -50,17 +55,18 @@ struct WebFile: Sendable {
         if let section {
             var loader = TLSMaterialLoader(section: section, directory: self.directory(of: path), problems: problems)
             policy.tls = loader.serving(configuration.tls, &files)
-            guard loader.problems.problems.isEmpty else { throw ConfigurationError(loader.problems.problems) }
+            guard loader.problems.entries.isEmpty else { throw ConfigurationError(loader.problems.entries) }
         }
-        return try self.access(policy, section, path)
+        return try self.loadPolicy(policy, section, path)
     }
 
-    private static func access(
+    private static func loadPolicy(
         _ policy: AccessPolicy, _ section: ConfigurationNode?, _ path: String
     ) throws(ConfigurationError) -> LoadedAccessPolicy {
         do {
             return try LoadedAccessPolicy(policy)
         } catch {
+            // Report the line of the key that the bad part came from.
             let key = TLSMaterialLoader.keys(of: error.part).first { section?.value(of: $0) != nil }
             let node = key.flatMap { section?.value(of: $0) } ?? section
             let problem = ConfigurationError.Problem(

@@ -3,9 +3,9 @@ internal import TidegateNetwork
 
 /// Evaluates whether the gateway answers on its link.
 enum GatewayRung {
-    /// The rung by the neighbour table and the UDP probe.
+    /// The gateway's rung, from its neighbour entry and the UDP probe.
     ///
-    /// Requests that succeed prove a gateway that answers neither.
+    /// It is also ok if a request over this path succeeded lately (`passive`): a gateway may forward without answering.
     static func report(
         _ path: NetworkPath, _ findings: GatewayFindings, passive: PassiveFindings? = nil
     ) -> RungReport {
@@ -22,19 +22,18 @@ enum GatewayRung {
         guard status != .ok, let passive else {
             return RungReport(rung: .gateway, status: status, reason: reason, evidence: evidence)
         }
-        // A gateway need not answer as long as it forwards.
         let success = LadderDescriptions.passive(passive, ago: passive.answered)
         return RungReport(rung: .gateway, status: .ok, evidence: evidence + ["\(success), through this gateway"])
     }
 
-    /// The report, if traffic has come back through the gateway.
-    static func outweighed(_ report: RungReport, by text: String) -> RungReport {
+    /// The report, turned to ok because traffic came back through the gateway; `text` says which.
+    static func provenWorking(_ report: RungReport, by text: String) -> RungReport {
         guard report.status == .bad || report.status == .unknown else { return report }
         return RungReport(rung: .gateway, status: .ok, evidence: report.evidence + [text])
     }
 
     private static func status(_ findings: GatewayFindings) -> (RungReport.Status, UnreachableReason?) {
-        // After FAILED the kernel keeps trying: INCOMPLETE then means nothing new.
+        // After FAILED the kernel asks again, so that INCOMPLETE is no sign of recovery: `isStuck` decides.
         let state = findings.neighbour?.state ?? .none
         let silence = findings.wasReachable ? UnreachableReason.gatewaySilent : .gatewayUnresolved
         switch findings.udpProbe {
