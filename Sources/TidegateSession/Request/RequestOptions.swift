@@ -1,6 +1,8 @@
 internal import TidegateCore
 
-/// The options of a request. Their names are the keys under which the journal keeps them, so that none can be renamed.
+/// The options of a request.
+///
+/// Their names are the keys under which the journal keeps them, so that none can be renamed.
 ///
 /// A new one is optional: the rows of earlier versions do not have it.
 struct RequestOptions: Sendable, Hashable, Codable {

@@ -2,7 +2,9 @@ import Foundation
 import Tidegate
 import TidegateStore
 
-/// Accepts a task in a journal. Once `submit` returns, the task is kept even if the process is killed.
+/// Accepts a task in a journal.
+///
+/// Once `submit` returns, the task is kept even if the process is killed.
 func submitReport(from server: URL, in folder: String) async throws {
     let journal = try Journal(directory: "\(folder)/state")
     let monitor = try Monitor(journal: journal)
