@@ -5,7 +5,7 @@ public struct UnmetCondition: Sendable, Hashable, CustomStringConvertible {
     /// The condition.
     public let condition: WaitCondition
     /// The first rung that fails.
-    package let rung: Rung
+    public let rung: Rung
     /// Why it fails; nil while that is not known yet.
     public let reason: UnreachableReason?
     /// What is missing, in a sentence without a final full stop.
