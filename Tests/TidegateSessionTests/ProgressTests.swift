@@ -54,7 +54,7 @@ struct ProgressTests {
         let all = Self.progress(of: task, fixture)
         #expect(all.allSatisfy { $0.fraction == nil && $0.expected == nil })
         #expect(all.last?.received == 100_000)
-        #expect(task.download.isIndeterminate)
+        #expect(task.download.total == nil)
         #expect(task.download.fraction == nil)
         await fixture.session.invalidate(cancellingTasks: true)
     }
@@ -121,7 +121,7 @@ struct ProgressTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("Cancelling, pausing and resuming a progress does that to its task, and the reverse shows")
+    @Test("Cancelling, pausing and resuming a progress does that to its task")
     func bound() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
@@ -132,20 +132,18 @@ struct ProgressTests {
         down.pause()
         down.pause()
         #expect(await fixture.wait { task.state == .suspended })
-        #expect(up.isPaused)
         up.resume()
         #expect(await fixture.wait { task.state.name == .running })
         task.suspend()
-        #expect(await fixture.wait { down.isPaused })
+        #expect(await fixture.wait { task.state == .suspended })
         // What the task's user did is not a progress's to take back.
         down.resume()
         try await Task.sleep(for: .milliseconds(20))
-        #expect(down.isPaused)
+        #expect(task.state == .suspended)
         task.resume()
-        #expect(await fixture.wait { !down.isPaused })
+        #expect(await fixture.wait { task.state.name == .running })
         up.cancel()
         #expect(await task.result().outcome == .cancelled)
-        #expect(down.isCancelled && down.isFinished)
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

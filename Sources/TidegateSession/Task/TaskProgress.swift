@@ -2,9 +2,8 @@ internal import TidegateCore
 
 /// How far one body of a task has come, bound to the task both ways.
 ///
-/// Cancelling, pausing and resuming it do that to the task, and it shows what the task is doing, whatever caused that.
-/// A value that costs nothing to make; Foundation's `Progress` is not used because it traps on Linux if a total
-/// becomes 0.
+/// Cancelling, pausing and resuming it do that to the task. A value that costs nothing to make; Foundation's `Progress`
+/// is not used because it traps on Linux if a total becomes 0.
 public struct TaskProgress: Sendable {
     /// Which of a task's bodies.
     public enum Direction: String, Sendable, Hashable, CaseIterable {
@@ -33,21 +32,6 @@ public struct TaskProgress: Sendable {
 
     /// The share that is here, 0 to 1; nil while the total is unknown.
     public var fraction: Double? { self.fraction(of: self.task.shared.snapshot.progress) }
-
-    /// True while the total is unknown.
-    package var isIndeterminate: Bool { self.total == nil }
-
-    /// The attempt that the numbers belong to, from 1; 0 before the first.
-    package var attempt: Int { self.task.shared.snapshot.progress.attempt }
-
-    /// True while the task is suspended.
-    package var isPaused: Bool { self.task.state == .suspended }
-
-    /// True once the task was cancelled.
-    package var isCancelled: Bool { self.task.state == .completed(.cancelled) }
-
-    /// True once the task is over.
-    package var isFinished: Bool { self.task.state.name == .completed }
 
     /// Suspends the task; does nothing if a progress of it has it paused already.
     public func pause() { if self.task.shared.pauseByProgress(true) { self.task.suspend() } }
