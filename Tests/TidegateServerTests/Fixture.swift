@@ -21,6 +21,9 @@ final class FakeView: MonitorView {
         var isReady = true
         /// The status after the first verdict, if there is none yet.
         var firstStatus: ReachabilityStatus?
+        var diagnosis: HostDiagnosis?
+        /// How often the page was looked at.
+        var pageViews = 0
     }
 
     init(_ state: State = State()) { self.state = Mutex(state) }
@@ -32,6 +35,11 @@ final class FakeView: MonitorView {
     func task(_ id: TaskID) -> TaskInfo? { self.tasks().first { $0.id == id } }
     func sessionStatistics() -> SessionStatistics { self.state.withLock { $0.statistics } }
     var isReady: Bool { self.state.withLock { $0.isReady } }
+
+    var diagnosis: HostDiagnosis? { self.state.withLock { $0.diagnosis } }
+    var pageViews: Int { self.state.withLock { $0.pageViews } }
+
+    func pageViewed() { self.change { $0.pageViews += 1 } }
 
     func waitForFirstStatus(within limit: Duration) async {
         self.change { if let first = $0.firstStatus.take() { ($0.status, $0.isReady) = (first, true) } }

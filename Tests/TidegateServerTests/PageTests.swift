@@ -74,6 +74,17 @@ import TidegateTestKit
         #expect(html.contains("<link id=\"icon\" rel=\"icon\" href=\"data:"))
     }
 
+    @Test("Only a GET of the page is somebody who looks at it")
+    func viewed() async throws {
+        for path in ["/api/v1/status", "/api/v1/tasks", "/metrics", "/-/ready"] {
+            _ = try await self.fixture.respond("GET", path)
+        }
+        _ = try await self.fixture.respond("HEAD", "/")
+        #expect(self.fixture.view.pageViews == 0)
+        _ = try await self.fixture.respond("GET", "/")
+        #expect(self.fixture.view.pageViews == 1)
+    }
+
     @Test("Without a script the page reloads itself")
     func noScript() async throws {
         #expect(try await self.html.contains("<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>"))

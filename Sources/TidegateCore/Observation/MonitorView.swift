@@ -12,6 +12,20 @@ package protocol MonitorView: Sendable {
     var isReady: Bool { get }
     /// Waits for the first verdicts on this host and on every configured target, at most for `limit` in all.
     func waitForFirstStatus(within limit: Duration) async
+    /// The latest measurement of this host's ladder; nil before the first.
+    var diagnosis: HostDiagnosis? { get }
+    /// Somebody looks at the status page: the ladder is measured again if that was not done lately.
+    ///
+    /// Returns at once; the page that is being made shows what is known already.
+    func pageViewed()
+}
+
+extension MonitorView {
+    /// Nil: nothing is measured.
+    package var diagnosis: HostDiagnosis? { nil }
+
+    /// Does nothing.
+    package func pageViewed() {}
 }
 
 /// Counts of a session's tasks and connections at one moment.

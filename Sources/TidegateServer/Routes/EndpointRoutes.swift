@@ -52,7 +52,7 @@ struct EndpointRoutes: Sendable {
         add(RouterPath(dependencies.configuration.telemetryPath), .metrics) {
             await metrics.respond(to: $0, context: $1)
         }
-        add("/", .page) { _, _ in statusRoutes.page() }
+        add("/", .page) { request, _ in statusRoutes.page(isViewed: request.method == .get) }
         add("/api/v1/status", .status) { _, _ in statusRoutes.status() }
         add("/api/v1/tasks", .tasks) { _, _ in statusRoutes.tasks() }
         add("/api/v1/tasks/{id}", .task) { statusRoutes.task($1.parameters.get("id") ?? "") }

@@ -14,7 +14,9 @@ struct StatusRoutes: Sendable {
             : .text("Tidegate has no first verdict yet.", status: .serviceUnavailable)
     }
 
-    func page() -> Response {
+    /// The page; with `isViewed` somebody looks at it, and does not only ask whether it is there.
+    func page(isViewed: Bool) -> Response {
+        if isViewed { self.dependencies.view.pageViewed() }
         let (view, time, history) = (self.dependencies.view, self.dependencies.time, self.dependencies.history)
         let page = PageView(
             status: view.status, tasks: view.tasks(), timeline: self.dependencies.timeline.svg(at: time),
