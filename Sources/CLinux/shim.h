@@ -63,6 +63,14 @@ static inline int tg_receive_errors(int descriptor, int family, int is_on) {
     return setsockopt(descriptor, level, option, &is_on, sizeof is_on) == 0 ? 0 : errno;
 }
 
+/// Sets how many routers a socket's packets may pass (IP_TTL in ip(7), IPV6_UNICAST_HOPS in ipv6(7)); 0 or the error
+/// number.
+static inline int tg_set_hop_limit(int descriptor, int family, int limit) {
+    int level = family == AF_INET ? 0 : 41;
+    int option = family == AF_INET ? 2 : 16;
+    return setsockopt(descriptor, level, option, &limit, sizeof limit) == 0 ? 0 : errno;
+}
+
 /// Removes the oldest message from a socket's error queue (MSG_ERRQUEUE in recvmsg(2)); the number of bytes of its
 /// control messages, or -1 if the queue is empty.
 static inline long tg_take_error(int descriptor, void *control, size_t capacity) {

@@ -1,0 +1,115 @@
+/// What came back for packets with growing hop limits: which routers answer on the way to a destination, and how far
+/// the packets get.
+///
+/// Routers may be hidden (tunnels, MPLS) or limit their ICMP, so a silent hop between answering ones means nothing, and
+/// the last router that answers need not be the one that fails.
+package struct HopWalkResult: Sendable, Hashable {
+    /// What came back for one hop limit.
+    package enum Outcome: Sendable, Hashable {
+        /// Nothing.
+        case silent
+        /// This host could not send, or itself refused to (errno(3)).
+        case failed(Int32)
+        /// A router on the way answered: the hop limit was spent there, or it forwards no further.
+        case answered(ICMPError, by: IPAddress, after: Duration)
+        /// The destination itself answered.
+        case reached(Arrival, after: Duration)
+    }
+
+    /// How a destination showed that packets arrive.
+    package enum Arrival: Sendable, Hashable {
+        /// It accepted the TCP connection, which was reset at once.
+        case connected
+        /// It refused the TCP connection, or said that nothing listens.
+        case refused
+        /// It sent an ICMP error, usually "port unreachable".
+        case unreachable(ICMPError)
+        /// It answered with a UDP packet.
+        case datagram
+    }
+
+    /// A router's answer.
+    package struct Answer: Sendable, Hashable {
+        /// The lowest hop limit at which the router answered: its distance, as far as is known.
+        package var hop: Int
+        /// The router's address; over IPv6 rarely the one that the route names.
+        package var address: IPAddress
+        /// What it said.
+        package var error: ICMPError
+        /// The round trip.
+        package var duration: Duration
+    }
+
+    /// Where the packets were sent.
+    package var destination: IPAddress
+    /// The port of both TCP and UDP.
+    package var port: UInt16
+    /// What came back for the hop limits 1, 2, …, up to the one that reached the destination, or the last one tried.
+    package var hops: [Outcome]
+    /// How long the walk took.
+    package var duration: Duration
+
+    /// A result from its parts.
+    package init(destination: IPAddress, port: UInt16, hops: [Outcome], duration: Duration = .zero) {
+        self.destination = destination
+        self.port = port
+        self.hops = hops
+        self.duration = duration
+    }
+}
+
+// MARK: - What it says
+
+extension HopWalkResult {
+    /// The routers that answered, each once, nearest first.
+    package var answers: [Answer] {
+        var known: Set<IPAddress> = []
+        return self.hops.enumerated().compactMap { index, outcome in
+            guard case .answered(let error, let address, let duration) = outcome, known.insert(address).inserted else {
+                return nil
+            }
+            return Answer(hop: index + 1, address: address, error: error, duration: duration)
+        }
+    }
+
+    /// The last router that answers, which is all that can be said: what is beyond it, or the way back, may be broken.
+    package var lastAnswer: Answer? { self.answers.last }
+
+    /// True if the destination answered.
+    package var isDestinationReached: Bool { self.arrival != nil }
+
+    /// How the destination showed that packets arrive, at which hop limit and after how long; nil if it did not.
+    package var arrival: (hop: Int, how: Arrival, duration: Duration)? {
+        for (index, outcome) in self.hops.enumerated() {
+            if case .reached(let how, let duration) = outcome { return (index + 1, how, duration) }
+        }
+        return nil
+    }
+
+    /// Why this host could not send; nil if it could.
+    package var failure: Int32? {
+        guard self.answers.isEmpty, !self.isDestinationReached else { return nil }
+        for case .failed(let code) in self.hops { return code }
+        return nil
+    }
+
+    /// True if the first hop, the gateway, is the last router that answers and nothing came back from beyond it.
+    package var isNothingBeyondGateway: Bool { !self.isDestinationReached && self.lastAnswer?.hop == 1 }
+
+    /// True if packets were sent and nothing at all came back.
+    package var isSilent: Bool { self.hops.allSatisfy { $0 == .silent } }
+
+    /// The routers between which packets go in circles, nearest first; empty if they do not.
+    ///
+    /// One router with the hop limits n and n + 1 is no loop: some forward a packet whose hop limit is spent.
+    package var loop: [IPAddress] {
+        guard !self.isDestinationReached else { return [] }
+        var limits: [IPAddress: (first: Int, last: Int)] = [:]
+        for (index, outcome) in self.hops.enumerated() {
+            guard case .answered(let error, let address, _) = outcome, error.kind == .timeExceeded else { continue }
+            limits[address, default: (index, index)].last = index
+        }
+        return limits.filter { $0.value.last - $0.value.first > 1 }.sorted { $0.value.first < $1.value.first }
+            .map(\.key)
+    }
+}

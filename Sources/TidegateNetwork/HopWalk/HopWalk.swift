@@ -1,0 +1,155 @@
+internal import Glibc
+package import TidegateCore
+package import TidegateLoop
+
+/// Finds the routers on the way to a destination, as traceroute(8) does, without any privilege: for each hop limit a
+/// TCP connection is tried and a UDP packet is sent, and the routers' ICMP errors are read from the sockets' error
+/// queues.
+///
+/// The kernel accepts an ICMP error for a socket only if the packet quoted in it is one that the socket sent, so others
+/// cannot easily forge one. All packets leave at once, so a walk takes one round trip where everything answers. A
+/// thread of its own waits for the answers.
+package final class HopWalk: Sendable {
+    /// The most hops that a walk tries.
+    package static let maximumHops = 16
+    /// The longest that a walk takes: a second later the kernel would repeat its TCP packets.
+    package static let maximumDuration = Duration.seconds(1)
+
+    private let thread: LoopThread<HopWalkLoop>
+
+    /// Starts the thread; `onThreadStart` runs on it first, so that tests can enter a namespace.
+    package init(onThreadStart: @escaping @Sendable () -> Void = {}) throws(LoopError) {
+        self.thread = try LoopThread(name: "tg-hop-walk") { loop in
+            onThreadStart()
+            return HopWalkLoop(loop: loop)
+        }
+    }
+
+    /// Walks to a port of an address; `completion` is called once, on the walk's thread.
+    ///
+    /// A server sees a connection that is reset at once, and for UDP one byte.
+    package func walk(
+        to address: IPAddress, port: UInt16, maximumHops: Int = HopWalk.maximumHops,
+        within limit: Duration = HopWalk.maximumDuration, completion: @escaping @Sendable (HopWalkResult) -> Void
+    ) {
+        let request = HopWalkLoop.Request(
+            address: address, port: port, maximumHops: min(max(1, maximumHops), HopWalk.maximumHops),
+            limit: min(limit, HopWalk.maximumDuration), completion: completion)
+        if !self.thread.send(request) {
+            completion(HopWalkResult(destination: address, port: port, hops: [.failed(ESHUTDOWN)]))
+        }
+    }
+
+    /// Walks to a port of an address.
+    package func walk(
+        to address: IPAddress, port: UInt16, maximumHops: Int = HopWalk.maximumHops,
+        within limit: Duration = HopWalk.maximumDuration
+    ) async -> HopWalkResult {
+        await withCheckedContinuation { waiter in
+            self.walk(to: address, port: port, maximumHops: maximumHops, within: limit) {
+                waiter.resume(returning: $0)
+            }
+        }
+    }
+
+    /// Ends every walk under way with what it knows, then the thread.
+    package func stop() { self.thread.stop() }
+}
+
+private final class HopWalkLoop: LoopHandler {
+    struct Request: Sendable {
+        let address: IPAddress
+        let port: UInt16
+        let maximumHops: Int
+        let limit: Duration
+        let completion: @Sendable (HopWalkResult) -> Void
+    }
+
+    private struct Walk {
+        var machine: HopWalkMachine
+        var timer: TimerID
+        var sockets: [HopWalkMachine.Probe: HopSocket] = [:]
+        let completion: @Sendable (HopWalkResult) -> Void
+    }
+
+    private let loop: Loop
+    private var walks: [UInt64: Walk] = [:]
+    private var owners: [Int32: (walk: UInt64, probe: HopWalkMachine.Probe)] = [:]
+    private var lastID: UInt64 = 0
+
+    init(loop: Loop) { self.loop = loop }
+
+    func receive(_ request: Request) {
+        self.lastID += 1
+        let id = self.lastID
+        let start = self.loop.clock.monotonic()
+        var machine = HopWalkMachine(
+            to: request.address, port: request.port, maximumHops: request.maximumHops, start: start,
+            within: request.limit)
+        var sockets: [HopWalkMachine.Probe: HopSocket] = [:]
+        for probe in machine.probes where machine.isWanted(probe) {
+            do throws(HopSocket.Failure) {
+                sockets[probe] = try self.open(probe, for: request, owner: id)
+            } catch {
+                machine.record(.failed(error.code), for: probe, at: start)
+            }
+        }
+        let timer = self.loop.schedule(at: machine.deadline, token: id)
+        self.walks[id] = Walk(machine: machine, timer: timer, sockets: sockets, completion: request.completion)
+        self.update(id)
+    }
+
+    private func open(
+        _ probe: HopWalkMachine.Probe, for request: Request, owner: UInt64
+    ) throws(HopSocket.Failure) -> HopSocket {
+        let socket = try HopSocket(probe.transport, to: request.address, port: request.port, hopLimit: probe.limit)
+        socket.sentAt = self.loop.clock.monotonic()
+        do throws(LoopError) {
+            try self.loop.watch(socket.descriptor, for: probe.transport == .tcp ? .write : .read)
+        } catch {
+            throw HopSocket.Failure(code: error.code)
+        }
+        self.owners[socket.descriptor] = (owner, probe)
+        return socket
+    }
+
+    func ready(_ descriptor: Int32, for events: Loop.Interest) {
+        guard let (id, probe) = self.owners[descriptor], let socket = self.walks[id]?.sockets[probe],
+            let outcome = socket.outcome(events, at: self.loop.now)
+        else { return }
+        self.walks[id]?.machine.record(outcome, for: probe, at: self.loop.now)
+        self.update(id)
+    }
+
+    func timerFired(_ token: UInt64) { self.finish(token) }
+
+    func stopping() {
+        for id in Array(self.walks.keys) { self.finish(id) }
+    }
+
+    // Closes what can say nothing new, and ends the walk or moves its deadline.
+    private func update(_ id: UInt64) {
+        guard let walk = self.walks[id] else { return }
+        guard !walk.machine.isOver else { return self.finish(id) }
+        for (probe, socket) in walk.sockets where !walk.machine.isWanted(probe) {
+            self.close(socket)
+            self.walks[id]?.sockets[probe] = nil
+        }
+        self.loop.cancel(walk.timer)
+        self.walks[id]?.timer = self.loop.schedule(at: walk.machine.deadline, token: id)
+    }
+
+    private func finish(_ id: UInt64) {
+        guard let walk = self.walks.removeValue(forKey: id) else { return }
+        self.loop.cancel(walk.timer)
+        for socket in walk.sockets.values { self.close(socket) }
+        walk.completion(walk.machine.result(at: self.loop.clock.monotonic()))
+    }
+
+    private func close(_ socket: HopSocket) {
+        // Closing the descriptor ends the watch anyway, so a failure to end it first does not matter.
+        try? self.loop.unwatch(socket.descriptor)
+        self.owners[socket.descriptor] = nil
+        socket.close()
+    }
+}
