@@ -42,12 +42,18 @@ import Tidegate
             ["explain", "a.example", "--internet-check", "a.example"],
             "--internet-check: \"a.example\" is not an http:// or https:// URL"
         ),
-        (["wait"], "no condition specified; use --for"),
         (
             ["wait", "--for", "online"],
-            "--for: \"online\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
+            "--for: \"online\" is not a condition; conditions are carrier, address, route, gateway, dns, internet, host and URLs"
         ),
         (["wait", "--for", "host:"], "--for: \"host:\" names no host"),
+        (["wait", "--for", "dns:"], "--for: \"dns:\" names no host"),
+        (
+            ["run", "--for", "dns:::1", "--", "ls"],
+            "--for: \"::1\" in \"dns:::1\" is not a name; wait for an address with host:"
+        ),
+        (["wait", "--for", "https:///x"], "--for: \"https:///x\" names no host that can be asked: \"\" names no host"),
+        (["wait", "--for", "ssh://a/"], "--for: \"ssh://a/\" is not an http:// or https:// URL"),
         (["wait", "--for", "host"], "--for: \"host\" names no host"),
         (["wait", "--for", "host::22"], "--for: \":22\" names no host"),
         (["wait", "--for", "host:a:0"], "--for: \"0\" in \"a:0\" is not a port from 1 to 65535"),
@@ -82,7 +88,7 @@ import Tidegate
         (["run", "ls"], "no command specified; give it after --"),
         (
             ["run", "--for", "nonsense", "--", "ls"],
-            "--for: \"nonsense\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
+            "--for: \"nonsense\" is not a condition; conditions are carrier, address, route, gateway, dns, internet, host and URLs"
         ),
         (["run", "--retry", "10000", "--", "ls"], "--retry: 10000 is out of range (0 to 9999)"),
         (
@@ -136,7 +142,8 @@ import Tidegate
             ["explain", "fe80::1%lo"], ["explain", "fe80::1%1"], ["explain", "http://[fe80::1%lo]:8080/x?y#z"],
             ["explain", "HTTPS://User:secret@A.Example"], ["explain", "xn--bcher-kva.example"],
             ["wait", "--for", "host:[fe80::1%lo]:22"], ["wait", "--for", "carrier:nosuch0"],
-            ["run", "--timeout", "inf", "--retry", "0", "--", "ls", "--for"],
+            ["run", "--timeout", "inf", "--retry", "0", "--", "ls", "--for"], ["wait"],
+            ["wait", "--for", "dns:db.example", "--for", "https://[::1]:8443/health", "--cacert", "ca.pem"],
         ])
     func accepted(_ arguments: [String]) {
         #expect(throws: Never.self) { _ = try TidegateCommand.parseAsRoot(arguments) }

@@ -66,35 +66,57 @@ import Testing
             self.help("wait") == """
                 OVERVIEW: Wait until network conditions hold.
 
-                Conditions: carrier[:IF], address[:IF][:v4|v6], route[:v4|v6], gateway, dns,
-                internet, host:NAME[:PORT[/tcp|tls|http]]. A host without a port must be
-                routed; with a port it must accept connections. The condition internet requests
-                the URLs of --internet-check, or the connectivity checks of two well-known
+                Conditions (default: route):
+                  carrier[:IF]             a link has a carrier
+                  address[:IF][:v4|v6]     a link has an address
+                  route[:v4|v6]            there is a default route
+                  gateway                  the default gateway answers on its link
+                  dns                      a resolver answers when asked for a.root-servers.net
+                  dns:NAME                 NAME has an address, looked up as programs do
+                  internet                 the URLs of --internet-check answer as they should
+                  host:NAME                there is a route to NAME, a name or an address
+                  host:NAME:PORT[/tcp]     it accepts connections
+                  host:NAME:PORT/tls       it completes a TLS handshake
+                  host:NAME:PORT/http      it answers GET / with a status below 400
+                  http://... https://...   a GET is answered with a status below 400
+
+                Each check has 5 s. Redirects are answers and are not followed. Without
+                --internet-check, internet asks the connectivity checks of two well-known
                 operators.
 
                 With -- COMMAND, executes the command once the conditions hold.
 
-                Exit status: 0 if the conditions hold, 1 if they did not hold within --timeout;
-                the last line on standard error names the condition that is not met.
+                Examples:
+                  tidegate wait && git pull
+                  tidegate wait --for dns --stable 5s -- ./sync
+                  tidegate wait --for https://api.example.com/health --timeout 10m
+                  tidegate wait --for host:db.example:5432 --timeout 0
 
-                USAGE: tidegate wait [--for <condition> ...] [--any] [--stable <duration>] [--timeout <duration>] [-4] [-6] [--internet-check <url> ...] [--quiet] -- [<command> ...]
+                Exit status: 0 if the conditions hold, or that of the command; 75 if they did
+                not hold within --timeout, 1 if they do not hold now and --timeout is 0; 126 if
+                the command cannot be executed, 127 if it does not exist. The last line on
+                standard error names the condition that is not met.
+
+                USAGE: tidegate wait [--for <condition> ...] [-4] [-6] [--internet-check <url> ...] [--cacert <file>] [--quiet] [--any] [--stable <duration>] [--timeout <duration>] -- [<command> ...]
 
                 ARGUMENTS:
                   <command>               The command to execute once the conditions hold,
                                           after --.
 
                 OPTIONS:
-                  --for <condition>       Condition to wait for (repeatable; all must hold).
+                  --for <condition>       Condition to wait for (repeatable; default: route).
+                  -4                      Use IPv4 only.
+                  -6                      Use IPv6 only.
+                  --internet-check <url>  URL to check for internet access (repeatable).
+                  --cacert <file>         CA certificates (PEM) to verify servers against,
+                                          instead of the system's.
+                  -q, --quiet             Print errors only.
                   --any                   Wait until any of the conditions holds, instead of
                                           all.
                   --stable <duration>     Require the conditions to hold this long without a
                                           break. (default: 0)
                   --timeout <duration>    Maximum time to wait; 0 tests once, inf waits
                                           forever. (default: 2m)
-                  -4                      Use IPv4 only.
-                  -6                      Use IPv6 only.
-                  --internet-check <url>  URL to check for internet access (repeatable).
-                  -q, --quiet             Print errors only.
                   --version               Show the version.
                   -h, --help              Show help information.
 
@@ -108,34 +130,52 @@ import Testing
                 OVERVIEW: Run a command once there is a path; run it again if the path was
                 lost.
 
-                Waits for the conditions (default: a default route), then runs the command. If
-                it fails and the path was lost or moved while it ran or within two seconds
-                after it ended, it is run again once there is a path. Any other failure is
-                final.
+                Waits for the conditions, then runs the command. If it fails and the path was
+                lost or moved while it ran or within two seconds after it ended, it is run
+                again once there is a path. Any other failure is final.
 
-                Conditions: carrier[:IF], address[:IF][:v4|v6], route[:v4|v6], gateway, dns,
-                internet, host:NAME[:PORT[/tcp|tls|http]]. A host without a port must be
-                routed; with a port it must accept connections. The condition internet requests
-                the URLs of --internet-check, or the connectivity checks of two well-known
+                Conditions (default: route):
+                  carrier[:IF]             a link has a carrier
+                  address[:IF][:v4|v6]     a link has an address
+                  route[:v4|v6]            there is a default route
+                  gateway                  the default gateway answers on its link
+                  dns                      a resolver answers when asked for a.root-servers.net
+                  dns:NAME                 NAME has an address, looked up as programs do
+                  internet                 the URLs of --internet-check answer as they should
+                  host:NAME                there is a route to NAME, a name or an address
+                  host:NAME:PORT[/tcp]     it accepts connections
+                  host:NAME:PORT/tls       it completes a TLS handshake
+                  host:NAME:PORT/http      it answers GET / with a status below 400
+                  http://... https://...   a GET is answered with a status below 400
+
+                Each check has 5 s. Redirects are answers and are not followed. Without
+                --internet-check, internet asks the connectivity checks of two well-known
                 operators.
 
-                Exit status: that of the command, or 75 if there was no path within --timeout.
+                Examples:
+                  tidegate run -- rsync -a src dst:
+                  tidegate run --for host:db.example:5432 --timeout 1h -- ./migrate
 
-                USAGE: tidegate run [--for <condition> ...] [--retry <n>] [--timeout <duration>] [-4] [-6] [--internet-check <url> ...] [--quiet] -- [<command> ...]
+                Exit status: that of the command; 75 if the conditions did not hold within
+                --timeout; 126 if the command cannot be executed, 127 if it does not exist.
+
+                USAGE: tidegate run [--for <condition> ...] [-4] [-6] [--internet-check <url> ...] [--cacert <file>] [--quiet] [--retry <n>] [--timeout <duration>] -- [<command> ...]
 
                 ARGUMENTS:
                   <command>               The command to run, after --.
 
                 OPTIONS:
                   --for <condition>       Condition to wait for (repeatable; default: route).
+                  -4                      Use IPv4 only.
+                  -6                      Use IPv6 only.
+                  --internet-check <url>  URL to check for internet access (repeatable).
+                  --cacert <file>         CA certificates (PEM) to verify servers against,
+                                          instead of the system's.
+                  -q, --quiet             Print errors only.
                   --retry <n>             Maximum number of retries after failures with a lost
                                           path. (default: 3)
                   --timeout <duration>    Maximum time to wait for a path; 0 tests once, inf
                                           waits forever. (default: 10m)
-                  -4                      Use IPv4 only.
-                  -6                      Use IPv6 only.
-                  --internet-check <url>  URL to check for internet access (repeatable).
-                  -q, --quiet             Print errors only.
                   --version               Show the version.
                   -h, --help              Show help information.
 

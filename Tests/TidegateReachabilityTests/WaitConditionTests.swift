@@ -8,8 +8,8 @@ struct WaitConditionTests {
         "Every condition reads as it is written",
         arguments: [
             "carrier", "carrier:eth0", "address", "address:eth0", "address:v4", "address:eth0:v6", "route", "route:v4",
-            "gateway", "dns",
-            "internet",
+            "gateway", "dns", "dns:db.example", "internet", "http://10.0.0.1/",
+            "https://api.example.com:8443/health?x=1",
             "host:api.example.com", "host:api.example.com:443/tls", "host:[::1]:443/tls", "host:10.0.0.1:80/http",
         ])
     func roundTrip(text: String) throws {
@@ -28,7 +28,12 @@ struct WaitConditionTests {
         arguments: [
             ("online", "\"online\" is not a condition"),
             ("gateway:v4", "\"v4\" in \"gateway:v4\" is not allowed; choose the family with -4 or -6"),
-            ("dns:", "\"\" in \"dns:\" is not allowed"),
+            ("dns:", "\"dns:\" names no host"),
+            ("dns:10.0.0.1", "\"10.0.0.1\" in \"dns:10.0.0.1\" is not a name; wait for an address with host:"),
+            ("dns:db:53", "\"db:53\" in \"dns:db:53\" is not a name"),
+            ("ftp://db/", "\"ftp://db/\" is not an http:// or https:// URL"),
+            ("https://", "\"https://\" names no host"),
+            ("http://a b/", "\"http://a b/\" has a space or a control character in it"),
             ("host:fe80::1%eth9", "the zone \"eth9\" in \"fe80::1%eth9\" names no interface"),
             ("host:[fe80::1%0]:22", "the zone \"0\" in \"[fe80::1%0]:22\" names no interface"),
             ("host:b\u{FC}cher.de", "\"b\u{FC}cher.de\" has letters beyond ASCII: write the name in its encoded form"),
@@ -124,6 +129,30 @@ struct WaitConditionTests {
             try self.outcome("route", local)
                 == .unsatisfied(.route, .noRoute, sentence: "default route missing (v4), no address (v6)"))
         #expect(try self.outcome("route", .unavailable(mode: .event)).isSatisfied == false)
+    }
+
+    @Test("A URL is evaluated by the way to its host, then by its answer; a name without a default route by its answer")
+    func urlsAndNames() throws {
+        let url = "https://db:8443/health"
+        let address = try address("198.51.100.2")
+        let up = TargetVerdict(
+            target: try Target("db:8443"), verdict: self.routed,
+            addresses: [AddressVerdict(address: address, verdict: self.routed)])
+        let good = self.status(self.routed, links: [self.eth0], targets: [up])
+        #expect(try WaitCondition(url).target == Target("db:8443"))
+        #expect(try self.outcome(url, good, nil, .host(.passed)) == .satisfied)
+        #expect(try self.outcome(url, good) == .unsatisfied(.http, nil, sentence: "\(url) has not answered yet"))
+        #expect(
+            try self.outcome(url, good, nil, .host(.failed(.httpError, detail: "the server answered with status 503")))
+                == .unsatisfied(.http, .httpError, sentence: "\(url): the server answered with status 503"))
+        let cut = self.status(Verdict(level: .none, reason: .noCarrier), links: [self.unplugged])
+        #expect(try self.outcome("dns:db", cut, nil, .host(.passed)) == .satisfied)
+        #expect(
+            try self.outcome("dns:db", cut, nil, .host(.failed(.resolverTimeout)))
+                == self.outcome("route", cut), "without a route, that is what is missing")
+        #expect(
+            try self.outcome("dns:db", good, nil, .host(.failed(.nameNotFound)))
+                == .unsatisfied(.dns, .nameNotFound, sentence: "db: the name does not exist"))
     }
 
     @Test("A host is evaluated by its addresses, then by its check")

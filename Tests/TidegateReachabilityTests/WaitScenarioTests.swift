@@ -35,7 +35,9 @@ struct WaitScenarioTests {
         let target = try Target("10.0.0.1:22")
         let wait = Task {
             let configuration = WaitConfiguration([.host(target, .tcp), .carrier(interface: "late0")])
-            try await ladder.diagnostics.wait(for: configuration) { continuation.yield($0) }
+            try await ladder.diagnostics.wait(for: configuration) { progress in
+                if progress.hasNewRung, let unmet = progress.unmet { continuation.yield(unmet) }
+            }
         }
         var seen: [UnmetCondition] = []
         // A check that has no result yet has no reason.
@@ -74,6 +76,53 @@ struct WaitScenarioTests {
             return
         }
         #expect(unmet.condition == absent && unmet.reason == .noInterface)
+    }
+
+    @Test("A URL is waited for until an address of its host answers with a status below 400")
+    func url() async throws {
+        let ladder = LadderFixture(
+            try VethPairFixture(), names: ["api.test": [try address("10.0.0.1")]],
+            web: ScriptedHTTPChecker { _ in HTTPCheck.Result(reached: .response, status: 503) })
+        let condition = try WaitCondition("http://api.test:8080/health")
+        let once = await #expect(throws: WaitError.self) {
+            try await ladder.diagnostics.wait(for: WaitConfiguration([condition], timeout: .zero))
+        }
+        #expect(
+            once?.description
+                == "timed out: http: http://api.test:8080/health: the server answered with status 503")
+        let question = try #require(ladder.web.questions.first)
+        #expect(question.lastStage == .body && question.url.text == "http://api.test:8080/health")
+        #expect(question.address == (try address("10.0.0.1")))
+        ladder.web.say { _ in HTTPCheck.Result(reached: .response, status: 302) }
+        try await ladder.diagnostics.wait(for: WaitConfiguration([condition], timeout: .seconds(30)))
+    }
+
+    @Test("A name is waited for until it has an address, of one family if one is given")
+    func name() async throws {
+        let ladder = LadderFixture(try VethPairFixture(), names: ["db.test": [try address("10.0.0.1")]])
+        func wait(_ text: String, _ family: AddressFamily? = nil) async throws {
+            try await ladder.diagnostics.wait(
+                for: WaitConfiguration([try WaitCondition(text)], family: family, timeout: .zero))
+        }
+        try await wait("dns:db.test")
+        try await wait("dns:db.test", .ipv4)
+        let missing = await #expect(throws: WaitError.self) { try await wait("dns:db.test", .ipv6) }
+        #expect(missing?.description == "timed out: dns: db.test: no v6 address")
+        let unknown = await #expect(throws: WaitError.self) { try await wait("dns:nope.test") }
+        #expect(unknown?.description == "timed out: dns: nope.test: the name does not exist")
+    }
+
+    @Test("While conditions hold but not for long enough, a wait says for how long they have")
+    func held() async throws {
+        let ladder = LadderFixture(try VethPairFixture())
+        var held: [Duration] = []
+        try await ladder.diagnostics.wait(
+            for: WaitConfiguration([.carrier(interface: "v0")], stable: .milliseconds(700), timeout: .seconds(30))
+        ) { progress in
+            if progress.unmet == nil { held.append(progress.held) }
+        }
+        #expect(held.first == .zero && held == held.sorted(), "\(held)")
+        #expect(held.allSatisfy { $0 < .milliseconds(700) })
     }
 
     @Test("A wait that is over names the condition and the rung that it fails on")

@@ -52,14 +52,19 @@ struct LadderEndToEndTests {
         try await self.diagnostics(urls).diagnose(try ExplainTarget(text), within: limit)
     }
 
+    private func check(
+        _ diagnostics: PathDiagnostics, _ text: String, _ check: WaitCondition.HostCheck, within limit: Duration
+    ) async throws -> HostCheckResult {
+        await HostChecks(diagnostics: diagnostics, family: nil, limit: limit).host(try Target(text), check)
+    }
+
     private func report(_ explanation: Explanation, _ rung: Rung) throws -> RungReport {
         try #require(explanation.ladders.first?.rungs.first { $0.rung == rung })
     }
 
     private func isListening(_ diagnostics: PathDiagnostics, _ text: String) async throws -> Bool {
-        let target = try Target(text)
         for _ in 0..<50 {
-            if await diagnostics.host(target, .tcp, within: .seconds(1)) == .passed { return true }
+            if try await self.check(diagnostics, text, .tcp, within: .seconds(1)) == .passed { return true }
             try await Task.sleep(for: .milliseconds(50))
         }
         return false
@@ -76,8 +81,8 @@ struct LadderEndToEndTests {
         #expect(try self.report(explanation, .tcp).evidence.first?.contains("from 10.0.0.2") ?? false)
         #expect(try self.report(explanation, .http).evidence.first?.hasPrefix("status 204") ?? false)
         #expect(await diagnostics.internet(.ipv4).status == .ok)
-        #expect(await diagnostics.host(try Target("198.51.100.2:80"), .http, within: .seconds(20)) == .passed)
-        #expect(await diagnostics.host(try Target("198.51.100.2:81"), .tcp, within: .seconds(20)) == .failed(.refused))
+        #expect(try await self.check(diagnostics, "198.51.100.2:80", .http, within: .seconds(20)) == .passed)
+        #expect(try await self.check(diagnostics, "198.51.100.2:81", .tcp, within: .seconds(20)) == .failed(.refused))
         withExtendedLifetime(server) {}
     }
 

@@ -20,6 +20,17 @@ enum LineWrapper {
     /// The number of terminal columns of a text; characters that may be wide are counted as wide.
     static func columns(of text: String) -> Int { text.reduce(0) { $0 + self.columns(of: $1) } }
 
+    /// The text in one line of at most `width` columns, with an ellipsis if it is longer.
+    static func cut(_ text: String, to width: Int) -> String {
+        let text = self.printable(text)
+        guard self.columns(of: text) > width else { return text }
+        var columns = 1
+        return text.prefix { character in
+            columns += self.columns(of: character)
+            return columns <= width
+        } + "…"
+    }
+
     /// The text with control characters replaced: a server or a certificate must not control the terminal.
     static func printable(_ text: String) -> String {
         String(

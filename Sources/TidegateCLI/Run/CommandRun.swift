@@ -5,12 +5,17 @@ internal import TidegateDaemon
 struct CommandRun: Sendable {
     private let options: RunOptions.Parsed
     private let command: [String]
+    private let display: WaitDisplay
     private let print: @Sendable (String) -> Void
 
-    /// A run of `command`; `print` receives lines about waiting and retrying.
-    init(_ options: RunOptions.Parsed, command: [String], print: @escaping @Sendable (String) -> Void) {
+    /// A run of `command`; `print` receives lines about retrying.
+    init(
+        _ options: RunOptions.Parsed, command: [String], display: WaitDisplay,
+        print: @escaping @Sendable (String) -> Void
+    ) {
         self.options = options
         self.command = command
+        self.display = display
         self.print = print
     }
 
@@ -26,6 +31,8 @@ struct CommandRun: Sendable {
         defer {
             losses.cancel()
             signals.cancel()
+            // After a signal there may be a line about waiting.
+            self.display.clear()
         }
         let runner = EffectRunner(monitor: monitor, source: source, ignored: ignored, run: self)
         var machine = RunMachine(retryLimit: self.options.retryLimit)
@@ -79,7 +86,7 @@ struct CommandRun: Sendable {
 
         func wait() {
             Task {
-                let message = await self.monitor.wait(self.run.options.gate, print: self.run.print)
+                let message = await self.monitor.wait(self.run.options.gate, self.run.display)
                 self.source.yield(message.map { .gaveUp($0) } ?? .opened)
             }
         }

@@ -3,11 +3,12 @@ internal import TidegateDaemon
 
 extension OneShotMonitor {
     /// Waits until the conditions hold; returns nil if they do, and otherwise why not.
-    ///
-    /// `print` receives a line about the unmet condition whenever it fails on another rung.
-    func wait(_ options: WaitOptions.Parsed, print: (String) -> Void) async -> String? {
+    func wait(_ options: GateOptions.Parsed, _ display: WaitDisplay) async -> String? {
+        defer { display.clear() }
+        display.begin(options.wait)
         do throws(WaitError) {
-            try await self.diagnostics(options.internetCheck).wait(for: options.wait) { print("waiting: \($0.line)") }
+            let diagnostics = self.diagnostics(options.internetCheck, trusting: options.caFile)
+            try await diagnostics.wait(for: options.wait) { display.show($0, of: options.wait) }
             return nil
         } catch {
             return options.wait.message(for: error)
@@ -22,16 +23,8 @@ extension WaitConfiguration {
         case .cancelled: return "interrupted"
         case .timedOut(nil): return "the conditions did not hold for \(DurationText(self.stable)) in time"
         case .timedOut(let unmet?):
-            guard let limit = self.timeout, limit > .zero else { return unmet.line }
-            return "gave up after \(DurationText(limit)): \(unmet.line)"
+            guard let limit = self.timeout, limit > .zero else { return WaitText.unmet(unmet) }
+            return "gave up after \(DurationText(limit)): \(WaitText.unmet(unmet))"
         }
-    }
-}
-
-extension UnmetCondition {
-    /// Its description as one line: text of a server may be long, and must not control the terminal.
-    fileprivate var line: String {
-        let text = LineWrapper.printable(self.description)
-        return text.count > 240 ? "\(text.prefix(239))…" : text
     }
 }

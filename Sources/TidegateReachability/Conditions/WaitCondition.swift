@@ -15,19 +15,35 @@ public enum WaitCondition: Sendable, Hashable {
     case route(family: AddressFamily?)
     /// The gateway of a default path answers on its link; a path without a gateway needs no answer.
     case gateway
-    /// A resolver answers.
+    /// A resolver answers, asked for the address of `a.root-servers.net`: that the name does not exist is an answer.
     case dns
+    /// A name has an address, looked up as programs do: in `/etc/hosts`, then by the resolvers.
+    case name(String)
     /// Internet checks succeed.
     case internet
     /// An address of a host is routed and, with a check, answers.
     case host(Target, HostCheck?)
+    /// A GET of a URL is answered with a status below 400; redirects are not followed.
+    case url(RequestURL)
 
-    /// Parses `carrier[:IF]`, `address[:IF][:v4|v6]`, `route[:v4|v6]`, `gateway`, `dns`, `internet` or
-    /// `host:NAME[:PORT[/tcp|tls|http]]`.
+    /// An http or https URL to wait for; made by ``init(_:zone:)``.
+    public struct RequestURL: Sendable, Hashable {
+        let location: HTTPURL
+
+        /// The URL as it is requested.
+        public var text: String { self.location.description }
+    }
+
+    /// Parses `carrier[:IF]`, `address[:IF][:v4|v6]`, `route[:v4|v6]`, `gateway`, `dns[:NAME]`, `internet`,
+    /// `host:NAME[:PORT[/tcp|tls|http]]`, or an http or https URL.
     ///
     /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
     /// - Throws: ``WaitConditionError``, which quotes the part that is wrong.
     public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(WaitConditionError) {
+        guard !text.contains("://") else {
+            self = .url(try WaitCondition.url(text, zone: zone))
+            return
+        }
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let rest = parts.count == 2 ? parts[1] : nil
         switch parts[0] {
@@ -40,7 +56,8 @@ public enum WaitCondition: Sendable, Hashable {
             self = .route(
                 family: try rest.map { part throws(WaitConditionError) in try WaitCondition.family(part, of: text) })
         case "gateway": self = try WaitCondition.alone(.gateway, rest, of: text)
-        case "dns": self = try WaitCondition.alone(.dns, rest, of: text)
+        case "dns":
+            self = try rest.map { name throws(WaitConditionError) in try WaitCondition.name(name, of: text) } ?? .dns
         case "internet": self = try WaitCondition.alone(.internet, rest, of: text)
         case "host": self = try WaitCondition.host(rest, of: text, zone: zone)
         default: throw .unknownCondition(parts[0])
@@ -79,6 +96,26 @@ public enum WaitCondition: Sendable, Hashable {
         throw .takesNothing(rest, of: text)
     }
 
+    private static func name(_ name: String, of text: String) throws(WaitConditionError) -> WaitCondition {
+        guard !name.isEmpty else { throw .noHost(text) }
+        let target: Target
+        do throws(TargetError) {
+            target = try Target(name, zone: { _ in nil })
+        } catch {
+            throw .badTarget(error)
+        }
+        guard target.address == nil, target.port == nil else { throw .badName(name, of: text) }
+        return .name(target.host)
+    }
+
+    private static func url(_ text: String, zone: (String) -> UInt32?) throws(WaitConditionError) -> RequestURL {
+        do throws(HTTPURLError) {
+            return RequestURL(location: try HTTPURL(text, zone: zone))
+        } catch {
+            throw .badURL(error.description)
+        }
+    }
+
     private static func host(
         _ rest: String?, of text: String, zone: (String) -> UInt32?
     ) throws(WaitConditionError) -> WaitCondition {
@@ -109,7 +146,8 @@ public enum WaitCondition: Sendable, Hashable {
     package var target: Target? {
         switch self {
         case .host(let target, _): target
-        case .carrier, .address, .route, .gateway, .dns, .internet: nil
+        case .url(let url): url.location.target
+        case .carrier, .address, .route, .gateway, .dns, .name, .internet: nil
         }
     }
 }
@@ -125,8 +163,10 @@ extension WaitCondition: CustomStringConvertible {
             ["route", family.map(VerdictDescriptions.short)].compactMap { $0 }.joined(separator: ":")
         case .gateway: "gateway"
         case .dns: "dns"
+        case .name(let name): "dns:\(name)"
         case .internet: "internet"
         case .host(let target, let check): "host:\(target)\(check.map { "/\($0.rawValue)" } ?? "")"
+        case .url(let url): url.text
         }
     }
 }
@@ -141,8 +181,12 @@ public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertib
     case badInterface(String, of: String)
     /// This is neither v4 nor v6.
     case badFamily(String, of: String)
-    /// `host:` without a host.
+    /// `host:` or `dns:` without a name.
     case noHost(String)
+    /// This is an address or has a port, where a name is needed.
+    case badName(String, of: String)
+    /// The URL cannot be requested.
+    case badURL(String)
     /// The host or port is wrong.
     case badTarget(TargetError)
     /// This is neither tcp nor tls nor http.
@@ -154,12 +198,14 @@ public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertib
     public var description: String {
         switch self {
         case .unknownCondition(let word):
-            "\"\(word)\" is not a condition; conditions are carrier, address, route, gateway, dns, internet and host"
+            "\"\(word)\" is not a condition; conditions are carrier, address, route, gateway, dns, internet, host and URLs"
         case .takesNothing(let part, let text):
             "\"\(part)\" in \"\(text)\" is not allowed; choose the family with -4 or -6"
         case .badInterface(let part, let text): "\"\(part)\" in \"\(text)\" is not an interface name"
         case .badFamily(let part, let text): "\"\(part)\" in \"\(text)\" is neither v4 nor v6"
         case .noHost(let text): "\"\(text)\" names no host"
+        case .badName(let part, let text): "\"\(part)\" in \"\(text)\" is not a name; wait for an address with host:"
+        case .badURL(let text): text
         case .badTarget(let error): error.description
         case .unknownCheck(let part, let text):
             "\"\(part)\" in \"\(text)\" is not a check; checks are tcp, tls and http"

@@ -17,15 +17,15 @@ package enum HostCheckResult: Sendable, Hashable {
     case pending
     /// The host answered as it should.
     case passed
-    /// It did not.
-    case failed(UnreachableReason)
+    /// It did not: why, and what came instead, if that says more.
+    case failed(UnreachableReason, detail: String? = nil)
 }
 
 /// What checks found, for conditions that the kernel's state alone does not decide.
 package enum ConditionEvidence: Sendable, Hashable {
     /// Nothing was checked yet.
     case pending
-    /// A host's check.
+    /// The check of a host, a URL or a name.
     case host(HostCheckResult)
     /// What was found on the condition's rung, one report for each family.
     case rungs([RungReport])
@@ -50,7 +50,14 @@ extension WaitCondition {
         case .gateway: WaitCondition.rung(.gateway, evidence, below: WaitCondition.route(family, status))
         case .dns: WaitCondition.rung(.dns, evidence, below: WaitCondition.route(family, status))
         case .internet: WaitCondition.rung(.internet, evidence, below: WaitCondition.route(family, status))
-        case .host(let target, let kind): WaitCondition.host(target, kind, family, status, evidence)
+        case .name(let name): WaitCondition.name(name, evidence.check, below: WaitCondition.route(family, status))
+        case .host(let target, nil): WaitCondition.path(to: target, family, status)
+        case .host(let target, let kind?):
+            WaitCondition.path(to: target, family, status)
+                .then(evidence.check.outcome(of: target.description, pending: Rung(kind)))
+        case .url(let url):
+            WaitCondition.path(to: url.location.target, family, status)
+                .then(evidence.check.outcome(of: url.text, pending: .http))
         }
     }
 
@@ -114,18 +121,9 @@ extension WaitCondition {
         return .failing(best?.reason ?? .noRoute, VerdictDescriptions.faults(in: status, of: families))
     }
 
-    private static func host(
-        _ target: Target, _ kind: HostCheck?, _ family: AddressFamily?, _ status: ReachabilityStatus,
-        _ evidence: ConditionEvidence
-    ) -> WaitOutcome {
-        let path = self.path(to: target, family, status)
-        guard path.isSatisfied, let kind else { return path }
-        let check: HostCheckResult = if case .host(let result) = evidence { result } else { .pending }
-        return switch check {
-        case .passed: .satisfied
-        case .pending: .unsatisfied(Rung(kind), nil, sentence: "\(target) has not answered yet")
-        case .failed(let reason): .failing(reason, "\(target): \(reason.description)")
-        }
+    private static func name(_ name: String, _ check: HostCheckResult, below: WaitOutcome) -> WaitOutcome {
+        // /etc/hosts and a resolver on this host need no default path.
+        check == .passed ? .satisfied : below.then(check.outcome(of: name, pending: .dns))
     }
 
     private static func path(
@@ -156,7 +154,27 @@ extension WaitCondition {
     }
 }
 
+extension ConditionEvidence {
+    fileprivate var check: HostCheckResult { if case .host(let result) = self { result } else { .pending } }
+}
+
+extension HostCheckResult {
+    fileprivate func outcome(of subject: String, pending rung: Rung) -> WaitOutcome {
+        switch self {
+        case .passed: .satisfied
+        case .pending:
+            .unsatisfied(
+                rung, nil, sentence: rung == .dns ? "\(subject) is not resolved yet" : "\(subject) has not answered yet"
+            )
+        case .failed(let reason, let detail): .failing(reason, "\(subject): \(detail ?? reason.description)")
+        }
+    }
+}
+
 extension WaitOutcome {
+    /// The first of two outcomes that does not hold.
+    fileprivate func then(_ next: WaitOutcome) -> WaitOutcome { self.isSatisfied ? next : self }
+
     fileprivate static func failing(_ reason: UnreachableReason, _ sentence: String) -> WaitOutcome {
         .unsatisfied(reason.rung, reason, sentence: sentence)
     }

@@ -172,30 +172,6 @@ struct PathDiagnosis: Sendable {
         }
     }
 
-    /// Whether one of several addresses answers; fails with the reason of the first.
-    func check(
-        _ addresses: [IPAddress], of target: Target, _ check: WaitCondition.HostCheck
-    ) async -> HostCheckResult {
-        let stage = Stage(check)
-        let url = HTTPURL(scheme: check == .tls || target.port == 443 ? .https : .http, target: target)
-        let limit = self.rest
-        return await withTaskGroup(of: (Int, UnreachableReason?).self) { group in
-            for (position, address) in addresses.prefix(8).enumerated() {
-                let question = HTTPCheck.Request(url: url, address: address, lastStage: stage, limit: limit)
-                group.addTask { (position, WebRungs.failure(await self.diagnostics.web.check(question), stage)) }
-            }
-            var first: (position: Int, reason: UnreachableReason)?
-            for await (position, reason) in group {
-                guard let reason else {
-                    group.cancelAll()
-                    return .passed
-                }
-                if position < first?.position ?? .max { first = (position, reason) }
-            }
-            return .failed(first?.reason ?? .nameNotFound)
-        }
-    }
-
     /// What the check URLs say over a family.
     func internet(_ family: AddressFamily) async -> [InternetObservation] {
         let checker = ConnectivityChecker(
@@ -211,17 +187,6 @@ extension Verdict {
 
 extension [IPAddress] {
     fileprivate var uniqued: [IPAddress] { self.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
-}
-
-extension Stage {
-    fileprivate init(_ check: WaitCondition.HostCheck) {
-        self =
-            switch check {
-            case .tcp: .connect
-            case .tls: .tls
-            case .http: .body
-            }
-    }
 }
 
 extension IPAddress {

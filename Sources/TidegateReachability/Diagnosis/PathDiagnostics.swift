@@ -91,20 +91,4 @@ package final class PathDiagnostics: Sendable {
         if findings.passive?.internet != nil { return InternetRung.report(nil, passive: findings.passive) }
         return InternetRung.report(await diagnosis.internet(family))
     }
-
-    /// Whether an address of a host answers as `check` wants; over one family only if one is given.
-    package func host(
-        _ target: Target, _ check: WaitCondition.HostCheck, family: AddressFamily? = nil,
-        within limit: Duration = .seconds(5)
-    ) async -> HostCheckResult {
-        let diagnosis = PathDiagnosis(self, within: limit)
-        switch await diagnosis.resolve(target) {
-        case .success(let addresses)?:
-            let own = addresses.filter { family == nil || $0.family == family }
-            guard !own.isEmpty else { return .failed(.nameNotFound) }
-            return await diagnosis.check(own, of: target, check)
-        case .failure(let failure)?: return .failed(failure.reason)
-        case nil: return .failed(.resolverTimeout)
-        }
-    }
 }

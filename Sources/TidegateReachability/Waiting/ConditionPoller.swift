@@ -77,7 +77,7 @@ extension WaitCondition {
     var needsChecking: Bool {
         switch self {
         case .carrier, .address, .route, .host(_, nil): false
-        case .gateway, .dns, .internet, .host(_, _?): true
+        case .gateway, .dns, .name, .internet, .host(_, _?), .url: true
         }
     }
 }

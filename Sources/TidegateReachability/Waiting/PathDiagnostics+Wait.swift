@@ -9,10 +9,10 @@ extension PathDiagnostics {
     ///
     /// Conditions that need packets, such as `dns` or a host with a check, are checked when paths change, and otherwise
     /// after intervals of 1 to 10 seconds.
-    /// - Parameter onUnmet: Called with the first condition that does not hold, whenever it fails on another rung.
+    /// - Parameter onProgress: Called after every evaluation that has a result, at least four times a second.
     /// - Throws: ``WaitError`` when the time is over, or when the Swift task is cancelled.
     package func wait(
-        for configuration: WaitConfiguration, onUnmet: (UnmetCondition) -> Void = { _ in }
+        for configuration: WaitConfiguration, onProgress: (WaitProgress) -> Void = { _ in }
     ) async throws(WaitError) {
         let start = self.time.monotonic()
         let targets = Set(configuration.targets)
@@ -35,9 +35,14 @@ extension PathDiagnostics {
             let unmet = self.unmet(configuration, in: status, poller)
             if wait.observe(unmet == nil, at: now) == .done { return }
             if isOver, !configuration.isSingle || !poller.isChecking { throw .timedOut(unmet) }
-            // Nothing is reported before the first result, or when only the text changes while a change settles.
+            // Nothing is reported before the first result.
             if let unmet, unmet.reason == nil, poller.isChecking { continue }
-            if let unmet, unmet.rung != last?.rung, !isOver { onUnmet(unmet) }
+            if !isOver {
+                onProgress(
+                    WaitProgress(
+                        elapsed: now - start, unmet: unmet, hasNewRung: unmet.map { $0.rung != last?.rung } ?? false,
+                        held: wait.held(at: now)))
+            }
             last = unmet
         }
         // The stream also ends with the monitor: then nothing will change any more.
@@ -70,20 +75,26 @@ extension PathDiagnostics {
     ) async -> ConditionEvidence {
         let families = status.families.filter { $0.verdict.level >= .routed }.map(\.family)
             .filter { family == nil || $0 == family }
+        let checks = HostChecks(diagnostics: self, family: family, limit: PathDiagnostics.checkTimeout)
         switch condition {
         case .carrier, .address, .route, .host(_, nil): return .pending
         case .gateway: return await self.reports(families) { await self.gateway($0) }
         case .internet: return await self.reports(families) { await self.internet($0) }
         // Even without a route a resolver on this host may answer; the check considers routes first.
         case .dns: return .rungs([await self.dns(family)])
+        case .name(let name): return .host(await checks.resolve(name))
         case .host(let target, let check?):
-            let addresses = status.targets.first { $0.target == target }?.addresses ?? []
-            let isRouted = addresses.contains {
-                $0.verdict.level >= .routed && (family == nil || $0.address.family == family)
-            }
-            guard isRouted else { return .pending }
-            return .host(await self.host(target, check, family: family, within: PathDiagnostics.checkTimeout))
+            guard self.isRouted(target, family, in: status) else { return .pending }
+            return .host(await checks.host(target, check))
+        case .url(let url):
+            guard self.isRouted(url.location.target, family, in: status) else { return .pending }
+            return .host(await checks.request(url.location))
         }
+    }
+
+    private func isRouted(_ target: Target, _ family: AddressFamily?, in status: ReachabilityStatus) -> Bool {
+        let addresses = status.targets.first { $0.target == target }?.addresses ?? []
+        return addresses.contains { $0.verdict.level >= .routed && (family == nil || $0.address.family == family) }
     }
 
     private func reports(

@@ -27,4 +27,7 @@ struct StableWait: Sendable {
         self.since = start
         return now - start >= self.required ? .done : .holdingUntil(start + self.required)
     }
+
+    /// How long it has held without a break; zero if it does not hold.
+    func held(at now: MonotonicTime) -> Duration { self.since.map { now - $0 } ?? .zero }
 }

@@ -32,3 +32,15 @@ package struct WaitConfiguration: Sendable {
     /// True if every check is made once, however long it takes.
     var isSingle: Bool { self.timeout == .zero }
 }
+
+/// How a wait stands.
+package struct WaitProgress: Sendable, Hashable {
+    /// The time since its start.
+    package let elapsed: Duration
+    /// The first condition that does not hold; nil if they hold, but not for long enough yet.
+    package let unmet: UnmetCondition?
+    /// True if the condition fails on another rung than before.
+    package let hasNewRung: Bool
+    /// How long the conditions have held without a break.
+    package let held: Duration
+}

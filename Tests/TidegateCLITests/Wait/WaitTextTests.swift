@@ -1,0 +1,45 @@
+import Testing
+import Tidegate
+
+@testable import TidegateCLI
+@testable import TidegateReachability
+
+/// What `wait` and `run` say while they wait.
+@Suite struct WaitTextTests {
+    private func progress(
+        _ seconds: Int, _ message: String? = nil, held: Int = 0, of wait: WaitConfiguration
+    ) -> String {
+        let unmet = message.map {
+            UnmetCondition(condition: wait.conditions[0], rung: .dns, reason: .resolverTimeout, message: $0)
+        }
+        return WaitText.progress(
+            WaitProgress(elapsed: .seconds(seconds), unmet: unmet, hasNewRung: false, held: .seconds(held)), of: wait)
+    }
+
+    @Test("The line names the condition, what is missing, and how long it has been and may be")
+    func progress() {
+        #expect(
+            self.progress(3, "no resolver has answered yet", of: WaitConfiguration([.dns], timeout: .seconds(120)))
+                == "waiting 3s of 2m for dns: no resolver has answered yet")
+        #expect(
+            self.progress(75, "v0 has no carrier", of: WaitConfiguration([.route(family: .ipv4)]))
+                == "waiting 1m15s for route:v4: v0 has no carrier")
+    }
+
+    @Test("Conditions that hold, but not for long enough, are named with the time")
+    func stable() {
+        let both = WaitConfiguration([.dns, .gateway], stable: .seconds(5), timeout: .seconds(60))
+        #expect(self.progress(4, held: 2, of: both) == "waiting 4s of 1m for dns and gateway, which hold for 2s of 5s")
+        let one = WaitConfiguration([.dns, .gateway], isAnyEnough: true, stable: .seconds(5))
+        #expect(self.progress(4, held: 2, of: one) == "waiting 4s for dns or gateway, which holds for 2s of 5s")
+        #expect(WaitText.start(both) == "waiting for dns and gateway")
+    }
+
+    @Test("A refreshed line never wraps, and never controls the terminal")
+    func cut() {
+        #expect(LineWrapper.cut("waiting", to: 7) == "waiting")
+        #expect(LineWrapper.cut("waiting for", to: 7) == "waitin…")
+        #expect(LineWrapper.cut("a\u{1B}[2Jb", to: 20) == "a?[2Jb")
+        #expect(LineWrapper.cut("漢字漢字", to: 6) == "漢字…")
+    }
+}
