@@ -39,13 +39,10 @@ extension CommandError {
 
     /// The exit status of `explain`; nil if the target was reached.
     init?(for explanation: Explanation) {
-        if let failure = explanation.firstFailure {
-            // Without the kernel's state the explanation says nothing about the network.
-            self.init(failure.rung == .monitor ? .unknown : .no)
-        } else if explanation.party == nil {
-            return nil
-        } else {
-            self.init(.unknown)
+        switch explanation.conclusion {
+        case .works, .worksBut: return nil
+        case .broken: self.init(.no)
+        case .notChecked: self.init(.unknown)
         }
     }
 

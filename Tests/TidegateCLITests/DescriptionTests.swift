@@ -30,10 +30,11 @@ import TidegateCore
     }
 
     private func explanation(_ reason: UnreachableReason, _ party: FaultParty) -> String {
-        let report = RungReport(rung: reason.rung, status: .bad, reason: reason)
+        let cause = Cause.thisHost(.kernel(.init(reason: reason, family: .ipv4)))
+        let report = RungReport(rung: reason.rung, status: .bad, reason: reason, evidence: [cause.description])
         let explanation = Explanation(
-            target: "api.example.com", addresses: [], ladders: [.init(family: .ipv4, rungs: [report])],
-            firstFailure: report, party: party, advice: "")
+            target: "api.example.com", addresses: [], ladders: [.init(family: .ipv4, rungs: [report], cause: cause)],
+            conclusion: .broken, firstFailure: report, cause: cause, party: party, advice: "")
         return ExplanationText.lines(explanation, self.style).joined(separator: "\n")
     }
 
@@ -67,7 +68,7 @@ import TidegateCore
 
     @Test("A party has one name", arguments: FaultParty.allCases)
     func party(_ party: FaultParty) throws {
-        #expect(self.explanation(.refused, party).hasSuffix("whose      \(party)"))
+        #expect(self.explanation(.refused, party).contains("whose      \(party)\n"))
         let id = try #require(Self.id)
         let result = TaskResult(
             id: id, kind: .data, method: "GET", url: "http://a/", outcome: .failure, attempts: 1,

@@ -81,7 +81,7 @@ import TidegateCore
             party: .upstream, rung: .tcp, isCertain: true, phrase: "G (the gateway) says: no route to X (N)"),
         Row(
             situation: "a router beyond has no route", error: .networkUnreachable, icmp: (.router, .noRoute),
-            party: .upstream, rung: .tcp, isCertain: true, phrase: "R (a router on the way) says: no route to X (N)"),
+            party: .path, rung: .tcp, isCertain: true, phrase: "R (a router on the way) says: no route to X (N)"),
         Row(
             situation: "a router beyond has no route, and others answer", error: .networkUnreachable,
             icmp: (.router, .noRoute), peers: PeerHistory.Evidence(reached: 2), party: .path, rung: .tcp,

@@ -37,7 +37,7 @@ import TidegateCore
             (.timedOut, nil, nil, nil, .unknown, .tcp), (.tlsFailed, nil, nil, nil, .theirs, .tls),
             (.httpStatus, 503, nil, nil, .theirs, .http), (.httpStatus, 429, nil, nil, .theirs, .http),
             (.httpStatus, 404, nil, nil, .mine, .http), (.resolveFailed, nil, nil, .timedOut, .resolver, .dns),
-            (.resolveFailed, nil, nil, .nameNotFound, .theirs, .dns), (.truncated, nil, nil, nil, .theirs, .http),
+            (.resolveFailed, nil, nil, .nameNotFound, .mine, .dns), (.truncated, nil, nil, nil, .theirs, .http),
             (.diskFull, nil, nil, nil, .mine, nil),
         ] as [(TaskFailure, Int?, SocketError?, ResolveFailure?, FaultParty, Rung?)])
     func steadyPath(
@@ -59,23 +59,24 @@ import TidegateCore
                 == nil)
     }
 
-    @Test("A rung that is known to fail explains those above it, unless the other side has answered")
-    func rungs() {
-        let gateway = RungReport(rung: .gateway, status: .bad, reason: .gatewaySilent, evidence: ["10.0.0.1 is silent"])
+    @Test("What the latest diagnosis found explains silence, and nothing that was answered")
+    func diagnosis() {
+        let gateway = IPAddress(ipv4: 0x0A00_0001)
         var evidence = FailureEvidence(
-            failure: .timedOut, stage: .connect, before: Self.routed, after: Self.routed, rungs: [gateway])
-        #expect(
-            FaultClassifier.attribution(of: evidence)
-                == Attribution(party: .gateway, rung: .gateway, isCertain: true, evidence: ["10.0.0.1 is silent"]))
+            failure: .timedOut, stage: .connect, before: Self.routed, after: Self.routed,
+            gateway: .unresolved(gateway, link: "eth0", wasReachable: true))
+        let attribution = FaultClassifier.attribution(of: evidence)
+        #expect(attribution?.party == .gateway)
+        #expect(attribution?.evidence.contains("the gateway 10.0.0.1 does not answer") == true)
         evidence.stage = .response
         #expect(FaultClassifier.attribution(of: evidence)?.party == .theirs)
         evidence.stage = .connect
-        evidence.rungs = [RungReport(rung: .internet, status: .bad, reason: .limited)]
+        (evidence.gateway, evidence.witnesses) = (.answers(gateway), [Witness(.hopWalk, .gateway)])
         #expect(FaultClassifier.attribution(of: evidence)?.party == .upstream)
-        evidence.rungs = [RungReport(rung: .dns, status: .bad, reason: .resolverTimeout)]
-        #expect(FaultClassifier.attribution(of: evidence)?.party == .unknown, "the name was no matter here")
         evidence.failure = .resolveFailed
         evidence.stage = .resolve
+        #expect(FaultClassifier.attribution(of: evidence)?.party == .upstream, "not the resolver behind it")
+        evidence.witnesses = [Witness(.hopWalk, .beyond(nil))]
         #expect(FaultClassifier.attribution(of: evidence)?.party == .resolver)
     }
 

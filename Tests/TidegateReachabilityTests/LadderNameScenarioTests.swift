@@ -45,7 +45,7 @@ struct LadderNameScenarioTests {
         let ladder = LadderFixture(hosts, nameservers: ["203.0.113.53"])
         let explanation = try await ladder.explain("api.test:443")
         #expect(explanation.report(.route)?.reason == .noRoute)
-        #expect(explanation.report(.route)?.evidence.first?.hasPrefix("resolver 203.0.113.53") ?? false)
+        #expect(explanation.report(.route)?.text.contains("resolver 203.0.113.53") ?? false)
         #expect(explanation.firstFailure?.rung == .route)
     }
 
@@ -58,7 +58,8 @@ struct LadderNameScenarioTests {
         let ladder = LadderFixture(hosts)
         let explanation = try await ladder.explain("api.test:443", within: .seconds(3))
         #expect(
-            explanation.firstFailure?.reason == .resolverTimeout && explanation.party == .resolver, "\(explanation)")
+            explanation.report(.dns)?.reason == .resolverTimeout && explanation.party == .upstream,
+            "the router that resolves names answers, and nothing beyond it does: \(explanation)")
         #expect(explanation.report(.gateway)?.status == .notApplicable, "the resolver is on the link itself")
     }
 
@@ -69,7 +70,7 @@ struct LadderNameScenarioTests {
         let ladder = LadderFixture(hosts)
         #expect(await self.isServing(ladder))
         let explanation = try await ladder.explain("nope.test:443")
-        #expect(explanation.firstFailure?.reason == .nameNotFound && explanation.party == .theirs, "\(explanation)")
+        #expect(explanation.firstFailure?.reason == .nameNotFound && explanation.party == .mine, "\(explanation)")
         #expect(explanation.report(.dns)?.text.contains("NXDOMAIN") ?? false)
         #expect(explanation.report(.dns)?.text.contains("for a name that exists") ?? false)
         #expect(explanation.report(.route)?.evidence.first?.hasPrefix("resolver 10.0.0.1") ?? false)
@@ -97,7 +98,7 @@ struct LadderNameScenarioTests {
         let explanation = try await ladder.explain("api.test:443")
         #expect(explanation.firstFailure?.reason == .resolverFailed, "\(explanation)")
         #expect(explanation.report(.dns)?.text.contains("on this host itself (ECONNREFUSED)") ?? false)
-        #expect(explanation.advice.contains("nothing listens at 127.0.0.53"))
+        #expect(explanation.advice.contains("at 127.0.0.53"))
     }
 
     @Test(

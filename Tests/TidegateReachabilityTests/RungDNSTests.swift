@@ -98,10 +98,14 @@ struct RungDNSTests {
     }
 
     @Test("A server that denies the name is believed only if it knows other names")
-    func belief() {
-        let known = NameFindings(name: "x.test", servers: [Self.resolver(.nameNotFound, control: Self.good)])
-        #expect(known.isNameWrong)
-        let ignorant = NameFindings(name: "x.test", servers: [Self.resolver(.nameNotFound, control: .nameNotFound)])
-        #expect(!ignorant.isNameWrong)
+    func belief() throws {
+        func cause(_ control: DNSOutcome) throws -> Cause {
+            var findings = LadderFindings(target: try ExplainTarget("x.test"), families: [.ipv4])
+            findings.name = NameFindings(name: "x.test", servers: [Self.resolver(.nameNotFound, control: control)])
+            let report = RungReport(rung: .dns, status: .bad, reason: .nameNotFound)
+            return CauseFinder(findings: findings, path: nil).cause(of: report).cause
+        }
+        #expect(try cause(Self.good).party == .mine)
+        #expect(try cause(.nameNotFound).party == .resolver)
     }
 }

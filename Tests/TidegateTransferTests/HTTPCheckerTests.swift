@@ -162,14 +162,14 @@ struct HTTPCheckerCertificateTests {
         let answer = try await self.ask(try await self.authority.sign(["tide.test"], .past), .body)
         #expect(answer.reached == .connect)
         #expect(answer.failure == .tlsFailed)
-        #expect(answer.text == "the certificate expired on Feb  1 00:00:00 2024 GMT")
+        #expect(answer.text == "the certificate expired on 1 Feb 2024")
         #expect(answer.certificate?.subject.contains("tide.test") == true)
     }
 
     @Test("A certificate from the future is shown with the day it begins")
     func future() async throws {
         let answer = try await self.ask(try await self.authority.sign(["tide.test"], .future))
-        #expect(answer.text == "the certificate is not valid yet (not before Jan  1 00:00:00 2044 GMT)")
+        #expect(answer.text == "the certificate is not valid yet (not before 1 Jan 2044)")
     }
 
     @Test("A certificate for other names says for which")

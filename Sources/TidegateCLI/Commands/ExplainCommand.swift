@@ -4,25 +4,41 @@ internal import Tidegate
 /// `tidegate explain`: why a target can be reached or not.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Show why a host or URL is reachable or not, and which party is at fault.",
+        commandName: "explain", abstract: "Show why a host or URL is reachable or not, and whose failure it is.",
         discussion: """
-            Checks every rung of the ladder for IPv4 and IPv6, from the interface to the HTTP response, and prints \
-            the evidence for each. Reads the kernel directly; needs no daemon and no privileges.
+            Checks every rung of the ladder over IPv4 and IPv6, from the interface to the HTTP response. Of a target \
+            that works it prints the result, the way out, and what is worth knowing; of one that does not, what is \
+            wrong, whose failure it is, what to do, and the evidence of every rung. Without a target it answers why \
+            this host is offline: every way out, and every resolver.
 
-            Exit status: 0 if the target was reached, 1 if a rung failed, 3 if nothing could be checked.
+            Reads the kernel directly; needs no daemon and no privileges. Where a target or a resolver is silent, it \
+            sends a dozen packets with limited hops towards it and towards a public address, as traceroute does.
+
+            Examples:
+              tidegate explain
+              tidegate explain https://example.com/
+              tidegate explain -v db.example.com:5432 10.0.0.7:22
+
+            Exit status: 0 if every target works, 1 if one does not, 3 if nothing could be checked.
             """)
 
-    @Argument(help: ArgumentHelp("A host, a host with a port, or a URL.", valueName: "host[:port]|url"))
-    var subject: String
+    @Argument(help: ArgumentHelp("Hosts, hosts with a port, or URLs.", valueName: "host[:port]|url"))
+    var subjects: [String] = []
 
     @OptionGroup var family: FamilyOptions
     @OptionGroup var internetCheck: InternetCheckOptions
     @OptionGroup var authority: AuthorityOptions
 
-    @Option(help: ArgumentHelp("Maximum time for all checks.", valueName: "duration"))
-    var timeout = "20s"
+    @Flag(name: .customLong("internet"), help: "Request the default internet check URLs, too.")
+    var checksInternet = false
 
-    @Flag(help: "Print one JSON object.")
+    @Option(help: ArgumentHelp("Maximum time for each target.", valueName: "duration"))
+    var timeout = "5s"
+
+    @Flag(name: .shortAndLong, help: "Print the ladder of a target that works, too, over both versions of IP.")
+    var verbose = false
+
+    @Flag(help: "Print one JSON object for each target.")
     var json = false
 
     @Flag(name: .shortAndLong, help: "Print nothing; only set the exit status.")
@@ -30,26 +46,24 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func validate() throws {
         if self.quiet, self.json { throw ValidationError("--quiet and --json are mutually exclusive") }
-        _ = try TargetText.parseSubject(self.subject)
+        if self.verbose, self.json || self.quiet {
+            throw ValidationError("--verbose is for text: it goes neither with --json nor with --quiet")
+        }
+        for subject in self.subjects { _ = try TargetText.parseSubject(subject) }
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")
     }
 
     func run() async throws {
         try self.authority.check()
-        let subject = try TargetText.parseSubject(self.subject)
+        let subjects = try self.subjects.map { try TargetText.parseSubject($0) }
         let limit = try OptionParsing.positive(self.timeout, of: "--timeout")
         let monitor = OneShotMonitor(targets: [])
         _ = await monitor.reachability.firstStatus(within: min(limit, OneShotMonitor.resolveTimeout))
-        let families = self.family.family.map { [$0] } ?? AddressFamily.allCases
         let diagnostics = monitor.diagnostics(
-            try self.internetCheck.policy(isRequired: false), trusting: self.authority.cacert)
-        let explanation = await diagnostics.diagnose(subject, families: families, within: limit)
-        let terminal = Terminal()
-        if self.json {
-            terminal.print(explanation.json.description)
-        } else if !self.quiet {
-            for line in ExplanationText.lines(explanation, terminal.outputStyle) { terminal.print(line) }
-        }
-        if let error = CommandError(for: explanation) { throw error }
+            try self.internetCheck.policy(isRequired: self.checksInternet), trusting: self.authority.cacert)
+        let run = ExplainRun(
+            diagnostics: diagnostics, families: self.family.family.map { [$0] } ?? AddressFamily.allCases, limit: limit,
+            output: self.quiet ? .none : self.json ? .json : self.verbose ? .verboseText : .text)
+        if let error = try await run.run(subjects.isEmpty ? [.internet] : subjects) { throw error }
     }
 }

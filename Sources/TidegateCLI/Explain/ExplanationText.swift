@@ -1,118 +1,152 @@
 internal import Tidegate
 
-/// The text of `explain`: the target, both ladders and the conclusion.
+/// The text of `explain`: the conclusion first, the ladder under it where there is something to see.
 enum ExplanationText {
     /// The maximum line length, even on a wider terminal.
     static let maxWidth = 100
 
-    /// The lines of an explanation.
-    static func lines(_ explanation: Explanation, _ style: TextStyle) -> [String] {
-        let page = Page(style)
-        var lines = page.row("target", explanation.target, .strong)
+    /// The lines of an explanation; of a target that works only the result, unless `isVerbose`.
+    static func lines(_ explanation: Explanation, _ style: TextStyle, isVerbose: Bool = false) -> [String] {
+        let page = ExplanationPage(style)
+        var lines = self.conclusion(explanation, page)
+        guard isVerbose || explanation.conclusion == .broken || explanation.conclusion == .notChecked else {
+            return lines
+        }
         let addresses = explanation.addresses.map(\.description)
         // The address of a literal target would only be repeated.
         if addresses.count != 1 || !explanation.target.contains(addresses[0]) {
             lines += page.row("addresses", addresses.isEmpty ? "none known" : addresses.joined(separator: ", "))
         }
-        for ladder in explanation.ladders { lines += [""] + self.ladder(ladder, page) }
-        return lines + [""] + self.conclusion(explanation, page)
+        return lines + [""] + self.ladder(self.shown(explanation, isVerbose: isVerbose), page)
     }
 
-    private static func ladder(_ ladder: Explanation.Ladder, _ page: Page) -> [String] {
-        let title = page.style.paint(ladder.family.title, .strong)
-        return [title] + ladder.rungs.flatMap { self.rung($0, page) }
+    /// The rungs that are decided, one line each, while others are still being checked.
+    static func progress(_ explanation: Explanation, _ style: TextStyle) -> [String] {
+        let page = ExplanationPage(style)
+        return explanation.ladders.flatMap { ladder -> [String] in
+            let decided = ladder.rungs.filter { $0.status == .ok || $0.status == .bad }
+            guard let last = decided.last else { return [] }
+            let clause = last.evidence.first ?? ""
+            return page.rung(
+                mark: last.status.mark, color: last.status.color, name: last.rung.rawValue,
+                clauses: [String("\(ladder.family.name): \(clause)".prefix(page.width - 20))])
+        }
     }
 
-    private static func rung(_ report: RungReport, _ page: Page) -> [String] {
-        let headline = self.headline(report)
-        var clauses = [headline].compactMap(\.self) + report.evidence
+    // MARK: The conclusion
+
+    private static func conclusion(_ explanation: Explanation, _ page: ExplanationPage) -> [String] {
+        switch explanation.conclusion {
+        case .works, .worksBut:
+            var lines = page.headline("\(explanation.target) works\(self.result(explanation))", .good)
+            if let way = self.wayOut(explanation) { lines += page.row("way out", way) }
+            for finding in explanation.findings { lines += page.row("but", finding, .doubtful) }
+            return lines
+        case .broken, .notChecked:
+            let verb = explanation.conclusion == .broken ? "does not work" : "was not checked"
+            let what = explanation.cause.map { ": \($0)" } ?? ""
+            var lines = page.headline("\(explanation.target) \(verb)\(what)", .bad)
+            if let failure = explanation.firstFailure {
+                lines += page.row("fails at", self.place(failure, explanation))
+            }
+            if let party = explanation.party { lines += page.row("whose", party.description) }
+            if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
+            return lines
+        }
+    }
+
+    private static func place(_ failure: RungReport, _ explanation: Explanation) -> String {
+        let failing = explanation.ladders.filter { $0.firstFailure?.rung == failure.rung }.map(\.family)
+        guard failing.count == 1, explanation.ladders.count > 1 else { return failure.rung.rawValue }
+        return "\(failure.rung.rawValue) over \(failing[0].name)"
+    }
+
+    // `: 200 after 12 ms over IPv4, connected in 3 ms over IPv6`.
+    private static func result(_ explanation: Explanation) -> String {
+        let results = explanation.ladders.compactMap { ladder -> String? in
+            guard ladder.firstFailure == nil,
+                let top = ladder.rungs.last(where: { $0.status == .ok && $0.rung.isOfTarget }),
+                let text = top.result
+            else { return nil }
+            return "\(text) over \(ladder.family.name)"
+        }
+        return results.isEmpty ? "" : ": \(results.joined(separator: ", "))"
+    }
+
+    private static func wayOut(_ explanation: Explanation) -> String? {
+        let ways = explanation.ladders.filter { $0.firstFailure == nil }.compactMap { ladder in
+            ladder.rungs.first { $0.rung == .route && $0.status == .ok }?.evidence.first
+        }
+        return ways.isEmpty ? nil : ways.joined(separator: "; ")
+    }
+
+    // MARK: The ladder
+
+    // A version of IP that the target has no address in, or this host no way out by, says nothing about the target.
+    private static func shown(_ explanation: Explanation, isVerbose: Bool) -> [Explanation.Ladder] {
+        guard !isVerbose else { return explanation.ladders }
+        let families = Set(explanation.addresses.map(\.family))
+        let named = explanation.ladders.filter { families.isEmpty || families.contains($0.family) }
+        let isOut = named.contains { ladder in ladder.rungs.contains { $0.rung == .route && $0.status == .ok } }
+        let shown = named.filter { ladder in
+            !isOut || ladder.rungs.contains { $0.rung == .route && $0.status == .ok }
+        }
+        return shown.isEmpty ? explanation.ladders : shown
+    }
+
+    /// Rungs that are equal over both versions of IP are shown once.
+    private static func ladder(_ ladders: [Explanation.Ladder], _ page: ExplanationPage) -> [String] {
+        guard let first = ladders.first else { return [] }
+        let title = ladders.map(\.family.name).joined(separator: " and ")
+        let rows = first.rungs.indices.flatMap { position -> [String] in
+            let reports = ladders.map { $0.rungs[position] }
+            if Set(reports.map(\.shownParts)).count == 1 { return self.rung(reports[0], nil, page) }
+            return zip(ladders, reports).flatMap { self.rung($1, $0.family, page) }
+        }
+        return [page.style.paint(title, .strong)] + rows
+    }
+
+    private static func rung(_ report: RungReport, _ family: AddressFamily?, _ page: ExplanationPage) -> [String] {
+        var clauses = report.evidence
         if clauses.isEmpty, report.status == .notApplicable { clauses = ["not applicable"] }
-        return page.rung(
-            mark: report.status.mark, color: report.status.color, name: report.rung.rawValue, clauses: clauses)
+        let name = family.map { "\(report.rung.rawValue) \($0.name)" } ?? report.rung.rawValue
+        return page.rung(mark: report.status.mark, color: report.status.color, name: name, clauses: clauses)
+    }
+}
+
+extension Rung {
+    /// True for the rungs that are about the target itself.
+    fileprivate var isOfTarget: Bool {
+        switch self {
+        case .tcp, .tls, .http: true
+        case .monitor, .interface, .carrier, .address, .route, .gateway, .dns, .internet: false
+        }
+    }
+}
+
+extension RungReport {
+    fileprivate struct ShownParts: Hashable {
+        var status: Status
+        var evidence: [String]
     }
 
-    private static func conclusion(_ explanation: Explanation, _ page: Page) -> [String] {
-        var lines: [String]
-        if let failure = explanation.firstFailure {
-            let isShared = explanation.ladders.allSatisfy { $0.firstFailure?.rung == failure.rung }
-            let ladder = isShared ? nil : explanation.ladders.first { $0.firstFailure == failure }
-            lines = page.row("fails at", self.text(of: failure, over: ladder?.family), .bad)
-        } else if explanation.party == nil {
-            lines = page.row("fails at", self.noFailure(explanation), .good)
-        } else {
-            lines = page.row("fails at", "unknown: not every rung could be checked", .doubtful)
-        }
-        if let party = explanation.party { lines += page.row("whose", party.description) }
-        if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
-        return lines
-    }
+    fileprivate var shownParts: ShownParts { ShownParts(status: self.status, evidence: self.evidence) }
 
-    private static func text(of failure: RungReport, over family: AddressFamily?) -> String {
-        let place = [failure.rung.rawValue, family.map { "over \($0.title)" }].compactMap(\.self).joined(separator: " ")
-        return place + (self.headline(failure).map { ": \($0)" } ?? "")
-    }
-
-    private static func headline(_ report: RungReport) -> String? {
-        report.reason?.description(ofLink: report.link)
-    }
-
-    // Reached over one family: the failure of the other one is shown as well.
-    private static func noFailure(_ explanation: Explanation) -> String {
-        let failing = explanation.ladders.compactMap { ladder in
-            ladder.firstFailure.map { self.text(of: $0, over: ladder.family) }
-        }
-        let good = explanation.ladders.filter { $0.firstFailure == nil }.map(\.family.title)
-        guard !failing.isEmpty, !good.isEmpty else { return "nothing" }
-        return (["nothing over \(good.joined(separator: " and "))"] + failing).joined(separator: "; ")
-    }
-
-    /// The columns of the page.
-    private struct Page {
-        let style: TextStyle
-        let width: Int
-        private static let labelWidth = 9
-        private static let markWidth = 3
-        // The length of the longest rung name.
-        private static let nameWidth = 9
-
-        init(_ style: TextStyle) {
-            self.style = style
-            self.width = min(max(style.width, 40), ExplanationText.maxWidth)
-        }
-
-        func row(_ label: String, _ text: String, _ color: TextColor? = nil) -> [String] {
-            let indent = Page.labelWidth + 2
-            let wrapped = LineWrapper.lines(text, to: self.width - indent)
-            return wrapped.enumerated().map { position, line in
-                guard !line.isEmpty else { return self.style.paint(label, .faint) }
-                let start = position == 0 ? Page.padded(label, to: indent) : String(repeating: " ", count: indent)
-                return self.style.paint(start, position == 0 ? .faint : nil) + self.style.paint(line, color)
-            }
-        }
-
-        func rung(mark: String, color: TextColor, name: String, clauses: [String]) -> [String] {
-            let indent = 2 + Page.markWidth + 2 + Page.nameWidth + 2
-            let painted = self.style.paint(mark, color) + Page.padded("", to: Page.markWidth + 2 - mark.count)
-            let visible = clauses.filter { !$0.allSatisfy(\.isWhitespace) }
-            guard !visible.isEmpty else { return ["  \(painted)\(name)"] }
-            let start = "  \(painted)\(Page.padded(name, to: Page.nameWidth + 2))"
-            let blank = String(repeating: " ", count: indent)
-            let wrapped = visible.flatMap { clause in
-                // Continuation lines of a clause are indented.
-                LineWrapper.lines(clause, to: self.width - indent - 2).enumerated().map { $0 == 0 ? $1 : "  \($1)" }
-            }
-            return wrapped.enumerated().map { ($0 == 0 ? start : blank) + $1 }
-        }
-
-        private static func padded(_ text: String, to width: Int) -> String {
-            text + String(repeating: " ", count: max(0, width - text.count))
+    /// What a rung of a target that works came to: `200 after 12 ms`.
+    fileprivate var result: String? {
+        let time = self.values.duration.map { DurationText($0) }
+        switch self.rung {
+        case .http: return self.values.status.map { "\($0)" + (time.map { " after \($0)" } ?? "") }
+        case .tls: return time.map { "TLS in \($0)" } ?? "TLS"
+        case .tcp: return time.map { "connected in \($0)" } ?? "connected"
+        case .monitor, .interface, .carrier, .address, .route, .gateway, .dns, .internet: return nil
         }
     }
 }
 
 extension RungReport.Status {
     /// The mark before a rung.
-    fileprivate var mark: String {
+    var mark: String {
         switch self {
         case .ok: "ok"
         case .bad: "bad"
@@ -121,22 +155,12 @@ extension RungReport.Status {
         }
     }
 
-    fileprivate var color: TextColor {
+    var color: TextColor {
         switch self {
         case .ok: .good
         case .bad: .bad
         case .unknown: .doubtful
         case .notApplicable: .faint
-        }
-    }
-}
-
-extension AddressFamily {
-    /// The family's name in text.
-    fileprivate var title: String {
-        switch self {
-        case .ipv4: "IPv4"
-        case .ipv6: "IPv6"
         }
     }
 }

@@ -8,6 +8,8 @@ public struct Attribution: Sendable, Hashable {
     public var isCertain: Bool
     /// What was seen, one clause each.
     public var evidence: [String]
+    /// What is wrong, from which the advice follows; nil if only the party is known.
+    package var cause: Cause?
 
     /// An attribution from its parts.
     package init(party: FaultParty, rung: Rung? = nil, isCertain: Bool, evidence: [String] = []) {
@@ -15,5 +17,11 @@ public struct Attribution: Sendable, Hashable {
         self.rung = rung
         self.isCertain = isCertain
         self.evidence = evidence
+    }
+
+    /// An attribution by its cause, which says whose it is.
+    package init(cause: Cause, rung: Rung? = nil, isCertain: Bool, evidence: [String]) {
+        self.init(party: cause.party, rung: rung, isCertain: isCertain, evidence: evidence)
+        self.cause = cause
     }
 }

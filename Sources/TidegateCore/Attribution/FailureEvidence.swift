@@ -28,15 +28,18 @@ package struct FailureEvidence: Sendable, Hashable {
     package var after: Verdict
     /// What became of attempts to other hosts on the same path recently.
     package var peers: PeerHistory.Evidence
-    /// What is known of rungs by other means; empty if no diagnosis was made.
-    package var rungs: [RungReport]
+    /// How the gateway of the path stands, by the latest diagnosis of the path.
+    package var gateway: SilenceEvidence.Gateway
+    /// What that diagnosis found beyond the gateway; empty if none was made lately.
+    package var witnesses: [Witness]
 
     /// Evidence from its parts.
     package init(
         failure: TaskFailure, stage: Stage? = nil, status: Int? = nil, socketError: SocketError? = nil,
         refusal: ICMPError? = nil, peer: IPAddress? = nil, local: IPAddress? = nil, isImmediate: Bool = false,
         unanswered: Int = 0, resolveFailure: ResolveFailure? = nil, text: String = "", before: Verdict,
-        after: Verdict, peers: PeerHistory.Evidence = .init(), rungs: [RungReport] = []
+        after: Verdict, peers: PeerHistory.Evidence = .init(),
+        gateway: SilenceEvidence.Gateway = .unknown, witnesses: [Witness] = []
     ) {
         self.failure = failure
         self.stage = stage
@@ -52,6 +55,7 @@ package struct FailureEvidence: Sendable, Hashable {
         self.before = before
         self.after = after
         self.peers = peers
-        self.rungs = rungs
+        self.gateway = gateway
+        self.witnesses = witnesses
     }
 }

@@ -2,8 +2,8 @@
 package enum FaultClassifier {
     /// The attribution of a failed attempt; nil for a cancelled one.
     ///
-    /// Order matters: a path that was lost or changed under the attempt explains every symptom on it, a rung that is
-    /// known to fail explains every one above it, and an answer from the network counts more than silence.
+    /// Order matters: a path that was lost or changed under the attempt explains every symptom on it, and an answer
+    /// from the network counts more than silence.
     package static func attribution(of evidence: FailureEvidence) -> Attribution? {
         switch evidence.failure {
         case .cancelled: return nil
@@ -12,7 +12,7 @@ package enum FaultClassifier {
         case .resolveFailed, .connectFailed, .tlsFailed, .tlsPinMismatch, .timedOut, .stalled, .reset, .protocolError,
             .truncated, .httpStatus, .rangeMismatch, .digestMismatch, .outcomeUnknown, .gateTimeout,
             .deadlineExceeded, .retriesExhausted:
-            return self.lostPath(evidence) ?? self.failedRung(evidence) ?? self.wire(evidence)
+            return self.lostPath(evidence) ?? self.wire(evidence)
         }
     }
 
@@ -33,35 +33,16 @@ package enum FaultClassifier {
         return nil
     }
 
-    // A rung below the target that is known to fail, unless the attempt got past it.
-    private static func failedRung(_ evidence: FailureEvidence) -> Attribution? {
-        guard !evidence.wasAnswered else { return nil }
-        for report in evidence.rungs where report.status == .bad {
-            let party: FaultParty? =
-                switch report.rung {
-                case .interface, .carrier, .address, .route: .mine
-                case .gateway: .gateway
-                case .dns: evidence.failure == .resolveFailed ? .resolver : nil
-                case .internet: evidence.failure == .resolveFailed ? nil : .upstream
-                case .monitor, .tcp, .tls, .http: nil
-                }
-            guard let party else { continue }
-            let clauses = report.evidence.isEmpty ? ["the rung \(report.rung.rawValue) fails"] : report.evidence
-            return Attribution(party: party, rung: report.rung, isCertain: party != .upstream, evidence: clauses)
-        }
-        return nil
-    }
-
     // MARK: - The wire
 
     private static func wire(_ evidence: FailureEvidence) -> Attribution {
         if evidence.after.level == .portal, evidence.failure.isPortalSymptom {
             return Attribution(
-                party: .upstream, rung: .internet, isCertain: false,
+                cause: .provider(.portal(location: nil)), rung: .internet, isCertain: false,
                 evidence: ["a captive portal answers on this path"] + evidence.clauses)
         }
         switch evidence.failure {
-        case .resolveFailed: return self.name(evidence.resolveFailure)
+        case .resolveFailed: return self.name(evidence)
         case .tlsFailed, .tlsPinMismatch:
             let clauses = evidence.clauses.isEmpty ? ["TLS failed after a connection"] : evidence.clauses
             // A connection that is cut off may be cut by a device in between.
@@ -72,16 +53,20 @@ package enum FaultClassifier {
             return Attribution(party: .theirs, rung: .http, isCertain: true, evidence: ["the answer itself is wrong"])
         case .connectFailed, .timedOut, .stalled, .reset, .outcomeUnknown, .gateTimeout, .deadlineExceeded,
             .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .tooLarge:
-            if let refusal = evidence.refusal { return ICMPErrorClassifier.attribution(of: refusal, evidence) }
+            if let refusal = evidence.refusal { return self.refused(by: refusal, evidence) }
             return SocketErrorClassifier.attribution(of: evidence)
         }
     }
 
-    private static func name(_ failure: ResolveFailure?) -> Attribution {
-        let isName = failure == .nameNotFound
-        return Attribution(
-            party: isName ? .theirs : .resolver, rung: .dns, isCertain: isName,
-            evidence: [isName ? "the resolver says that the name has no address" : "the resolver gave no answer"])
+    private static func name(_ evidence: FailureEvidence) -> Attribution {
+        guard evidence.resolveFailure != .nameNotFound else {
+            return Attribution(
+                party: .mine, rung: .dns, isCertain: true, evidence: ["the resolver says that the name has no address"])
+        }
+        // A resolver that is silent together with everything else is not the one that failed.
+        let silence = evidence.silence(.resolvers([]))
+        let cause = silence.witnesses.isEmpty ? Cause.resolver(.silent([])) : SilenceClassifier.cause(of: silence)
+        return Attribution(cause: cause, rung: .dns, isCertain: false, evidence: ["the resolver gave no answer"])
     }
 
     // 4xx is about the request, 429 and 5xx about the server.
@@ -89,6 +74,32 @@ package enum FaultClassifier {
         let isMine = status.map { (400..<500).contains($0) && $0 != 429 && $0 != 408 } ?? false
         let text = status.map { "the server answered \($0)" } ?? "the server refused"
         return Attribution(party: isMine ? .mine : .theirs, rung: .http, isCertain: true, evidence: [text])
+    }
+
+    private static func refused(by error: ICMPError, _ evidence: FailureEvidence) -> Attribution {
+        let sender = evidence.sender(of: error)
+        let path = evidence.path
+        let context = ICMPErrorClassifier.Context(
+            sender: sender, destination: evidence.peer, link: path?.interface ?? "the link", gateway: path?.gateway,
+            witnesses: evidence.allWitnesses)
+        let cause = ICMPErrorClassifier.cause(of: error, context)
+        let clause = error.sentence(about: evidence.peer, role: sender.role)
+        let isFound = error.kind != .hostUnreachable && error.kind != .timeExceeded && error.kind != .other
+        switch cause {
+        case .router(.absent(let gateway, let link)):
+            return Attribution(
+                cause: cause, rung: .gateway, isCertain: true,
+                evidence: ["the gateway \(gateway) does not answer on \(link)", clause])
+        case .server(.absent(let host, let link)):
+            return Attribution(
+                cause: cause, rung: .tcp, isCertain: false, evidence: ["\(host) does not answer on \(link)", clause])
+        case .thisHost(.filter):
+            return Attribution(
+                cause: cause, rung: .route, isCertain: true, evidence: ["a filter of this host refuses it", clause])
+        case .thisHost, .router, .provider, .resolver, .onTheWay, .server, .unknown:
+            return Attribution(
+                cause: cause, rung: .tcp, isCertain: isFound || sender == .destination, evidence: [clause])
+        }
     }
 }
 
@@ -99,21 +110,43 @@ extension TaskFailure {
     }
 }
 
+extension ICMPErrorClassifier.Sender {
+    /// The sender as a sentence names it.
+    package var role: String {
+        switch self {
+        case .thisHost: "this host"
+        case .destination: "the host itself"
+        case .gateway: "the gateway"
+        case .router: "a router on the way"
+        }
+    }
+}
+
 extension FailureEvidence {
     /// The text as evidence.
     var clauses: [String] { self.text.isEmpty ? [] : [self.text] }
 
-    /// Whether the server had answered something before the attempt failed.
-    var wasAnswered: Bool {
-        if self.status != nil || self.socketError == .refused { return true }
-        return switch self.stage {
-        case .tls, .request, .response, .body: true
-        case .resolve, .connect, nil: false
-        }
-    }
-
     /// The path that packets took when it failed, or else when it started.
     var path: NetworkPath? { self.after.path ?? self.before.path }
+
+    /// The latest diagnosis and what became of attempts to other hosts.
+    var allWitnesses: [Witness] {
+        if self.peers.reached > 0 { return self.witnesses + [Witness(.attempt, .beyond(nil))] }
+        return self.peers.missed > 0 ? self.witnesses + [Witness(.attempt, .nothing)] : self.witnesses
+    }
+
+    /// What is known about silence of this attempt.
+    func silence(_ silent: SilenceEvidence.Silent) -> SilenceEvidence {
+        SilenceEvidence(silent: silent, gateway: self.gateway, witnesses: self.allWitnesses)
+    }
+
+    func sender(of error: ICMPError) -> ICMPErrorClassifier.Sender {
+        if error.offender == nil || error.isFrom(self.local) { return .thisHost }
+        for path in [self.after.path, self.before.path] where error.isFrom(path?.source) { return .thisHost }
+        if error.isFrom(self.peer) { return .destination }
+        for path in [self.after.path, self.before.path] where error.isFrom(path?.gateway) { return .gateway }
+        return .router
+    }
 }
 
 extension NetworkPath {

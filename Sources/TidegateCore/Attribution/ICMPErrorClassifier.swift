@@ -1,78 +1,76 @@
-/// Decides whose failure it was by an ICMP error: its sender, and what it says.
-enum ICMPErrorClassifier {
-    static func attribution(of error: ICMPError, _ evidence: FailureEvidence) -> Attribution {
-        switch evidence.sender(of: error) {
-        case .thisHost: return self.own(error, evidence)
-        case .destination:
-            return Attribution(
-                party: .theirs, rung: .tcp, isCertain: true,
-                evidence: [error.sentence(about: evidence.peer, role: "the host itself")])
-        case .gateway:
-            return self.router(
-                error, evidence, role: "the gateway",
-                parties: Parties(noRoute: .upstream, refusal: .gateway, loop: .upstream))
-        case .router:
-            // Attempts to other hosts on the same path show whether the router is near this host or near the target.
-            let noRoute: FaultParty = evidence.peers.reached > 0 ? .path : .upstream
-            return self.router(
-                error, evidence, role: "a router on the way",
-                parties: Parties(noRoute: noRoute, refusal: .path, loop: .path))
+/// Decides what an ICMP error means: by its sender, and by what it says.
+package enum ICMPErrorClassifier {
+    /// Who sent it.
+    package enum Sender: Sendable, Hashable {
+        case thisHost, destination, gateway, router
+    }
+
+    /// What else the meaning depends on.
+    package struct Context: Sendable, Hashable {
+        /// Who sent the error.
+        package var sender: Sender
+        /// What could not be reached.
+        package var destination: IPAddress?
+        /// The interface that packets leave by.
+        package var link: String
+        /// The gateway of the path; nil if the destination is on the link.
+        package var gateway: IPAddress?
+        /// Who else was asked.
+        package var witnesses: [Witness]
+
+        /// A context from its parts.
+        package init(
+            sender: Sender, destination: IPAddress?, link: String = "the link", gateway: IPAddress? = nil,
+            witnesses: [Witness] = []
+        ) {
+            self.sender = sender
+            self.destination = destination
+            self.link = link
+            self.gateway = gateway
+            self.witnesses = witnesses
         }
     }
 
-    private struct Parties {
-        let noRoute: FaultParty
-        let refusal: FaultParty
-        let loop: FaultParty
-    }
-
-    private static func router(
-        _ error: ICMPError, _ evidence: FailureEvidence, role: String, parties: Parties
-    ) -> Attribution {
-        let clause = error.sentence(about: evidence.peer, role: role)
-        switch error.kind {
-        case .noRoute: return Attribution(party: parties.noRoute, rung: .tcp, isCertain: true, evidence: [clause])
-        // The last router did not find the host on its link; or a router before it did not find the next one.
-        case .hostUnreachable: return Attribution(party: .theirs, rung: .tcp, isCertain: false, evidence: [clause])
-        case .prohibited, .portUnreachable:
-            return Attribution(party: parties.refusal, rung: .tcp, isCertain: true, evidence: [clause])
-        case .timeExceeded: return Attribution(party: parties.loop, rung: .tcp, isCertain: false, evidence: [clause])
-        case .other: return Attribution(party: parties.refusal, rung: .tcp, isCertain: false, evidence: [clause])
+    /// The cause behind an error.
+    package static func cause(of error: ICMPError, _ context: Context) -> Cause {
+        switch context.sender {
+        case .thisHost: self.own(error, context)
+        case .destination: .server(.prohibits(error))
+        case .gateway: self.gateway(error, context)
+        case .router: self.router(error, context)
         }
     }
 
     // No neighbour answered, or a filter of this host refused.
-    private static func own(_ error: ICMPError, _ evidence: FailureEvidence) -> Attribution {
-        let clause = error.sentence(about: evidence.peer, role: "this host")
+    private static func own(_ error: ICMPError, _ context: Context) -> Cause {
+        guard error.kind == .hostUnreachable else { return .thisHost(.filter(error)) }
+        if let gateway = context.gateway { return .router(.absent(gateway, link: context.link)) }
+        guard let destination = context.destination else { return .server(.gone(nil)) }
+        return .server(.absent(destination, link: context.link))
+    }
+
+    private static func gateway(_ error: ICMPError, _ context: Context) -> Cause {
+        let isBeyondProven = context.witnesses.contains(where: \.isBeyondGateway)
         switch error.kind {
+        case .noRoute: return .provider(.noRoute(error))
         case .hostUnreachable:
-            let link = evidence.path?.interface ?? "the link"
-            if let gateway = evidence.path?.gateway {
-                return Attribution(
-                    party: .gateway, rung: .gateway, isCertain: true,
-                    evidence: ["the gateway \(gateway) does not answer on \(link)", clause])
+            // It looks for the target on a link of its own, unless everything beyond it gets the same answer.
+            let isShared = context.witnesses.contains {
+                !$0.isBeyondGateway && ($0.refusal == nil || $0.refusal?.kind == .hostUnreachable)
             }
-            let host = evidence.peer.map { "\($0)" } ?? "the host"
-            return Attribution(
-                party: .theirs, rung: .tcp, isCertain: false, evidence: ["\(host) does not answer on \(link)", clause])
-        case .noRoute, .portUnreachable, .prohibited, .timeExceeded, .other:
-            return Attribution(
-                party: .mine, rung: .route, isCertain: true, evidence: ["a filter of this host refuses it", clause])
+            return isShared && !isBeyondProven ? .provider(.noRoute(error)) : .server(.gone(error))
+        case .prohibited, .portUnreachable, .other: return .router(.prohibits(error))
+        case .timeExceeded: return .onTheWay(.loop(at: error.offender))
         }
     }
-}
 
-extension FailureEvidence {
-    /// The host that sent an ICMP error.
-    enum Sender {
-        case thisHost, gateway, destination, router
-    }
-
-    func sender(of error: ICMPError) -> Sender {
-        if error.offender == nil || error.isFrom(self.local) { return .thisHost }
-        for path in [self.after.path, self.before.path] where error.isFrom(path?.source) { return .thisHost }
-        if error.isFrom(self.peer) { return .destination }
-        for path in [self.after.path, self.before.path] where error.isFrom(path?.gateway) { return .gateway }
-        return .router
+    private static func router(_ error: ICMPError, _ context: Context) -> Cause {
+        switch error.kind {
+        case .noRoute: .onTheWay(.noRoute(error))
+        // The last router did not find the host on its link.
+        case .hostUnreachable: .server(.gone(error))
+        case .prohibited, .portUnreachable, .other: .onTheWay(.prohibits(error))
+        case .timeExceeded: .onTheWay(.loop(at: error.offender))
+        }
     }
 }

@@ -47,30 +47,40 @@ enum SocketErrorClassifier {
                 .tls, isCertain: false, "\(host) accepted the connection and did not answer the handshake")
         case .request, .response:
             return self.answered(.http, isCertain: false, "\(host) took the request and did not answer")
-        case .body: return self.compared(evidence, "\(host) sent no more of its answer", reached: .theirs, .http)
+        case .body:
+            return self.silent(
+                evidence, "\(host) sent no more of its answer", .http,
+                cause: evidence.peers.reached > 0 ? .server(.bodyStopped) : nil)
         case .resolve, .connect, nil:
             let count = evidence.unanswered
             let clause =
                 count > 0
                 ? "\(count) SYN\(count == 1 ? "" : "s") to \(host) went unanswered"
                 : "no answer, and nothing says why"
-            return self.compared(evidence, clause, reached: .path, .tcp)
+            return self.silent(evidence, clause, .tcp, cause: nil)
         }
     }
 
-    private static func compared(
-        _ evidence: FailureEvidence, _ clause: String, reached: FaultParty, _ rung: Rung
+    private static func silent(
+        _ evidence: FailureEvidence, _ clause: String, _ rung: Rung, cause: Cause?
     ) -> Attribution {
+        let cause = cause ?? SilenceClassifier.cause(of: evidence.silence(.target))
+        let known: [String] =
+            switch cause {
+            case .router, .provider(.nothingBeyond(.some)), .onTheWay(.ends(.some)), .server(.portSilent):
+                [clause, cause.description]
+            default: [clause]
+            }
+        return Attribution(cause: cause, rung: rung, isCertain: false, evidence: known + self.others(evidence))
+    }
+
+    private static func others(_ evidence: FailureEvidence) -> [String] {
         let peers = evidence.peers
         let path = evidence.path.map { " on \($0.hop)" } ?? ""
         if peers.reached > 0 {
-            let others = "\(peers.reached) other host\(peers.reached == 1 ? "" : "s")\(path) answered in the last 30 s"
-            return Attribution(party: reached, rung: rung, isCertain: false, evidence: [clause, others])
+            return ["\(peers.reached) other host\(peers.reached == 1 ? "" : "s")\(path) answered in the last 30 s"]
         }
-        if peers.missed > 0 {
-            let others = "nor did \(peers.missed) other host\(peers.missed == 1 ? "" : "s")\(path) in the last 30 s"
-            return Attribution(party: .upstream, rung: rung, isCertain: false, evidence: [clause, others])
-        }
-        return Attribution(party: .unknown, rung: rung, isCertain: false, evidence: [clause])
+        guard peers.missed > 0 else { return [] }
+        return ["nor did \(peers.missed) other host\(peers.missed == 1 ? "" : "s")\(path) in the last 30 s"]
     }
 }

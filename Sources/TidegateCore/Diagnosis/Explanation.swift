@@ -1,20 +1,39 @@
-/// Why a target answers or does not: both families' ladders, the first failure, whose it is, and what to do.
+/// Why a target answers or does not: both families' ladders, the conclusion, whose failure it is, and what to do.
 public struct Explanation: Sendable, Hashable {
+    /// What the ladders say together.
+    public enum Conclusion: String, Sendable, CaseIterable, Hashable {
+        /// The target was reached.
+        case works
+        /// It was reached, and there is something to know: ``Explanation/findings``.
+        case worksBut
+        /// It was not reached.
+        case broken
+        /// Nothing was sent, so nothing is known.
+        case notChecked
+    }
+
     /// One family's ladder, from the lowest rung to the highest.
     public struct Ladder: Sendable, Hashable {
         /// The IP version.
         public var family: AddressFamily
         /// Every rung in order, checked or not.
         public var rungs: [RungReport]
+        /// What is wrong; nil if nothing is.
+        package var cause: Cause?
+        private var failing: Rung?
 
-        /// A ladder from its parts.
-        package init(family: AddressFamily, rungs: [RungReport]) {
+        /// A ladder from its parts; `failing` is the rung that the cause is about, or the lowest bad one.
+        package init(family: AddressFamily, rungs: [RungReport], cause: Cause? = nil, failing: Rung? = nil) {
             self.family = family
             self.rungs = rungs
+            self.cause = cause
+            self.failing = failing
         }
 
-        /// The lowest rung that fails; nil if none does.
-        public var firstFailure: RungReport? { self.rungs.first { $0.status == .bad } }
+        /// The rung that fails: where the cause is, or else the lowest bad one; nil if none does.
+        public var firstFailure: RungReport? {
+            self.rungs.first { $0.status == .bad && (self.failing == nil || $0.rung == self.failing) }
+        }
     }
 
     /// The target or URL as it was given.
@@ -23,22 +42,31 @@ public struct Explanation: Sendable, Hashable {
     public var addresses: [IPAddress]
     /// IPv4, then IPv6; only the requested family if one was.
     public var ladders: [Ladder]
+    /// What the ladders say together.
+    public var conclusion: Conclusion
+    /// What is worth knowing about a target that was reached, one clause each: a dead second address, a dead name server.
+    public var findings: [String]
     /// The failure that matters: that of the family that got furthest, nil if a family reaches the target.
     public var firstFailure: RungReport?
+    /// What is wrong, of that family; nil if nothing is.
+    package var cause: Cause?
     /// Whose failure it is; nil only when nothing failed.
     public var party: FaultParty?
-    /// What to do about it, in one plain sentence.
+    /// What to do about it, in one plain sentence; empty if there is nothing to do.
     public var advice: String
 
     /// An explanation from its parts.
     package init(
-        target: String, addresses: [IPAddress], ladders: [Ladder], firstFailure: RungReport?, party: FaultParty?,
-        advice: String
+        target: String, addresses: [IPAddress], ladders: [Ladder], conclusion: Conclusion, findings: [String] = [],
+        firstFailure: RungReport? = nil, cause: Cause? = nil, party: FaultParty? = nil, advice: String = ""
     ) {
         self.target = target
         self.addresses = addresses
         self.ladders = ladders
+        self.conclusion = conclusion
+        self.findings = findings
         self.firstFailure = firstFailure
+        self.cause = cause
         self.party = party
         self.advice = advice
     }

@@ -12,25 +12,76 @@ public struct RungReport: Sendable, Hashable {
         case notApplicable
     }
 
+    /// How it is known how a rung stands.
+    public enum Basis: String, Sendable, CaseIterable, Hashable {
+        /// It was measured itself.
+        case measured
+        /// Something above it works, which cannot be without it.
+        case implied
+    }
+
     /// The rung.
     public var rung: Rung
     /// How it stands.
     public var status: Status
+    /// How that is known; nil if it is not: the rung was not checked, or does not exist.
+    public var basis: Basis?
     /// Why it fails; nil if it does not.
     public var reason: UnreachableReason?
     /// The name of the link that the reason is about; nil if it is about none.
     package var link: String?
-    /// What was found, one clause each.
+    /// What was found, one clause each; of a failed rung the first says what is wrong.
     public var evidence: [String]
+    /// The same as numbers, as far as there are any.
+    package var values: RungValues
 
-    /// A report from its parts.
+    /// A report from its parts; what is ok or bad was measured, unless `basis` says otherwise.
     package init(
-        rung: Rung, status: Status, reason: UnreachableReason? = nil, link: String? = nil, evidence: [String] = []
+        rung: Rung, status: Status, reason: UnreachableReason? = nil, link: String? = nil, basis: Basis? = nil,
+        evidence: [String] = [], values: RungValues = RungValues()
     ) {
         self.rung = rung
         self.status = status
+        self.basis = basis ?? (status == .ok || status == .bad ? .measured : nil)
         self.reason = reason
         self.link = link
         self.evidence = evidence
+        self.values = values
+    }
+}
+
+/// The numbers and codes behind a rung's evidence.
+package struct RungValues: Sendable, Hashable {
+    /// How long it took: a connection, a handshake, the first byte, an answer of the gateway's.
+    package var duration: Duration?
+    /// How old the evidence is; nil if it was found just now.
+    package var age: Duration?
+    /// The status of an HTTP response.
+    package var status: Int?
+    /// The ICMP error that came.
+    package var refusal: ICMPError?
+    /// The certificate that the server showed.
+    package var certificate: CertificateSummary?
+    /// The routers that answered a hop walk, by the hop limit that reached them.
+    package var hops: [Hop] = []
+
+    /// Values of which there are none yet.
+    package init() {}
+
+    /// A router that answered a packet whose hop limit ended there.
+    package struct Hop: Sendable, Hashable {
+        /// The hop limit, from 1.
+        package var limit: Int
+        /// Who answered.
+        package var router: IPAddress
+        /// After how long.
+        package var duration: Duration
+
+        /// A hop from its parts.
+        package init(limit: Int, router: IPAddress, duration: Duration) {
+            self.limit = limit
+            self.router = router
+            self.duration = duration
+        }
     }
 }

@@ -7,6 +7,8 @@ extension Explanation {
             "families": .object(self.ladders.map { .init($0.family.rawValue, $0.json) }),
             "firstFailure": .optional(self.firstFailure?.rung.rawValue),
             "party": .optional(self.party?.rawValue), "advice": .string(self.advice),
+            "conclusion": .string(self.conclusion.rawValue), "cause": .optional(self.cause?.code),
+            "findings": .array(self.findings.map { .string($0) }),
         ]
     }
 }
@@ -15,15 +17,60 @@ extension Explanation.Ladder {
     fileprivate var json: JSONValue {
         [
             "rungs": .array(self.rungs.map(\.json)), "firstFailure": .optional(self.firstFailure?.rung.rawValue),
+            "cause": .optional(self.cause?.code),
         ]
     }
 }
 
 extension RungReport {
     fileprivate var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("rung", .string(self.rung.rawValue)), .init("status", .string(self.status.rawValue)),
+            .init("reason", .optional(self.reason?.rawValue)),
+            .init("evidence", .array(self.evidence.map { .string($0) })),
+            .init("basis", .optional(self.basis?.rawValue)),
+            .init("ageSeconds", self.values.age.map { .number($0.inSeconds) } ?? .null),
+        ]
+        members += self.values.members
+        return .object(members)
+    }
+}
+
+extension RungValues {
+    // Only what there is: most rungs have no certificate.
+    fileprivate var members: [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        if let duration = self.duration { members.append(.init("durationSeconds", .number(duration.inSeconds))) }
+        if let status = self.status { members.append(.init("httpStatus", .integer(Int64(status)))) }
+        if let refusal = self.refusal {
+            members.append(
+                .init(
+                    "icmp",
+                    [
+                        "type": .integer(Int64(refusal.type)), "code": .integer(Int64(refusal.code)),
+                        "from": .optional(refusal.offender?.description),
+                    ]))
+        }
+        if let certificate = self.certificate { members.append(.init("certificate", certificate.json)) }
+        if !self.hops.isEmpty { members.append(.init("hops", .array(self.hops.map(\.json)))) }
+        return members
+    }
+}
+
+extension RungValues.Hop {
+    fileprivate var json: JSONValue {
         [
-            "rung": .string(self.rung.rawValue), "status": .string(self.status.rawValue),
-            "reason": .optional(self.reason?.rawValue), "evidence": .array(self.evidence.map { .string($0) }),
+            "hop": .integer(Int64(self.limit)), "address": .string(self.router.description),
+            "durationSeconds": .number(self.duration.inSeconds),
+        ]
+    }
+}
+
+extension CertificateSummary {
+    fileprivate var json: JSONValue {
+        [
+            "subject": .string(self.subject), "issuer": .string(self.issuer), "notBefore": .string(self.notBefore),
+            "notAfter": .string(self.notAfter), "names": .array(self.names.map { .string($0) }),
         ]
     }
 }

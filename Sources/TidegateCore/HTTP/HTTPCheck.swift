@@ -12,6 +12,8 @@ package enum HTTPCheck {
         package var method: String
         /// When to give up, from the start.
         package var limit: Duration
+        /// When to give up connecting, from the start; nil for ``limit``.
+        package var connectLimit: Duration?
         /// How much of the answer's body to keep.
         package var bodyLimit: Int
 
@@ -53,13 +55,15 @@ package enum HTTPCheck {
         package var local: IPAddress?
         /// The server's certificate, if one was shown.
         package var certificate: CertificateSummary?
+        /// Why the certificate is not accepted here; nil if it is, or if none was shown.
+        package var certificateError: CertificateError?
 
         /// An answer from its parts.
         package init(
             reached: Stage?, failure: TaskFailure? = nil, socketError: SocketError? = nil,
             refusal: ICMPError? = nil, text: String = "", status: Int? = nil, location: String? = nil,
             body: [UInt8] = [], phases: PhaseDurations = .init(), local: IPAddress? = nil,
-            certificate: CertificateSummary? = nil
+            certificate: CertificateSummary? = nil, certificateError: CertificateError? = nil
         ) {
             self.reached = reached
             self.failure = failure
@@ -72,6 +76,7 @@ package enum HTTPCheck {
             self.phases = phases
             self.local = local
             self.certificate = certificate
+            self.certificateError = certificateError
         }
 
         /// True if the check got through this stage.
@@ -99,6 +104,17 @@ package struct CertificateSummary: Sendable, Hashable {
         self.notBefore = notBefore
         self.notAfter = notAfter
         self.names = names
+    }
+}
+
+extension CertificateSummary {
+    /// The end of its validity in seconds since 1970; nil if it cannot be read.
+    package var expiry: Int64? { HTTPDate.parse("Any \(self.notAfter.without(suffix: " GMT"))", year: 2000) }
+}
+
+extension String {
+    fileprivate func without(suffix: String) -> Substring {
+        self.hasSuffix(suffix) ? self.dropLast(suffix.count) : self[...]
     }
 }
 

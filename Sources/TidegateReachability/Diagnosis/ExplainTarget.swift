@@ -8,12 +8,19 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     package let description: String
     /// Scheme and path; nil if no URL was given.
     let location: HTTPURL?
+    /// True if it is the internet as a whole: every way out of this host, and every resolver.
+    package let isInternet: Bool
 
-    private init(target: Target, description: String, location: HTTPURL?) {
+    private init(target: Target, description: String, location: HTTPURL?, isInternet: Bool = false) {
         self.target = target
         self.description = description
         self.location = location
+        self.isInternet = isInternet
     }
+
+    /// The internet as a whole.
+    package static let internet = ExplainTarget(
+        target: Target(address: IPAddress(ipv4: 0)), description: "the internet", location: nil, isInternet: true)
 
     /// A host, perhaps with a port.
     package init(_ target: Target) {

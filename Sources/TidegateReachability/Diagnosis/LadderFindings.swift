@@ -8,6 +8,10 @@ struct LadderFindings: Sendable {
     var families: [AddressFamily]
     /// Why the kernel cannot be read; nil while it can.
     var unavailableReason: String?
+    /// When the diagnosis was made.
+    var wallTime = WallTime(microseconds: 0)
+    /// A proxy that the environment names and that was not used.
+    var unusedProxy: String?
     var health = ReachabilityStatus.Health()
     var links: [Link] = []
     /// Nil if the host is an address.
@@ -23,6 +27,12 @@ struct NameFindings: Sendable {
     var servers: [ResolverFindings] = []
     /// True if systemd-resolved's stub is configured, which answers for the servers behind it.
     var hasStub = false
+    /// True if resolv.conf lists no server.
+    var namesNoServer = false
+    /// The name's addresses in /etc/hosts.
+    var hostsFile: [IPAddress] = []
+    /// The hop walks to resolvers that stayed silent.
+    var walks: [IPAddress: HopWalkResult] = [:]
 
     /// The addresses to continue with: the system's, otherwise those that a server answered.
     var addresses: [IPAddress] {
@@ -88,4 +98,40 @@ struct PathFindings: Sendable {
     var web: [IPAddress: HTTPCheck.Result] = [:]
     /// What recent requests over this path showed, and how long ago.
     var passive: PassiveFindings?
+    /// The hop walk to the subject; nil if it was not silent.
+    var walk: HopWalkResult?
+    /// A public address that the same gateway leads to; nil if none was looked for.
+    var sentinel: IPAddress?
+    /// True if the subject is itself the gateway of the default path: a router that resolves names.
+    var leadsToGateway = false
+    /// The port of the target; nil if it has none.
+    var port: UInt16?
+    /// The hop walk towards the internet over the same gateway; nil if none was needed.
+    var sentinelWalk: HopWalkResult?
+    /// True if small packets pass and large ones do not.
+    var losesLargePackets = false
+    /// What a packet to a target on the link itself came to; nil if nothing was sent, or if it was answered.
+    var neighbourRefusal: ICMPError?
+
+    /// The gateway as evidence about silence.
+    var gatewayEvidence: SilenceEvidence.Gateway {
+        guard let path = self.verdict.path else { return .unknown }
+        if let gateway = path.gateway { return self.gateway.evidence(gateway, on: path.interface) }
+        guard self.leadsToGateway else { return self.gateway.resolvesNeighbours ? .none : .unknown }
+        let address = self.subject.address
+        if self.neighbourRefusal != nil { return .unresolved(address, link: path.interface, wasReachable: false) }
+        let hasAnswered = self.walk?.isDestinationReached ?? false || self.sentinelWalk?.firstHop != nil
+        return hasAnswered ? .answers(address) : .unconfirmed(address, link: path.interface, age: nil)
+    }
+
+    /// True if who was asked on the way tells why the target is silent, so that nobody need wait for it.
+    var isSilenceExplained: Bool {
+        guard let walk = self.walk else { return false }
+        if walk.isDestinationReached { return true }
+        let gateway = self.verdict.path?.gateway
+        let reaches = [walk, self.sentinelWalk].compactMap { $0?.reach(past: gateway) }
+        let isAlive = reaches.contains(.gateway) || self.gateway.answer.map { $0 != .unresolved } ?? false
+        let hasRefused = walk.refusal != nil || self.sentinelWalk?.refusal != nil
+        return !hasRefused && isAlive && reaches.allSatisfy { $0 == .gateway || $0 == .nothing }
+    }
 }

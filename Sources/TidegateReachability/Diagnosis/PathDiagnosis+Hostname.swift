@@ -21,25 +21,75 @@ extension PathDiagnosis {
         }
     }
 
-    // Half of the time is left for what follows the name.
-    private var shareForNames: Duration { self.rest / 2 }
-
+    /// What the resolvers and the system answer about a name; whoever stays silent is walked to meanwhile.
     func names(_ name: String, _ families: [AddressFamily]) async -> NameFindings {
         let settings = self.diagnostics.dependencies.settings()
         var findings = NameFindings(name: name)
         findings.hasStub = settings.hasStub
-        let names = PathDiagnosis(self.diagnostics, within: self.shareForNames)
-        async let system = names.resolve(name)
-        async let answered = names.query(
-            settings.candidates(for: name).first ?? name, await names.routes(to: settings.nameservers),
-            families.map { DNSQuestion.RecordType($0) })
-        findings.servers = await answered
-        findings.system = await system
+        findings.namesNoServer = settings.namesNoServer
+        findings.hostsFile = self.diagnostics.dependencies.hosts().addresses[name.lowercased()] ?? []
+        let system = Promise<Result<[IPAddress], ResolveFailure>>()
+        self.diagnostics.resolver.resolve(name) { system.fulfil($0) }
+        let routed = await self.routes(to: settings.nameservers)
+        let first = settings.candidates(for: name).first ?? name
+        (findings.servers, findings.walks) = await self.asked(routed) { servers in
+            await self.query(first, servers, families.map { DNSQuestion.RecordType($0) })
+        }
+        // The system asks the same servers, in order: once they have spoken, or have not, it hardly knows more.
+        let hasAnswer = findings.servers.contains { $0.outcomes.contains(where: \.isAnswer) }
+        let patience: Duration = hasAnswer || settings.nameservers.isEmpty ? .milliseconds(500) : .milliseconds(200)
+        findings.system = await system.value { resume in
+            _ = self.diagnostics.monitor.call(after: min(patience, self.rest), resume)
+        }
         let deniesName = findings.servers.contains { $0.answers.values.contains { $0 == .nameNotFound } }
         if findings.addresses.isEmpty, deniesName {
             findings.servers = await self.queryControlName(findings.servers, within: self.shareForNames)
         }
         return findings
+    }
+
+    /// What the resolvers answer about a name that exists; whoever stays silent is walked to meanwhile.
+    func resolvers() async -> NameFindings {
+        let settings = self.diagnostics.dependencies.settings()
+        var findings = NameFindings(name: PathDiagnosis.controlName)
+        (findings.hasStub, findings.namesNoServer) = (settings.hasStub, settings.namesNoServer)
+        let limit = self.shareForNames
+        (findings.servers, findings.walks) = await self.asked(await self.routes(to: settings.nameservers)) { servers in
+            await self.queryControlName(servers, within: limit)
+        }
+        return findings
+    }
+
+    // Slow resolvers answer within a second; the rest of the time is for what follows the name.
+    private var shareForNames: Duration { min(max(.seconds(1), min(.seconds(3), self.rest / 6)), self.rest) }
+
+    /// Asks servers, and walks to the first that stays silent meanwhile.
+    private func asked(
+        _ servers: [ResolverFindings],
+        _ ask: @escaping @Sendable ([ResolverFindings]) async -> [ResolverFindings]
+    ) async -> ([ResolverFindings], [IPAddress: HopWalkResult]) {
+        await withTaskGroup(of: (servers: [ResolverFindings]?, walks: [IPAddress: HopWalkResult]).self) { group in
+            group.addTask { (await ask(servers), [:]) }
+            group.addTask {
+                guard await self.pause(for: PathDiagnosis.patience),
+                    let server = servers.first(where: { $0.verdict.level >= .routed && !$0.server.isLoopback })?.server
+                else { return (nil, [:]) }
+                async let walk = self.walk(to: server, self.diagnostics.dependencies.dnsPort)
+                let sentinel = self.sentinel(server.family)
+                var walks: [IPAddress: HopWalkResult] = [:]
+                if let sentinel { walks[sentinel] = await self.walk(to: sentinel, nil) }
+                walks[server] = await walk
+                return (nil, walks)
+            }
+            var found: ([ResolverFindings], [IPAddress: HopWalkResult]) = (servers, [:])
+            for await part in group {
+                found.1.merge(part.walks) { $1 }
+                guard let answered = part.servers else { continue }
+                found.0 = answered
+                if answered.contains(where: { $0.outcomes.contains(where: \.isAnswer) }) { group.cancelAll() }
+            }
+            return found
+        }
     }
 
     /// The resolvers with the kernel's verdicts on the paths to them; no packet is sent.
@@ -52,7 +102,7 @@ extension PathDiagnosis {
     private func query(
         _ name: String, _ servers: [ResolverFindings], _ types: [DNSQuestion.RecordType]
     ) async -> [ResolverFindings] {
-        let limit = min(.seconds(3), self.rest)
+        let limit = self.shareForNames
         return await self.each(servers) { server in
             var server = server
             for type in types {

@@ -5,13 +5,16 @@ internal import TidegateNetwork
 struct PathDiagnosis: Sendable {
     let diagnostics: PathDiagnostics
     private let deadline: MonotonicTime
+    let progress: DiagnosisProgress?
 
     // How many addresses of a family are tried at once; the first one's path is explained.
     static let mostAddresses = 3
     private static let udpDNS = RouteQuestion.udp
 
-    init(_ diagnostics: PathDiagnostics, within limit: Duration) {
+    /// A diagnosis that records what it finds on `progress`, if it has one.
+    init(_ diagnostics: PathDiagnostics, within limit: Duration, progress: DiagnosisProgress? = nil) {
         self.diagnostics = diagnostics
+        self.progress = progress
         self.deadline = diagnostics.time.monotonic() + limit
     }
 
@@ -19,26 +22,37 @@ struct PathDiagnosis: Sendable {
 
     // MARK: Everything about a target
 
-    func findings(_ target: ExplainTarget, _ families: [AddressFamily]) async -> LadderFindings {
-        var findings = LadderFindings(target: target, families: families)
+    /// Finds out what it can about a target.
+    func findAll(_ target: ExplainTarget, _ families: [AddressFamily]) async {
         _ = await self.diagnostics.monitor.firstStatus(within: min(self.rest, .seconds(2)))
-        if target.target.address == nil { findings.name = await self.names(target.target.host, families) }
-        let subjects = await self.subjects(target, findings.name, families)
+        let name = await self.names(target, families)
+        let subjects = await self.subjects(target, name, families)
         let wanted = subjects.flatMap { [$0.subject.address] + $0.candidates }
-        let report = await self.report(wanted.uniqued, port: target.target.port)
-        findings.unavailableReason = report.unavailableReason
-        findings.health = report.health
-        findings.links = report.links
-        await withTaskGroup(of: (AddressFamily, PathFindings).self) { group in
-            for subject in subjects {
-                group.addTask { (subject.family, await self.path(subject, report, target)) }
-            }
-            for await (family, path) in group { findings.paths[family] = path }
+        let report = await self.report(wanted.uniqued, port: target.target.port, families)
+        self.progress?.update { findings in
+            findings.name = name
+            findings.unavailableReason = report.unavailableReason
+            findings.health = report.health
+            findings.links = report.links
+            findings.wallTime = self.diagnostics.time.wall()
         }
-        return findings
+        await withTaskGroup(of: Void.self) { group in
+            for subject in subjects {
+                let walks = name?.walks ?? [:]
+                group.addTask {
+                    let path = await self.path(subject, report, target, walks)
+                    self.progress?.update { $0.paths[subject.family] = path }
+                }
+            }
+        }
     }
 
-    private struct Subject: Sendable {
+    private func names(_ target: ExplainTarget, _ families: [AddressFamily]) async -> NameFindings? {
+        if target.isInternet { return await self.resolvers() }
+        return target.target.address == nil ? await self.names(target.target.host, families) : nil
+    }
+
+    struct Subject: Sendable {
         var family: AddressFamily
         var subject: PathFindings.Subject
         var addresses: [IPAddress] = []
@@ -51,6 +65,11 @@ struct PathDiagnosis: Sendable {
     private func subjects(
         _ target: ExplainTarget, _ name: NameFindings?, _ families: [AddressFamily]
     ) async -> [Subject] {
+        if target.isInternet {
+            return families.compactMap { family in
+                self.sentinel(family).map { Subject(family: family, subject: .sentinel($0)) }
+            }
+        }
         if let address = target.target.address {
             return [Subject(family: address.family, subject: .target(address), addresses: [address])]
         }
@@ -62,8 +81,7 @@ struct PathDiagnosis: Sendable {
         return families.compactMap { family in
             let own = addresses.filter { $0.family == family }
             if let first = own.first { return Subject(family: family, subject: .target(first), addresses: own) }
-            let sentinel = report.sentinels[family] ?? ReachabilityConfiguration.defaultSentinels[family]?.first
-            guard let sentinel else { return nil }
+            guard let sentinel = report.sentinels[family] ?? self.sentinel(family) else { return nil }
             let isOut = report.routes[sentinel].map { $0.verdict.level >= .routed } ?? false
             let candidates = servers.filter { $0.family == family }
             let routed = candidates.first { (report.routes[$0]?.verdict.level ?? .none) >= .routed }
@@ -73,19 +91,28 @@ struct PathDiagnosis: Sendable {
         }
     }
 
+    func sentinel(_ family: AddressFamily) -> IPAddress? {
+        ReachabilityConfiguration.defaultSentinels[family]?.first
+    }
+
     func question(_ server: IPAddress) -> RouteQuestion {
         RouteQuestion(server, port: self.diagnostics.dependencies.dnsPort, ipProtocol: PathDiagnosis.udpDNS)
     }
 
-    private func report(_ addresses: [IPAddress], port: UInt16?) async -> RouteReport {
+    func report(
+        _ addresses: [IPAddress], port: UInt16?, _ families: [AddressFamily] = []
+    ) async -> RouteReport {
         let context = self.diagnostics.monitor.lookupContext
         return await self.diagnostics.monitor.routeReport(
-            RouteQuery(questions: addresses.map { context.question($0, port: port) }))
+            RouteQuery(questions: addresses.map { context.question($0, port: port) }, families: families))
     }
 
     // MARK: One path
 
-    private func path(_ subject: Subject, _ report: RouteReport, _ target: ExplainTarget) async -> PathFindings {
+    private func path(
+        _ subject: Subject, _ report: RouteReport, _ target: ExplainTarget,
+        _ walks: [IPAddress: HopWalkResult]
+    ) async -> PathFindings {
         // One address without a route does not keep a program from the others.
         let usable = subject.candidates.filter { report.routes[$0]?.verdict.isUsable ?? true }
         var path = self.pathFindings(usable.first.map { .target($0) } ?? subject.subject, report)
@@ -95,13 +122,12 @@ struct PathDiagnosis: Sendable {
         }
         let isUnknown = path.verdict.level == .unknown
         guard path.verdict.level >= .routed || isUnknown else { return path }
-        let known = path
-        async let gateway = isUnknown ? known.gateway : self.probed(known)
-        async let internet = self.diagnostics.policy.urls.isEmpty ? nil : self.internet(subject.family)
-        async let web = self.checkTarget(target, at: usable)
-        path.gateway = await gateway
-        path.internet = await internet
-        path.web = await web
+        path.port =
+            if case .resolver = path.subject { self.diagnostics.dependencies.dnsPort } else { target.target.port }
+        path.walk = walks[path.subject.address]
+        path.sentinelWalk = path.sentinel.flatMap { walks[$0] }
+        path = await self.asked(path, subject, usable, target)
+        if target.lastStage == nil { path.neighbourRefusal = await self.neighbourRefusal(path) }
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
         return best == path.subject.address ? path : self.moved(path, to: best, report)
     }
@@ -121,12 +147,18 @@ struct PathDiagnosis: Sendable {
         findings.verdict = path.verdict
         findings.deadLink = path.deadLink
         findings.explanation = path.explanation
+        if let sentinel = report.sentinels[subject.address.family],
+            let gateway = report.routes[sentinel]?.verdict.path?.gateway
+        {
+            findings.leadsToGateway = gateway == subject.address
+            if findings.leadsToGateway || gateway == path.verdict.path?.gateway { findings.sentinel = sentinel }
+        }
         findings.gateway = report.gateway(subject.address)
         findings.passive = self.diagnostics.monitor.passive(from: path.verdict.path?.source, at: self.now)
         return findings
     }
 
-    private var now: MonotonicTime { self.diagnostics.time.monotonic() }
+    var now: MonotonicTime { self.diagnostics.time.monotonic() }
 
     /// The default path of a family; nil if the kernel cannot be read.
     func defaultPath(_ family: AddressFamily, watching: Bool) async -> PathFindings? {
@@ -137,34 +169,25 @@ struct PathDiagnosis: Sendable {
         return self.pathFindings(.sentinel(sentinel), report)
     }
 
-    /// What is known about a path's gateway after a UDP probe.
-    func probed(_ path: PathFindings) async -> GatewayFindings {
-        guard let networkPath = path.verdict.path, let gateway = networkPath.gateway, path.gateway.resolvesNeighbours
-        else {
-            return path.gateway
-        }
-        var findings = path.gateway
-        findings.udpProbe = await self.diagnostics.dependencies.udpProbe(
-            gateway.onLink(networkPath.index), within: self.rest)
-        // The probe has made the kernel resolve the neighbour.
-        let address = path.subject.address
-        let report = await self.report([address], port: nil)
-        guard report.unavailableReason == nil else { return findings }
-        var later = report.gateway(address)
-        later.udpProbe = findings.udpProbe
-        return later
-    }
-
     // MARK: The target itself
 
-    private func checkTarget(_ target: ExplainTarget, at addresses: [IPAddress]) async -> [IPAddress: HTTPCheck.Result]
-    {
+    func checkTarget(
+        _ target: ExplainTarget, at addresses: [IPAddress]
+    ) async -> [IPAddress: HTTPCheck.Result] {
         guard let stage = target.lastStage else { return [:] }
-        let limit = self.rest
+        let (limit, start) = (self.rest, self.now)
         return await withTaskGroup(of: (IPAddress, HTTPCheck.Result).self) { group in
             for address in addresses {
-                let question = HTTPCheck.Request(url: target.url, address: address, lastStage: stage, limit: limit)
-                group.addTask { (address, await self.diagnostics.web.check(question)) }
+                var question = HTTPCheck.Request(url: target.url, address: address, lastStage: stage, limit: limit)
+                question.connectLimit = PathDiagnosis.resolution
+                group.addTask { [question] in
+                    var answer = await self.diagnostics.web.check(question)
+                    guard answer.failure == .cancelled else { return (address, answer) }
+                    // The others have told why nothing comes.
+                    answer.failure = .timedOut
+                    answer.text = "\(address) did not answer within \(LadderDescriptions.time(self.now - start))"
+                    return (address, answer)
+                }
             }
             var answers: [IPAddress: HTTPCheck.Result] = [:]
             for await (address, answer) in group { answers[address] = answer }
@@ -187,12 +210,4 @@ extension Verdict {
 
 extension [IPAddress] {
     fileprivate var uniqued: [IPAddress] { self.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
-}
-
-extension IPAddress {
-    /// The same address with the zone that a link-local IPv6 one needs.
-    fileprivate func onLink(_ index: UInt32) -> IPAddress {
-        guard self.family == .ipv6, self.isLinkLocal, self.zone == 0 else { return self }
-        return IPAddress(octets: self.octets, zone: index) ?? self
-    }
 }

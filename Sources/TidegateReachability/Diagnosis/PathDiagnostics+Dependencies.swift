@@ -5,29 +5,42 @@ package import TidegateNetwork
 extension PathDiagnostics {
     /// What a diagnosis sends packets with; a test puts it into its namespace.
     package struct Dependencies: Sendable {
-        private let probe: LazyUDPProbe
+        private let probe: LazyThread<UDPProbe>
+        private let hopWalk: LazyThread<HopWalk>
         let dns: DNSClient
         let settings: @Sendable () -> ResolverSettings
+        let hosts: @Sendable () -> HostsFile
         /// The port of resolvers.
         let dnsPort: UInt16
 
         /// Dependencies with threads of their own; `onThreadStart` runs first on each of them.
         package init(
             time: any TimeSource, onThreadStart: @escaping @Sendable () -> Void = {},
-            settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system, dnsPort: UInt16 = 53
+            settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system,
+            hosts: @escaping @Sendable () -> HostsFile = HostsFile.system, dnsPort: UInt16 = 53
         ) {
-            self.probe = LazyUDPProbe(onThreadStart: onThreadStart)
+            self.probe = LazyThread { try? UDPProbe(onThreadStart: onThreadStart) }
+            self.hopWalk = LazyThread { try? HopWalk(onThreadStart: onThreadStart) }
             self.dns = DNSClient(time: time, onThreadStart: onThreadStart)
             self.settings = settings
+            self.hosts = hosts
             self.dnsPort = dnsPort
         }
 
-        /// Sends a UDP probe to an address; nil if there is no thread to do it.
+        /// Sends a UDP probe to an address; nil if there is no thread to do it, or if the Swift task is cancelled.
         func udpProbe(_ address: IPAddress, within limit: Duration) async -> UDPProbe.Result? {
-            guard let probe = self.probe.probe else { return nil }
-            return await withCheckedContinuation { waiter in
-                probe.probe(address, within: limit) { waiter.resume(returning: $0) }
-            }
+            guard let probe = self.probe.thread else { return nil }
+            let promise = Promise<UDPProbe.Result>()
+            probe.probe(address, within: limit) { promise.fulfil($0) }
+            return await promise.value()
+        }
+
+        /// Walks to an address; nil if there is no thread to do it, or if the Swift task is cancelled.
+        func walk(to address: IPAddress, port: UInt16, within limit: Duration) async -> HopWalkResult? {
+            guard let walk = self.hopWalk.thread else { return nil }
+            let promise = Promise<HopWalkResult>()
+            walk.walk(to: address, port: port, within: limit) { promise.fulfil($0) }
+            return await promise.value()
         }
 
         /// Sends one query to one resolver.
@@ -42,16 +55,16 @@ extension PathDiagnostics {
     }
 }
 
-/// A UDP probe whose thread starts with the first packet: most diagnoses never send one.
-private final class LazyUDPProbe: Sendable {
-    private let onThreadStart: @Sendable () -> Void
-    private let made = Mutex<UDPProbe?>(nil)
+/// Something with a thread that starts when it is first needed: most diagnoses never send a packet by it.
+private final class LazyThread<Owner: Sendable>: Sendable {
+    private let make: @Sendable () -> Owner?
+    private let made = Mutex<Owner?>(nil)
 
-    init(onThreadStart: @escaping @Sendable () -> Void) { self.onThreadStart = onThreadStart }
+    init(_ make: @escaping @Sendable () -> Owner?) { self.make = make }
 
-    var probe: UDPProbe? {
+    var thread: Owner? {
         self.made.withLock { made in
-            if made == nil { made = try? UDPProbe(onThreadStart: self.onThreadStart) }
+            if made == nil { made = self.make() }
             return made
         }
     }

@@ -43,14 +43,18 @@ package final class PathDiagnostics: Sendable {
 
     /// Diagnoses the path to a target over each family at once: where it fails, and why.
     ///
-    /// - Parameter limit: The deadline for everything; what is not known by then stays unknown.
+    /// - Parameters:
+    ///   - limit: The deadline for everything; what is not known by then stays unknown.
+    ///   - progress: Called with what is known so far, whenever that is more.
     package func diagnose(
         _ target: ExplainTarget, families: [AddressFamily] = AddressFamily.allCases,
-        within limit: Duration = .seconds(10)
+        within limit: Duration = .seconds(10), progress: (@Sendable (Explanation) -> Void)? = nil
     ) async -> Explanation {
-        let own = target.target.address.map { [$0.family] } ?? families
-        let diagnosis = PathDiagnosis(self, within: limit)
-        return ExplanationComposer.compose(await diagnosis.findings(target, own))
+        let own = target.isInternet ? families : target.target.address.map { [$0.family] } ?? families
+        let found = DiagnosisProgress(LadderFindings(target: target, families: own), changed: progress)
+        let diagnosis = PathDiagnosis(self, within: limit, progress: found)
+        await diagnosis.findAll(target, own)
+        return ExplanationComposer.compose(found.findings)
     }
 
     /// Whether the gateway of a family's default path answers; no packet is sent if it has just been reachable.

@@ -1,3 +1,4 @@
+internal import TidegateCore
 internal import TidegateNetwork
 
 /// What is known about a gateway.
@@ -6,10 +7,70 @@ struct GatewayFindings: Sendable {
     var neighbour: KernelNeighbour?
     /// The result of the UDP probe; nil if none was sent.
     var udpProbe: UDPProbe.Result?
+    /// How long it took to answer a packet whose hop limit ended there; nil if it did not, or if none was sent.
+    var firstHop: Duration?
     /// It was FAILED, and has not been REACHABLE since.
     var isStuck = false
     /// It has been REACHABLE before.
     var wasReachable = false
+    /// How long ago the first packet of this diagnosis was sent to it; nil if none was.
+    var probedAgo: Duration?
     /// False for links without neighbours: tunnels, point-to-point links.
     var resolvesNeighbours = true
+
+    /// What packets to it came to.
+    enum Answer: Sendable, Hashable {
+        /// It answered, after this time if that was measured.
+        case answered(Duration?)
+        /// It has no link-layer address.
+        case unresolved
+    }
+
+    /// What packets to it came to; nil if none was sent, or if nothing came back.
+    var answer: Answer? {
+        if let firstHop = self.firstHop { return .answered(firstHop) }
+        switch self.udpProbe {
+        case .answered?: return .answered(nil)
+        case .unresolved?: return .unresolved
+        case .refused?, .silent?, .failed?, nil: return nil
+        }
+    }
+
+    /// True if the kernel has its link-layer address.
+    var isResolved: Bool {
+        switch self.neighbour?.state {
+        case .reachable?, .stale?, .delay?, .probe?, .permanent?, .noarp?: !self.isStuck
+        case .none?, .incomplete?, .failed?, nil: false
+        }
+    }
+
+    /// True if it did not answer, and was last confirmed before it was asked.
+    var isSilentNow: Bool {
+        guard self.answer == nil, let probedAgo = self.probedAgo, self.udpProbe == .silent else { return false }
+        guard let age = self.neighbour?.confirmedAge else { return self.neighbour?.state != .reachable }
+        return age > probedAgo
+    }
+
+    /// The gateway as evidence about silence.
+    func evidence(_ gateway: IPAddress, on link: String) -> SilenceEvidence.Gateway {
+        guard self.resolvesNeighbours, self.neighbour?.state != .noarp else { return .none }
+        switch self.answer {
+        case .answered: return .answers(gateway)
+        case .unresolved: return .unresolved(gateway, link: link, wasReachable: self.wasReachable)
+        case nil: break
+        }
+        switch self.neighbour?.state {
+        case .failed?: return .unresolved(gateway, link: link, wasReachable: self.wasReachable)
+        case .reachable?, .stale?, .delay?, .probe?, .permanent?:
+            if self.isStuck { return .unresolved(gateway, link: link, wasReachable: self.wasReachable) }
+            return self.isSilentNow
+                ? .unconfirmed(gateway, link: link, age: self.neighbour?.confirmedAge)
+                : self.probedAgo == nil ? .unknown : .confirmed(gateway)
+        case .none?, .incomplete?, .noarp?, nil:
+            // A second without an answer to the kernel's requests for its link-layer address.
+            let isLong = self.probedAgo.map { $0 >= .seconds(1) } ?? false
+            return self.isStuck || isLong
+                ? .unresolved(gateway, link: link, wasReachable: self.wasReachable) : .unknown
+        }
+    }
 }

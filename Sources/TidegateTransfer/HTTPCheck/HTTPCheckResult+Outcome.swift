@@ -17,7 +17,7 @@ extension HTTPCheck.Result {
             location: attempt.head?.field("Location"),
             body: isGood ? outcome.body : Array(attempt.diagnosticBody.prefix(request.bodyLimit)),
             phases: attempt.phases, local: attempt.connection?.local ?? attempt.failedConnect?.local,
-            certificate: attempt.certificate)
+            certificate: attempt.certificate, certificateError: attempt.certificateError)
     }
 }
 
@@ -49,27 +49,6 @@ extension AttemptOutcome {
             let count = connect.retransmits + 1
             return "\(peer) did not answer \(count) SYN\(count == 1 ? "" : "s")"
         case let error?: return error.clause(host: "\(peer)") ?? self.text
-        }
-    }
-}
-
-extension CertificateError {
-    /// What is wrong, in a clause that names the fields of the certificate it follows from.
-    func description(of certificate: CertificateSummary?, host: String) -> String {
-        switch self {
-        case .expired: return "the certificate expired" + (certificate.map { " on \($0.notAfter)" } ?? "")
-        case .notYetValid:
-            return "the certificate is not valid yet" + (certificate.map { " (not before \($0.notBefore))" } ?? "")
-        case .selfSigned: return "the certificate is self-signed" + (certificate.map { " (\($0.subject))" } ?? "")
-        case .unknownIssuer:
-            return "the certificate is not signed by an authority that this host trusts"
-                + (certificate.map { "; its issuer is \($0.issuer)" } ?? "")
-        case .wrongName:
-            let names = certificate.map { $0.names.isEmpty ? [$0.subject] : $0.names } ?? []
-            let list = names.isEmpty ? "other names" : names.prefix(4).joined(separator: ", ")
-            return "the certificate is for \(list) and not for \(host)"
-        case .revoked: return "the certificate was revoked by its issuer"
-        case .other(let text): return text
         }
     }
 }

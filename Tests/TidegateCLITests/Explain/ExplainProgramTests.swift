@@ -9,7 +9,7 @@ struct ExplainProgramTests {
         try JSONSerialization.jsonObject(with: Data(output.output.utf8)) as? [String: Any] ?? [:]
     }
 
-    @Test("A name that does not exist ends with 1, and is theirs")
+    @Test("A name that does not exist ends with 1, and is this host's request")
     func noSuchName() async throws {
         let office = try Office()
         let server = try office.router.start([
@@ -25,9 +25,10 @@ struct ExplainProgramTests {
         let text = try await office.run("explain", "-4", "nosuch.test:80")
         #expect(text.status == 1, "\(text)")
         #expect(
-            text.output.contains("fails at   dns: the name does not exist\nwhose      the server\n"), "\(text.output)")
+            text.output.contains("nosuch.test does not exist\nfails at   dns\nwhose      this host\n"), "\(text.output)"
+        )
         let document = try Self.document(try await office.run("explain", "nosuch.test", "--json"))
-        #expect(document["firstFailure"] as? String == "dns" && document["party"] as? String == "theirs")
+        #expect(document["firstFailure"] as? String == "dns" && document["party"] as? String == "mine")
         let wait = try await office.run("wait", "--for", "host:nosuch.test", "--timeout", "0")
         #expect(wait.status == 1 && wait.errors.hasPrefix("tidegate: dns: nosuch.test: "), "\(wait)")
     }
@@ -36,9 +37,11 @@ struct ExplainProgramTests {
     func deadResolver() async throws {
         let office = try Office()
         let text = try await office.run("explain", "-4", "api.test", "--timeout", "10s")
-        #expect(text.status == 1 && text.output.contains("fails at   dns: the resolver failed"), "\(text)")
+        #expect(
+            text.status == 1 && text.output.contains("nothing listens at port 53 of 10.0.0.1\nfails at   dns\n"),
+            "\(text)")
         #expect(text.output.contains("whose      the resolver\n"), "\(text.output)")
-        #expect(text.output.contains("advice     Start the name server on the resolver 10.0.0.1"), "\(text.output)")
+        #expect(text.output.contains("advice     Start the name server on 10.0.0.1"), "\(text.output)")
     }
 
     @Test("wait on a dead link: 75 with the rung in the last line, 1 at once with --timeout 0, and 0 when it is there")
@@ -79,8 +82,8 @@ struct ExplainProgramTests {
         try #require(isServed)
         let output = try await office.run("explain", "-4", "https://api.test/")
         #expect(output.status == 1, "\(output)")
-        #expect(output.output.contains("the certificate expired on Feb 1 00:00:00 2024 GMT"), "\(output.output)")
-        #expect(output.output.contains("fails at   tls: "), "\(output.output)")
+        #expect(output.output.contains("does not work: the certificate expired on 1 Feb 2024"), "\(output.output)")
+        #expect(output.output.contains("fails at   tls\n"), "\(output.output)")
         #expect(output.output.contains("whose      the server\n"))
     }
 
@@ -100,7 +103,7 @@ struct ExplainProgramTests {
         }
         try #require(isServed)
         let refused = try await office.run("explain", "-4", "https://api.test/")
-        #expect(refused.status == 1 && refused.output.contains("fails at   tls: "), "\(refused)")
+        #expect(refused.status == 1 && refused.output.contains("fails at   tls\n"), "\(refused)")
         let trusted = try await office.run("explain", "-4", "https://api.test/", "--cacert", authority.certificate)
         #expect(trusted.status == 0, "\(trusted)")
         let document = try Self.document(

@@ -44,7 +44,7 @@ private struct RandomSource: RandomNumberGenerator {
         return Explanation(
             target: self.clause(&generator),
             addresses: [IPAddress("2001:db8:1234:5678:9abc:def0:1234:5678")].compactMap(\.self),
-            ladders: ladders, firstFailure: ladders[0].firstFailure,
+            ladders: ladders, conclusion: .broken, firstFailure: ladders[0].firstFailure,
             party: FaultParty.allCases.randomElement(using: &generator),
             advice: self.clause(&generator))
     }

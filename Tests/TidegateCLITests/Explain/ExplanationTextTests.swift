@@ -1,280 +1,123 @@
 import Testing
 import Tidegate
+import TidegateCore
 
 @testable import TidegateCLI
 
+/// What `explain` prints.
 @Suite struct ExplanationTextTests {
-    private func text(_ explanation: Explanation) -> String {
-        ExplanationText.lines(explanation, TextStyle(isColored: false, width: 120)).joined(separator: "\n")
+    private func text(_ explanation: Explanation, isVerbose: Bool = false) -> String {
+        let style = TextStyle(isColored: false, width: 120)
+        return ExplanationText.lines(explanation, style, isVerbose: isVerbose).joined(separator: "\n")
     }
 
-    @Test("A target that answers over one family")
+    @Test("A target that works takes two lines: the result over each version of IP, and the way out")
     func reached() {
         #expect(
             self.text(ExplanationSamples.reached) == """
-                target     https://api.example.com/health
-                addresses  198.51.100.2, 2001:db8::2
-
-                IPv4
-                  ok   monitor    events, consistent
-                  ok   interface  eth0, index 2, ethernet, admin up
-                  ok   carrier    operstate up
-                  ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
-                                  rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
-                  ok   gateway    10.0.0.1 is 02:00:5e:10:00:01, reachable
-                  ok   dns        192.0.2.53 answered in 12 ms: 198.51.100.2, 300 s to live
-                  ?    internet
-                  ok   tcp        198.51.100.2:443 connected in 24 ms
-                  ok   tls        certificate of api.example.com until Nov 21 12:00:00 2027 GMT
-                  ok   http       204 in 31 ms
-
-                IPv6
-                  ok   monitor
-                  ok   interface
-                  ok   carrier
-                  bad  address    no address
-                                  eth0 has fe80::1/64 only
-                  ?    route
-                  ?    gateway
-                  ?    dns
-                  ?    internet
-                  ?    tcp
-                  ?    tls
-                  ?    http
-
-                fails at   nothing over IPv4; address over IPv6: no address
-                advice     The target answers over IPv4; IPv6 has no address here.
+                https://api.example.com/health works: 204 after 12ms over IPv4, 204 after 12ms over IPv6
+                way out    198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2; 2001:db8::2 via fe80::1 dev eth0 src
+                           2001:db8::9
                 """)
     }
 
-    @Test("A cable that is out")
+    @Test("What else is worth knowing is the third")
+    func findings() {
+        #expect(
+            self.text(ExplanationSamples.reachedBut) == """
+                https://api.example.com/health works: 204 after 12ms over IPv4
+                way out    198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2
+                but        IPv6 does not work: no address
+                """)
+    }
+
+    @Test("The ladder of a target that works is shown on request; rungs equal over both versions stand once")
+    func verbose() {
+        let text = self.text(ExplanationSamples.reached, isVerbose: true)
+        #expect(
+            text.hasSuffix(
+                """
+                addresses  198.51.100.2, 2001:db8::2
+
+                IPv4 and IPv6
+                  ok   monitor         2 links read from the kernel
+                  ok   interface       eth0: index 2, ethernet, admin up
+                  ok   carrier         eth0: carrier, operstate up
+                  ok   address IPv4    source 10.0.0.2 on eth0
+                  ok   address IPv6    source 2001:db8::9 on eth0
+                  ok   route IPv4      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2
+                                       by rule 32766: from all lookup main
+                  ok   route IPv6      2001:db8::2 via fe80::1 dev eth0 src 2001:db8::9
+                  ok   gateway         neighbour 10.0.0.1 dev eth0 lladdr 02:00:5e:10:00:01 REACHABLE
+                  ok   dns             api.example.com is 198.51.100.2
+                  ?    internet        no internet check is configured
+                  ok   tcp             connected to 198.51.100.2:443 in 24 ms
+                  ok   tls             handshake in 31 ms
+                  ok   http            status 204 after 12 ms
+                """), "\(text)")
+    }
+
+    @Test("What is wrong comes first, then whose it is and what to do, and the ladder under it")
     func cableOut() {
         #expect(
             self.text(ExplanationSamples.cableOut) == """
-                target     api.example.com:443
-                addresses  none known
-
-                IPv4
-                  ok   monitor    events, consistent
-                  ok   interface  eth0, index 2, ethernet, admin up
-                  bad  carrier    the link has no carrier
-                                  eth0 is admin up and has operstate down
-                  ?    address
-                  ?    route
-                  ?    gateway
-                  ?    dns
-                  ?    internet
-                  ?    tcp
-                  ?    tls
-                  ?    http
-
-                IPv6
-                  ok   monitor    events, consistent
-                  ok   interface  eth0, index 2, ethernet, admin up
-                  bad  carrier    the link has no carrier
-                                  eth0 is admin up and has operstate down
-                  ?    address
-                  ?    route
-                  ?    gateway
-                  ?    dns
-                  ?    internet
-                  ?    tcp
-                  ?    tls
-                  ?    http
-
-                fails at   carrier: the link has no carrier
+                api.example.com:443 does not work: eth0 has no carrier
+                fails at   carrier
                 whose      this host
-                advice     Plug in the cable of eth0, or look at the switch port on its other end.
-                """)
-    }
-
-    @Test("A captive portal")
-    func portal() {
-        #expect(
-            self.text(ExplanationSamples.portal) == """
-                target     http://example.com/
-                addresses  198.51.100.2
-
-                IPv4
-                  ok   monitor    events, consistent
-                  ok   interface  eth0, index 2, ethernet, admin up
-                  ok   carrier    operstate up
-                  ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
-                                  rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
-                  ok   gateway    10.0.0.1 is 02:00:5e:10:00:01, reachable
-                  ok   dns        192.0.2.53 answered in 12 ms: 198.51.100.2, 300 s to live
-                  bad  internet   a captive portal answers
-                                  http://connectivity.example/generate_204 answered 302 with Location:
-                                    http://portal.example/login?continue=http%3A%2F%2Fexample.com%2Fa%2Fbhttp%3A%2F%
-                                    2Fexample.com%2Fa%2Fbhttp%3A%2F%2Fexample.com%2Fa%2Fbhttp%3A%2F%2Fexample.com%2F
-                                    a%2Fb
-                  ?    tcp
-                  -    tls        not applicable
-                  ?    http
-
-                IPv6
-                  ok   monitor
-                  ok   interface
-                  ok   carrier
-                  bad  address    no address
-                                  eth0 has fe80::1/64 only
-                  ?    route
-                  ?    gateway
-                  ?    dns
-                  ?    internet
-                  ?    tcp
-                  ?    tls
-                  ?    http
-
-                fails at   internet over IPv4: a captive portal answers
-                whose      your provider
-                advice     Open any http:// page in a browser and sign in at the captive portal.
-                """)
-    }
-
-    @Test("A certificate that has expired")
-    func expired() {
-        #expect(
-            self.text(ExplanationSamples.expired) == """
-                target     https://api.example.com/
-                addresses  198.51.100.2
-
-                IPv4
-                  ok   monitor    events, consistent
-                  ok   interface  eth0, index 2, ethernet, admin up
-                  ok   carrier    operstate up
-                  ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
-                                  rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
-                  ok   gateway    10.0.0.1 is 02:00:5e:10:00:01, reachable
-                  ok   dns        192.0.2.53 answered in 12 ms: 198.51.100.2, 300 s to live
-                  -    internet   not applicable
-                  ok   tcp        connected in 24 ms
-                  bad  tls        TLS failed
-                                  certificate has expired: api.example.com until Nov 20 12:00:00 2025 GMT, signed
-                                    by Example CA
-                  ?    http
-
-                IPv6
-                  ok   monitor
-                  ok   interface
-                  ok   carrier
-                  bad  address    no address
-                                  eth0 has fe80::1/64 only
-                  ?    route
-                  ?    gateway
-                  ?    dns
-                  ?    internet
-                  ?    tcp
-                  ?    tls
-                  ?    http
-
-                fails at   tls over IPv4: TLS failed
-                whose      the server
-                advice     Ask whoever runs api.example.com to renew its certificate, or set this host's clock.
-                """)
-    }
-
-    @Test("A gateway that is not there")
-    func silentGateway() {
-        #expect(
-            self.text(ExplanationSamples.silentGateway) == """
-                target     198.51.100.2:443
-
-                IPv4
-                  ok   monitor    events, consistent
-                  ok   interface  eth0, index 2, ethernet, admin up
-                  ok   carrier    operstate up
-                  ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
-                                  rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
-                  bad  gateway    the gateway is not found on the link
-                                  10.0.0.1 on eth0 is failed in the neighbour table
-                                  no answer to a UDP poke at port 9
-                  ?    dns
-                  ?    internet
-                  ?    tcp
-                  ?    tls
-                  ?    http
-
-                IPv6
-                  ok   monitor
-                  ok   interface
-                  ok   carrier
-                  bad  address    no address
-                                  eth0 has fe80::1/64 only
-                  ?    route
-                  ?    gateway
-                  ?    dns
-                  ?    internet
-                  ?    tcp
-                  ?    tls
-                  ?    http
-
-                fails at   gateway over IPv4: the gateway is not found on the link
-                whose      your router
-                advice     Restart the router at 10.0.0.1, or check its cable.
-                """)
-    }
-
-    @Test("A name that does not exist")
-    func noSuchName() {
-        #expect(
-            self.text(ExplanationSamples.noSuchName) == """
-                target     nosuch.example
+                advice     Plug in the cable of eth0, or bring up another link with a default route.
                 addresses  none known
 
-                IPv4
-                  ok   monitor    events, consistent
-                  ok   interface  eth0, index 2, ethernet, admin up
-                  ok   carrier    operstate up
-                  ok   address    10.0.0.2/24 on eth0
-                  ok   route      198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2, table main
-                                  rule 32766: from all lookup main
-                                  loses: default via 192.168.1.1 dev wlan0 table main metric 600 (higher metric)
-                  ok   gateway    10.0.0.1 is 02:00:5e:10:00:01, reachable
-                  bad  dns        the name does not exist
-                                  192.0.2.53 says NXDOMAIN after 9 ms
-                  ?    internet
-                  ?    tcp
-                  ?    tls
-                  ?    http
-
-                IPv6
-                  ok   monitor
-                  ok   interface
-                  ok   carrier
-                  bad  address    no address
-                                  eth0 has fe80::1/64 only
-                  ?    route
-                  ?    gateway
-                  ?    dns
-                  ?    internet
-                  ?    tcp
-                  ?    tls
-                  ?    http
-
-                fails at   dns over IPv4: the name does not exist
-                whose      the server
-                advice     Check how the name is written.
+                IPv4 and IPv6
+                  ok   monitor         2 links read from the kernel
+                  ok   interface       eth0: index 2, ethernet, admin up
+                  bad  carrier         eth0 has no carrier
+                                       eth0: no carrier, operstate down
+                  ?    address         not tried: carrier failed
+                  ?    route           not tried: carrier failed
+                  ?    gateway         not tried: carrier failed
+                  ?    dns             not tried: carrier failed
+                  ?    internet        not tried: carrier failed
+                  ?    tcp             not tried: carrier failed
+                  ?    tls             not tried: carrier failed
+                  ?    http            not tried: carrier failed
                 """)
     }
 
-    @Test("The ending follows from what was found")
+    @Test("A version of IP in which the target has no address is left out, unless it was asked for")
+    func otherFamily() {
+        let text = self.text(ExplanationSamples.expired)
+        #expect(text.hasPrefix("https://api.example.com/ does not work: the certificate expired\n"))
+        #expect(text.contains("fails at   tls over IPv4\nwhose      the server\n"))
+        #expect(text.contains("\nIPv4\n") && !text.contains("IPv6"))
+        let all = self.text(ExplanationSamples.expired, isVerbose: true)
+        #expect(all.contains("IPv4 and IPv6\n") && all.contains("bad  address IPv6    no address"))
+    }
+
+    @Test("A version of IP without a way out is left out where the other one has one")
+    func noWayOut() {
+        let text = self.text(ExplanationSamples.noSuchName)
+        #expect(text.contains("\nIPv4\n") && !text.contains("address IPv6"))
+        #expect(text.hasPrefix("nosuch.example does not work: nosuch.example does not exist\n"))
+    }
+
+    @Test("While it is being checked, each version of IP shows the highest rung that is decided")
+    func progress() {
+        let lines = ExplanationText.progress(ExplanationSamples.noSuchName, TextStyle(isColored: false, width: 80))
+        #expect(
+            lines == [
+                "  bad  dns             IPv4: nosuch.example does not exist",
+                "  bad  address         IPv6: no address",
+            ])
+    }
+
+    @Test("The ending follows from the conclusion")
     func endings() {
         #expect(CommandError(for: ExplanationSamples.reached) == nil)
+        #expect(CommandError(for: ExplanationSamples.reachedBut) == nil)
         #expect(CommandError(for: ExplanationSamples.cableOut) == CommandError(.no))
-        var unavailable = ExplanationSamples.cableOut
-        unavailable.firstFailure = RungReport(rung: .monitor, status: .bad, reason: .monitorDown)
-        #expect(CommandError(for: unavailable) == CommandError(.unknown))
-        var untold = ExplanationSamples.noSuchName
-        (untold.firstFailure, untold.party) = (nil, .unknown)
-        #expect(CommandError(for: untold) == CommandError(.unknown))
+        var unchecked = ExplanationSamples.cableOut
+        unchecked.conclusion = .notChecked
+        #expect(CommandError(for: unchecked) == CommandError(.unknown))
+        #expect(self.text(unchecked).hasPrefix("api.example.com:443 was not checked"))
     }
 }

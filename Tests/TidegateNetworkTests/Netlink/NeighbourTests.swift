@@ -37,7 +37,10 @@ struct NeighbourTests {
             """)
         let gateway = try self.key("10.0.0.1").address
         let entry = await netlink.run { $0.neighbour(of: gateway, on: 77) }
-        #expect(entry == KernelNeighbour(gateway, on: 77, .permanent, linkLayerAddress: "02:00:00:00:00:01"))
+        var expected = KernelNeighbour(gateway, on: 77, .permanent, linkLayerAddress: "02:00:00:00:00:01")
+        expected.confirmedAge = try #require(entry??.confirmedAge)
+        #expect(entry == expected)
+        #expect(expected.confirmedAge.map { $0 < .seconds(60) } == true, "it was added just now")
         let six = try self.key("2001:db8::1").address
         #expect(await netlink.run { $0.neighbour(of: six, on: 77) }??.state == .stale)
         let failed = try self.key("10.0.0.9").address

@@ -18,8 +18,15 @@ enum NeighbourDecoder {
             return KernelNeighbour(
                 address, on: UInt32(header.ndm_ifindex),
                 type == RTM_DELNEIGH ? .none : KernelNeighbour.State(bits: header.ndm_state),
-                linkLayerAddress: $0.bytes(Int(NDA_LLADDR)).flatMap(self.text))
+                linkLayerAddress: $0.bytes(Int(NDA_LLADDR)).flatMap(self.text),
+                confirmedAge: $0.bytes(Int(NDA_CACHEINFO)).flatMap(self.confirmedAge))
         }
+    }
+
+    // `struct nda_cacheinfo` begins with ndm_confirmed, in ticks of USER_HZ, which is 100 everywhere (times(2)).
+    private static func confirmedAge(_ bytes: UnsafeRawBufferPointer) -> Duration? {
+        guard bytes.count >= 4 else { return nil }
+        return .milliseconds(10) * Int(bytes.loadUnaligned(as: UInt32.self))
     }
 
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String? {

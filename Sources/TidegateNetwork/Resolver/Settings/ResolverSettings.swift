@@ -6,6 +6,8 @@ package import TidegateCore
 package struct ResolverSettings: Sendable, Hashable {
     /// The servers in order: at most three; 127.0.0.1 if the file lists none.
     package var nameservers: [IPAddress] = [IPAddress(ipv4: 0x7F00_0001)]
+    /// True if the file lists no server, so that only this host itself is asked.
+    package var namesNoServer = false
     /// The servers that systemd-resolved uses, if ``nameservers`` has its stub; empty otherwise.
     package var upstreams: [IPAddress] = []
     /// The domains to try a short name in, in order.
@@ -29,7 +31,7 @@ package struct ResolverSettings: Sendable, Hashable {
     package init(parsing text: String, zone: (String) -> UInt32? = { _ in nil }) {
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) { self.read(Substring(line)) }
         let found = ResolverSettings.nameservers(in: text, zone: zone).prefix(3)
-        if !found.isEmpty { self.nameservers = Array(found) }
+        if found.isEmpty { self.namesNoServer = true } else { self.nameservers = Array(found) }
     }
 
     /// The settings in force on this host, from ``ResolverFiles``.

@@ -19,32 +19,38 @@ enum GatewayRung {
         }
         let evidence = self.evidence(gateway, path, findings)
         let (status, reason) = self.status(findings)
-        guard status != .ok, let passive else {
-            return RungReport(rung: .gateway, status: status, reason: reason, evidence: evidence)
-        }
+        var report = RungReport(rung: .gateway, status: status, reason: reason, evidence: evidence)
+        if case .answered(let duration)? = findings.answer { report.values.duration = duration }
+        if status == .ok, findings.answer == nil { report.values.age = findings.neighbour?.confirmedAge }
+        guard status != .ok, let passive else { return report }
         let success = LadderDescriptions.passive(passive, ago: passive.answered)
-        return RungReport(rung: .gateway, status: .ok, evidence: evidence + ["\(success), through this gateway"])
+        return self.provenWorking(report, by: "\(success), through this gateway", age: passive.answered)
     }
 
     /// The report, turned to ok because traffic came back through the gateway; `text` says which.
-    static func provenWorking(_ report: RungReport, by text: String) -> RungReport {
+    static func provenWorking(_ report: RungReport, by text: String, age: Duration? = nil) -> RungReport {
         guard report.status == .bad || report.status == .unknown else { return report }
-        return RungReport(rung: .gateway, status: .ok, evidence: report.evidence + [text])
+        var proven = RungReport(rung: .gateway, status: .ok, basis: .implied, evidence: report.evidence + [text])
+        proven.values.age = age
+        return proven
     }
 
     private static func status(_ findings: GatewayFindings) -> (RungReport.Status, UnreachableReason?) {
         // After FAILED the kernel asks again, so that INCOMPLETE is no sign of recovery: `isStuck` decides.
         let state = findings.neighbour?.state ?? .none
         let silence = findings.wasReachable ? UnreachableReason.gatewaySilent : .gatewayUnresolved
-        switch findings.udpProbe {
+        switch findings.answer {
         case .answered: return (.ok, nil)
         case .unresolved: return (.bad, silence)
-        case .refused, .silent, .failed, nil: break
+        case .none: break
         }
         switch state {
-        case .reachable, .permanent, .noarp: return (.ok, nil)
+        case .permanent, .noarp: return findings.isSilentNow ? (.unknown, nil) : (.ok, nil)
         case .failed: return (.bad, silence)
-        case .stale, .delay, .probe: return findings.isStuck ? (.bad, silence) : (.ok, nil)
+        case .reachable: return findings.isSilentNow ? (.unknown, nil) : (.ok, nil)
+        case .stale, .delay, .probe:
+            if findings.isStuck { return (.bad, silence) }
+            return findings.isSilentNow ? (.unknown, nil) : (.ok, nil)
         case .none, .incomplete: return findings.isStuck ? (.bad, silence) : (.unknown, nil)
         }
     }
@@ -58,12 +64,18 @@ enum GatewayRung {
         } else {
             evidence.append("no neighbour entry for \(gateway) on \(path.interface)")
         }
+        if case .answered(let duration?)? = findings.answer, findings.udpProbe != .answered {
+            evidence.append("it answered a packet with hop limit 1 in \(LadderDescriptions.time(duration))")
+        }
         switch findings.udpProbe {
         case .answered: evidence.append("it answered a UDP packet to port 9")
         case .unresolved: evidence.append("its link-layer address is not found: this host itself gave up")
         case .refused(let refusal):
             evidence.append(LadderDescriptions.refusal(refusal, own: path.source, gateway: gateway))
-        case .silent: evidence.append("a UDP packet to port 9 was not answered")
+        case .silent:
+            let age = findings.isSilentNow ? findings.neighbour?.confirmedAge : nil
+            let confirmed = age.map { ", and it was last confirmed \(LadderDescriptions.time($0)) ago" } ?? ""
+            evidence.append("a UDP packet to port 9 was not answered\(confirmed)")
         case .failed(let code): evidence.append("a UDP packet to port 9 could not be sent (errno \(code))")
         case nil: break
         }

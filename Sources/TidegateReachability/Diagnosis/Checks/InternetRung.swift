@@ -2,11 +2,14 @@ internal import TidegateCore
 
 /// Evaluates the internet as a whole, over one family.
 enum InternetRung {
+    /// What is said if there is nothing to check by.
+    static let notConfigured = "no internet check is configured"
+
     /// The rung by what the check URLs answered; no observations if none are configured.
     static func report(_ observations: [InternetObservation]?, passive: PassiveFindings? = nil) -> RungReport {
         guard let observations else {
             guard let passive, let ago = passive.internet else {
-                return RungReport(rung: .internet, status: .unknown, evidence: ["no internet check is configured"])
+                return RungReport(rung: .internet, status: .unknown, evidence: [self.notConfigured])
             }
             return RungReport(rung: .internet, status: .ok, evidence: [LadderDescriptions.passive(passive, ago: ago)])
         }

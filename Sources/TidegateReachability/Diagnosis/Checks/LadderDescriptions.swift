@@ -23,8 +23,11 @@ enum LadderDescriptions {
         return refusal.sentence(about: nil, role: role)
     }
 
+    /// What is said of a rung that was not checked, until it is known why.
+    static let unchecked = "not checked"
+
     /// A rung that was not checked, because a lower one fails.
     static func notChecked(_ rung: Rung) -> RungReport {
-        RungReport(rung: rung, status: .unknown, evidence: ["not checked"])
+        RungReport(rung: rung, status: .unknown, evidence: [self.unchecked])
     }
 }

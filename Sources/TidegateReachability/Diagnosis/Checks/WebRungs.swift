@@ -95,7 +95,7 @@ private struct HTTPCheckReport {
         guard !self.answer.hasReached(.connect) else {
             let time = self.answer.phases.connect.map { " in \(LadderDescriptions.time($0))" } ?? ""
             let local = self.answer.local.map { " from \($0)" } ?? ""
-            return RungReport(rung: .tcp, status: .ok, evidence: ["connected to \(place)\(time)\(local)"])
+            return self.report(.tcp, ["connected to \(place)\(time)\(local)"], self.answer.phases.connect)
         }
         // A check that could not be made says nothing about the server.
         guard self.answer.failure != .internal, self.answer.failure != .invalidRequest else {
@@ -111,7 +111,16 @@ private struct HTTPCheckReport {
         } else if reason != .timeout {
             evidence.append("no ICMP error came with it")
         }
-        return RungReport(rung: .tcp, status: .bad, reason: reason, evidence: evidence)
+        var report = RungReport(rung: .tcp, status: .bad, reason: reason, evidence: evidence)
+        report.values.refusal = self.answer.refusal
+        return report
+    }
+
+    // A rung that holds, with how long it took.
+    private func report(_ rung: Rung, _ evidence: [String], _ duration: Duration?) -> RungReport {
+        var report = RungReport(rung: rung, status: .ok, evidence: evidence)
+        report.values.duration = duration
+        return report
     }
 
     var tls: RungReport {
@@ -119,12 +128,16 @@ private struct HTTPCheckReport {
         let certificate = self.certificate
         guard !self.answer.hasReached(.tls) else {
             let time = self.answer.phases.tls.map { ["handshake in \(LadderDescriptions.time($0))"] } ?? []
-            return RungReport(rung: .tls, status: .ok, evidence: time + certificate)
+            var report = self.report(.tls, time + certificate, self.answer.phases.tls)
+            report.values.certificate = self.answer.certificate
+            return report
         }
         let reason: UnreachableReason = self.isLate ? .timeout : .tlsFailed
-        return RungReport(
+        var report = RungReport(
             rung: .tls, status: .bad, reason: reason,
             evidence: [self.text(reason.description)] + certificate)
+        report.values.certificate = self.answer.certificate
+        return report
     }
 
     var http: RungReport {
@@ -138,9 +151,11 @@ private struct HTTPCheckReport {
         }
         let time = self.answer.phases.processing.map { " after \(LadderDescriptions.time($0))" } ?? ""
         let location = self.answer.location.map { ["Location: \($0)"] } ?? []
-        return RungReport(
+        var report = RungReport(
             rung: .http, status: status >= 400 ? .bad : .ok, reason: status >= 400 ? .httpError : nil,
             evidence: ["status \(status)\(time)"] + location)
+        (report.values.status, report.values.duration) = (status, self.answer.phases.processing)
+        return report
     }
 
     private var host: String { self.address.family == .ipv6 ? "[\(self.address)]" : self.address.description }

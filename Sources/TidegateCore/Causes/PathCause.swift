@@ -1,0 +1,54 @@
+/// What is wrong between the provider and the target.
+package enum PathCause: Sendable, Hashable {
+    /// Packets go in circles.
+    case loop(at: IPAddress?)
+    /// A router on the way forbids it.
+    case prohibits(ICMPError)
+    /// A router on the way has no route.
+    case noRoute(ICMPError)
+    /// Packets end somewhere behind this router, while other hosts answer.
+    case ends(after: IPAddress?)
+    /// Small packets pass, and large ones do not.
+    case largePackets
+}
+
+extension PathCause: CauseKind {
+    package var description: String {
+        switch self {
+        case .loop(let router): "packets go in circles" + (router.map { " at \($0)" } ?? "")
+        case .prohibits(let error): "\(Self.sender(error)) forbids it (\(error.number))"
+        case .noRoute(let error): "\(Self.sender(error)) has no route there (\(error.number))"
+        case .ends(let router):
+            router.map { "packets get as far as \($0), the last router that answers" }
+                ?? "packets are lost on the way, while other hosts answer"
+        case .largePackets: "small packets pass, and large ones do not"
+        }
+    }
+
+    func advice(for target: Target) -> String {
+        switch self {
+        case .loop(let router):
+            "Report the routing loop to the operator of \(router.map { "\($0)" } ?? "the network on the way")."
+        case .prohibits(let error), .noRoute(let error):
+            "Ask the operator of \(Self.sender(error)) why it does not forward to \(target.host)."
+        case .ends(let router):
+            "Ask the operator of the network behind \(router.map { "\($0)" } ?? "the provider") about \(target.host)."
+        case .largePackets:
+            "Lower the MTU of the way (ip link set LINK mtu 1400), or allow ICMP \"packet too big\" through its firewalls."
+        }
+    }
+
+    var code: String {
+        switch self {
+        case .loop: "routingLoop"
+        case .prohibits: "pathProhibits"
+        case .noRoute: "pathNoRoute"
+        case .ends: "pathEnds"
+        case .largePackets: "largePacketsLost"
+        }
+    }
+
+    private static func sender(_ error: ICMPError) -> String {
+        error.offender.map { "\($0)" } ?? "a router on the way"
+    }
+}

@@ -1,0 +1,47 @@
+/// What is wrong with the network behind the gateway.
+package enum ProviderCause: Sendable, Hashable {
+    /// The gateway answers, and nothing beyond it does.
+    case nothingBeyond(gateway: IPAddress?)
+    /// The gateway has no way to what lies beyond it.
+    case noRoute(ICMPError)
+    /// The internet checks fail.
+    case checksFail
+    /// A captive portal answers, and redirects there if it says where.
+    case portal(location: String?)
+}
+
+extension ProviderCause: CauseKind {
+    package var description: String {
+        switch self {
+        case .nothingBeyond(let gateway):
+            "\(gateway.map { "the gateway \($0)" } ?? "the gateway") answers, and nothing beyond it does"
+        case .noRoute(let error):
+            error.kind == .noRoute
+                ? "\(error.offender.map { "\($0)" } ?? "the gateway") has no route there (\(error.number))"
+                : "the gateway says: \(error.kind) (\(error.number)), and nothing beyond it answers"
+        case .checksFail: "internet checks fail"
+        case .portal(let location): "a captive portal answers" + (location.map { ": it redirects to \($0)" } ?? "")
+        }
+    }
+
+    func advice(for target: Target) -> String {
+        switch self {
+        case .nothingBeyond(let gateway):
+            "Ask the provider, or look at the uplink of \(gateway.map { "\($0)" } ?? "the gateway"): this host's side works."
+        case .noRoute(let error):
+            "Look at the uplink and the routes of \(error.offender.map { "\($0)" } ?? "the gateway"), or ask the provider."
+        case .checksFail: "Ask the provider: the gateway is there, and internet checks fail."
+        case .portal(let location):
+            "Log in to the captive portal: open \(location ?? "any http page") in a browser on this network."
+        }
+    }
+
+    var code: String {
+        switch self {
+        case .nothingBeyond: "nothingBeyondGateway"
+        case .noRoute: "gatewayNoRoute"
+        case .checksFail: "internetChecksFail"
+        case .portal: "portal"
+        }
+    }
+}

@@ -1,0 +1,90 @@
+/// Why a server's certificate was refused.
+package enum CertificateError: Sendable, Hashable {
+    /// Its validity has ended.
+    case expired
+    /// Its validity has not begun, or this host's clock is slow.
+    case notYetValid
+    /// It is signed by itself, and is not trusted here.
+    case selfSigned
+    /// Its issuer is not trusted here, or an intermediate certificate is missing.
+    case unknownIssuer
+    /// It is for other names.
+    case wrongName
+    /// Its issuer revoked it.
+    case revoked
+    /// Something else, as OpenSSL describes it.
+    case other(String)
+
+    /// The error behind a verification result of OpenSSL's (X509_V_ERR_*, X509_STORE_CTX_get_error(3)).
+    ///
+    /// `text` is what libcurl says.
+    package init(verifyResult: Int, text: String) {
+        switch verifyResult {
+        // libcurl compares names itself, before it asks for a result: until then it is "unspecified".
+        case 0, 1: self = .wrongName
+        case 9: self = .notYetValid
+        case 10: self = .expired
+        case 18: self = .selfSigned
+        case 2, 19, 20, 21, 27: self = .unknownIssuer
+        case 23: self = .revoked
+        case 62, 64: self = .wrongName
+        default: self = .other(text)
+        }
+    }
+}
+
+extension CertificateError {
+    /// What is wrong, in a clause that names the fields of the certificate it follows from.
+    package func description(of certificate: CertificateSummary?, host: String? = nil) -> String {
+        switch self {
+        case .expired: return "the certificate expired" + (certificate.map { " on \(Self.day($0.notAfter))" } ?? "")
+        case .notYetValid:
+            return "the certificate is not valid yet"
+                + (certificate.map { " (not before \(Self.day($0.notBefore)))" } ?? "")
+        case .selfSigned: return "the certificate is self-signed" + (certificate.map { " (\($0.subject))" } ?? "")
+        case .unknownIssuer:
+            return "the certificate is not signed by an authority that this host trusts"
+                + (certificate.map { "; its issuer is \($0.issuer)" } ?? "")
+        case .wrongName:
+            let names = certificate.map { $0.names.isEmpty ? [$0.subject] : $0.names } ?? []
+            let list = names.isEmpty ? "other names" : names.prefix(4).joined(separator: ", ")
+            return "the certificate is for \(list)" + (host.map { " and not for \($0)" } ?? "")
+        case .revoked: return "the certificate was revoked by its issuer"
+        case .other(let text): return text
+        }
+    }
+
+    // `Feb  1 00:00:00 2024 GMT` as `1 Feb 2024`; any other text as it is.
+    private static func day(_ text: String) -> String {
+        let parts = text.split(separator: " ")
+        return parts.count == 5 ? "\(parts[1]) \(parts[0]) \(parts[3])" : text
+    }
+
+    /// What to do about it, in one sentence.
+    func advice(for target: Target) -> String {
+        switch self {
+        case .expired: "Renew the certificate of \(target); if it is valid, this host's clock is wrong (date)."
+        case .notYetValid: "Check this host's clock (date): the certificate of \(target) is from the future."
+        case .selfSigned:
+            "Give \(target) a certificate of an authority, or trust this one: --cacert FILE."
+        case .unknownIssuer:
+            "Trust its authority (--cacert FILE), or let \(target) send its intermediate certificates."
+        case .wrongName: "Use a name that the certificate is for, or give \(target) a certificate for \(target.host)."
+        case .revoked: "Give \(target) a new certificate."
+        case .other: "Look at the certificate: openssl s_client -connect \(target.host):\(target.port ?? 443)."
+        }
+    }
+
+    /// The error for programs.
+    var code: String {
+        switch self {
+        case .expired: "certificateExpired"
+        case .notYetValid: "certificateNotYetValid"
+        case .selfSigned: "certificateSelfSigned"
+        case .unknownIssuer: "certificateUnknownIssuer"
+        case .wrongName: "certificateWrongName"
+        case .revoked: "certificateRevoked"
+        case .other: "certificateRefused"
+        }
+    }
+}

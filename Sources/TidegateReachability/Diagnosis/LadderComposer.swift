@@ -1,0 +1,182 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Composes one family's ladder from the findings of a diagnosis.
+struct LadderComposer {
+    let findings: LadderFindings
+    let family: AddressFamily
+
+    /// The ladder: what was measured, what follows from it, and the cause of what fails.
+    var ladder: Explanation.Ladder {
+        guard let path = self.findings.paths[self.family] else {
+            return Explanation.Ladder(family: self.family, rungs: Rung.allCases.map { self.notChecked($0) })
+        }
+        var rungs = self.rungs(path)
+        if let blocked = self.blocked(rungs) {
+            rungs = rungs.map { $0.rung == .dns ? blocked.report : $0 }
+            return self.ladder(rungs, blocked.cause, .dns)
+        }
+        let wrong = rungs.first { $0.status == .bad }
+        guard let wrong else { return self.internetLadder(rungs, path) }
+        let (cause, rung) = CauseFinder(findings: self.findings, path: path).cause(of: wrong)
+        return self.ladder(rungs, cause, rung)
+    }
+
+    // Of the internet as a whole, something beyond the gateway has to have answered.
+    private func internetLadder(_ rungs: [RungReport], _ path: PathFindings) -> Explanation.Ladder {
+        guard self.findings.target.isInternet, path.walk != nil, path.verdict.level >= .routed else {
+            return Explanation.Ladder(family: self.family, rungs: rungs)
+        }
+        let finder = CauseFinder(findings: self.findings, path: path)
+        guard !finder.witnesses.contains(where: \.isBeyondGateway) else {
+            let proven = rungs.map { report in
+                guard report.rung == .internet, report.status == .unknown else { return report }
+                var report = report
+                (report.status, report.basis) = (.ok, .measured)
+                report.evidence.removeAll { $0 == InternetRung.notConfigured }
+                return report
+            }
+            return Explanation.Ladder(family: self.family, rungs: proven)
+        }
+        let cause = finder.silence(.target)
+        return self.ladder(rungs, cause, CauseFinder.rung(of: cause, shownBy: .internet))
+    }
+
+    private func rungs(_ path: PathFindings) -> [RungReport] {
+        let web = self.web(path)
+        var gateway = self.gateway(path, web)
+        if path.verdict.notes.contains(.thisHost) {
+            gateway = RungReport(rung: .gateway, status: .notApplicable, evidence: ["the target is this host"])
+        }
+        return [self.monitor] + LinkRungs.reports(path, among: self.findings.links)
+            + [RouteRung.report(path), gateway, self.names, self.internet(path, web)] + web
+    }
+
+    // The failing rung is bad and says what is wrong first; what lies above it and was not checked says so.
+    private func ladder(_ rungs: [RungReport], _ cause: Cause, _ failing: Rung) -> Explanation.Ladder {
+        let marked = rungs.map { report -> RungReport in
+            var report = report
+            if report.rung == failing {
+                (report.status, report.basis) = (.bad, report.basis ?? .measured)
+                report.reason = report.reason ?? cause.reason
+                if report.evidence.first != cause.description { report.evidence.insert(cause.description, at: 0) }
+                report.evidence.removeAll { $0 == LadderDescriptions.unchecked }
+            } else if report.status == .unknown, report.evidence == [LadderDescriptions.unchecked],
+                LinkRungs.order(report.rung) > LinkRungs.order(failing)
+            {
+                report.evidence = ["not tried: \(failing.rawValue) failed"]
+            }
+            return report
+        }
+        return Explanation.Ladder(family: self.family, rungs: marked, cause: cause, failing: failing)
+    }
+
+    private func notChecked(_ rung: Rung) -> RungReport {
+        RungReport(rung: rung, status: .unknown, evidence: ["no path over \(self.family.name) was looked for"])
+    }
+
+    // MARK: The rungs that need more than one finding
+
+    private var monitor: RungReport {
+        if let reason = self.findings.unavailableReason {
+            return RungReport(rung: .monitor, status: .bad, reason: .monitorDown, evidence: [reason])
+        }
+        let overruns = self.findings.health.overruns
+        let text = "\(self.findings.links.count) links read from the kernel"
+        let more = overruns > 0 ? ["the kernel dropped messages \(overruns) times"] : []
+        return RungReport(rung: .monitor, status: .ok, evidence: [text] + more)
+    }
+
+    private func gateway(_ path: PathFindings, _ web: [RungReport]) -> RungReport {
+        guard path.verdict.level >= .routed, let networkPath = path.verdict.path else {
+            return LadderDescriptions.notChecked(.gateway)
+        }
+        let report = GatewayRung.report(networkPath, path.gateway, passive: path.passive)
+        // A connection, or an error of a host behind it, proves that the gateway forwards.
+        if web.first?.status == .ok {
+            return GatewayRung.provenWorking(report, by: "a connection through it succeeded")
+        }
+        guard let refusal = path.web[path.subject.address]?.refusal, refusal.offender != nil,
+            !refusal.isFrom(networkPath.source), networkPath.gateway != nil
+        else { return report }
+        return GatewayRung.provenWorking(report, by: "an ICMP error came back through it")
+    }
+
+    private var names: RungReport {
+        guard let name = self.findings.name else {
+            return RungReport(rung: .dns, status: .notApplicable, evidence: ["the target is an address"])
+        }
+        if self.findings.target.isInternet { return DNSRung.report(resolvers: name.servers) }
+        return DNSRung.report(name, family: self.family, among: self.findings.families)
+    }
+
+    // A filter's answer instead of an address: it counts once nothing answers there.
+    private func blocked(_ rungs: [RungReport]) -> (report: RungReport, cause: Cause)? {
+        guard let name = self.findings.name, let blocked = name.blocked, rungs.contains(where: { $0.status == .bad })
+        else { return nil }
+        let cause = Cause.resolver(.blocks(blocked.server, name: name.name, answer: blocked.answer))
+        let evidence = rungs.first { $0.rung == .dns }?.evidence ?? []
+        return (RungReport(rung: .dns, status: .bad, reason: .resolverFailed, evidence: evidence), cause)
+    }
+
+    private func internet(_ path: PathFindings, _ web: [RungReport]) -> RungReport {
+        guard path.verdict.level >= .routed || path.verdict.level == .unknown else {
+            return LadderDescriptions.notChecked(.internet)
+        }
+        var report = InternetRung.report(path.internet, passive: path.passive)
+        for case (let place, let walk?) in [
+            ("\(path.subject.address)", path.walk), ("the internet", path.sentinelWalk),
+        ] {
+            if report.values.hops.isEmpty { report.values.hops = walk.values }
+            report.evidence.append(walk.evidence(to: place))
+        }
+        guard report.status == .unknown, web.first?.status == .ok, path.subject.address.isGlobal else { return report }
+        return RungReport(
+            rung: .internet, status: .ok, basis: .implied, evidence: ["a connection to a public address succeeded"])
+    }
+
+    private func web(_ path: PathFindings) -> [RungReport] {
+        guard !self.findings.target.isInternet else {
+            return [Rung.tcp, .tls, .http].map {
+                RungReport(rung: $0, status: .notApplicable, evidence: ["no target was given"])
+            }
+        }
+        guard case .target(let address) = path.subject else {
+            return WebRungs.reports(self.findings.target, nil, at: nil, path: nil)
+        }
+        var rungs = WebRungs.reports(
+            self.findings.target, path.web[address], at: address, path: path.verdict.path)
+        if let refusal = path.neighbourRefusal, !rungs.isEmpty {
+            rungs[0] = RungReport(rung: .tcp, status: .bad, reason: .hostUnreachable, evidence: [])
+            rungs[0].values.refusal = refusal
+        }
+        let others = path.web.filter { $0.key != address }.sorted { $0.key.description < $1.key.description }
+        if let stage = self.findings.target.lastStage, !rungs.isEmpty {
+            rungs[0].evidence += others.map { other, answer in
+                let text = WebRungs.failure(answer, stage).map { $0.description } ?? "answers"
+                return "its other address \(other): \(text)"
+            }
+        }
+        guard let last = rungs.last, last.status == .ok, self.findings.target.location?.scheme == .http,
+            case .portal? = path.internet.map(ConnectivityEvaluator.connectivity)
+        else { return rungs }
+        rungs[rungs.count - 1] = RungReport(
+            rung: .http, status: .unknown, evidence: last.evidence + ["the captive portal may have answered this"])
+        return rungs
+    }
+}
+
+extension Cause {
+    /// The reason that a rung fails for this cause with, if it has not one of its own.
+    fileprivate var reason: UnreachableReason? {
+        switch self {
+        case .router(.silent): .gatewaySilent
+        case .router: .gatewayUnresolved
+        case .provider(.portal): .portal
+        case .provider: .limited
+        case .resolver(.silent): .resolverTimeout
+        case .resolver: .resolverFailed
+        case .thisHost, .onTheWay, .server, .unknown: nil
+        }
+    }
+}

@@ -1,0 +1,75 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// What is worth knowing about a target that was reached.
+struct ReachedFindings {
+    let findings: LadderFindings
+    let ladders: [Explanation.Ladder]
+
+    // Longer than people wait without asking why.
+    private static let slow = Duration.seconds(3)
+    // Let's Encrypt renews 30 days before the end: with less than 14, renewal has failed.
+    private static let certificateDays = 14
+
+    /// The clauses, what matters most first.
+    var clauses: [String] {
+        self.otherFamily + self.otherAddresses + self.servers + self.slowness + self.certificates + self.proxies
+    }
+
+    private var otherFamily: [String] {
+        self.ladders.compactMap { ladder in
+            guard let failure = ladder.firstFailure,
+                self.findings.name?.addresses.contains(where: { $0.family == ladder.family }) ?? true
+            else { return nil }
+            let text = ladder.cause?.description ?? failure.evidence.first ?? failure.rung.rawValue
+            return "\(ladder.family.name) does not work: \(text)"
+        }
+    }
+
+    private var otherAddresses: [String] {
+        guard let stage = self.findings.target.lastStage else { return [] }
+        return self.ladders.filter { $0.firstFailure == nil }.flatMap { ladder -> [String] in
+            guard let path = self.findings.paths[ladder.family] else { return [] }
+            return path.web.filter { $0.key != path.subject.address }
+                .sorted { $0.key.description < $1.key.description }.compactMap { address, answer in
+                    WebRungs.failure(answer, stage).map { "its address \(address) does not work: \($0)" }
+                }
+        }
+    }
+
+    private var servers: [String] {
+        guard let name = self.findings.name, name.servers.count > 1 else { return [] }
+        return name.servers.enumerated().compactMap { position, server in
+            guard !server.outcomes.isEmpty, !server.outcomes.contains(where: \.isAnswer) else { return nil }
+            let place = position == 0 ? "the first name server" : "the name server"
+            let cost = position == 0 ? ", which delays every look-up" : ""
+            return "\(place) \(server.server) does not answer\(cost)"
+        }
+    }
+
+    private var slowness: [String] {
+        let longest = self.answers.compactMap(\.phases.processing).max() ?? .zero
+        return longest < ReachedFindings.slow ? [] : ["the first byte came after \(LadderDescriptions.time(longest))"]
+    }
+
+    private var certificates: [String] {
+        let certificates = self.answers.compactMap(\.certificate)
+        let ends = certificates.compactMap { certificate in certificate.expiry.map { ($0, certificate.notAfter) } }
+        guard let (end, text) = ends.min(by: { $0.0 < $1.0 }) else { return [] }
+        let days = Int((Double(end) - self.findings.wallTime.seconds) / 86_400)
+        guard days < ReachedFindings.certificateDays else { return [] }
+        return ["the certificate has \(days) day\(days == 1 ? "" : "s") left (until \(text))"]
+    }
+
+    private var proxies: [String] {
+        self.findings.unusedProxy.map { ["the environment names the proxy \($0), which was not used (--proxy)"] } ?? []
+    }
+
+    // The answers at the addresses that stand for their families.
+    private var answers: [HTTPCheck.Result] {
+        self.findings.families.compactMap { family in
+            guard let path = self.findings.paths[family] else { return nil }
+            return path.web[path.subject.address]
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Testing
+import TidegateCore
+
+/// What an ICMP error means by its sender, one row each.
+@Suite struct ICMPErrorClassifierTests {
+    private static let gateway = IPAddress(ipv4: 0x0A4D_0001)
+    private static let target = IPAddress(ipv4: 0xCB00_710A)
+
+    private static func error(_ type: UInt8, _ code: UInt8) -> ICMPError {
+        ICMPError(offender: self.gateway, type: type, code: code)
+    }
+
+    private func cause(
+        _ type: UInt8, _ code: UInt8, _ sender: ICMPErrorClassifier.Sender, onLink: Bool = false,
+        witnesses: [Witness] = []
+    ) -> Cause {
+        ICMPErrorClassifier.cause(
+            of: Self.error(type, code),
+            .init(
+                sender: sender, destination: Self.target, link: "eth0", gateway: onLink ? nil : Self.gateway,
+                witnesses: witnesses))
+    }
+
+    @Test("This host refuses: its firewall, or a neighbour that it does not find")
+    func thisHost() {
+        #expect(self.cause(3, 13, .thisHost) == .thisHost(.filter(Self.error(3, 13))))
+        #expect(self.cause(3, 3, .thisHost) == .thisHost(.filter(Self.error(3, 3))))
+        #expect(self.cause(3, 1, .thisHost) == .router(.absent(Self.gateway, link: "eth0")))
+        #expect(self.cause(3, 1, .thisHost, onLink: true) == .server(.absent(Self.target, link: "eth0")))
+    }
+
+    @Test("The gateway has no route, forbids it, or looks for the host in vain")
+    func theGateway() {
+        #expect(self.cause(3, 0, .gateway).party == .upstream)
+        for code: UInt8 in [9, 10, 13] { #expect(self.cause(3, code, .gateway).party == .gateway, "3/\(code)") }
+        #expect(self.cause(3, 1, .gateway) == .server(.gone(Self.error(3, 1))), "its own link")
+        #expect(self.cause(11, 0, .gateway).party == .path)
+    }
+
+    @Test("A gateway that finds no host at all beyond it is cut off from its provider")
+    func cutOff() {
+        let same = Witness(.hopWalk, .gateway, refusal: Self.error(3, 1))
+        #expect(self.cause(3, 1, .gateway, witnesses: [same]).party == .upstream)
+        let other = Witness(.hopWalk, .gateway, refusal: Self.error(3, 0))
+        #expect(self.cause(3, 1, .gateway, witnesses: [other]).party == .theirs, "only a route is missing there")
+        let working = Witness(.attempt, .beyond(nil))
+        #expect(self.cause(3, 1, .gateway, witnesses: [same, working]).party == .theirs)
+    }
+
+    @Test("A router beyond: on the way, unless it looks for the host on its own link")
+    func beyond() {
+        #expect(self.cause(3, 0, .router).party == .path)
+        #expect(self.cause(3, 13, .router).party == .path)
+        #expect(self.cause(11, 0, .router) == .onTheWay(.loop(at: Self.gateway)))
+        #expect(self.cause(3, 1, .router) == .server(.gone(Self.error(3, 1))))
+    }
+
+    @Test("The target's own refusal is the server's")
+    func destination() { #expect(self.cause(3, 13, .destination) == .server(.prohibits(Self.error(3, 13)))) }
+}

@@ -1,0 +1,103 @@
+import Testing
+import TidegateCore
+
+/// The table of silence: who is convicted by what, one row each.
+@Suite struct SilenceClassifierTests {
+    private static let gateway = IPAddress(ipv4: 0x0A4D_0001)
+    private static let router = IPAddress(ipv4: 0x6440_0001)
+    private static let resolver = IPAddress(ipv4: 0xCB00_7135)
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let situation: String
+        var silent = SilenceEvidence.Silent.target
+        var gateway = SilenceEvidence.Gateway.unknown
+        var witnesses: [Witness] = []
+        var losesLargePackets = false
+        let cause: Cause
+
+        var testDescription: String { self.situation }
+    }
+
+    static let rows: [Row] = [
+        Row(
+            situation: "the gateway has no link-layer address, and nothing answers through it",
+            gateway: .unresolved(gateway, link: "eth0", wasReachable: false),
+            witnesses: [Witness(.hopWalk, .nothing)], cause: .router(.absent(gateway, link: "eth0"))),
+        Row(
+            situation: "the gateway has lost its link-layer address",
+            gateway: .unresolved(gateway, link: "eth0", wasReachable: true),
+            cause: .router(.silent(gateway, link: "eth0", lastConfirmed: nil))),
+        Row(
+            situation: "the gateway was last confirmed before the silence began, and nothing answers through it",
+            silent: .resolvers([resolver]), gateway: .unconfirmed(gateway, link: "eth0", age: .seconds(25)),
+            witnesses: [Witness(.hopWalk, .nothing)],
+            cause: .router(.silent(gateway, link: "eth0", lastConfirmed: .seconds(25)))),
+        Row(
+            situation: "the gateway was confirmed since, but no hop at all answers",
+            gateway: .confirmed(gateway), witnesses: [Witness(.hopWalk, .nothing)],
+            cause: .unknown(.routerOrProvider(gateway: gateway))),
+        Row(
+            situation: "the gateway answers, and nothing beyond it does",
+            silent: .resolvers([resolver]), gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .gateway)],
+            cause: .provider(.nothingBeyond(gateway: gateway))),
+        Row(
+            situation: "the gateway answers the walk, and nothing else",
+            gateway: .unconfirmed(gateway, link: "eth0", age: nil), witnesses: [Witness(.hopWalk, .gateway)],
+            cause: .provider(.nothingBeyond(gateway: gateway))),
+        Row(
+            situation: "the gateway answers, and internet checks and other hosts are silent, too",
+            gateway: .answers(gateway), witnesses: [Witness(.internetCheck, .nothing), Witness(.attempt, .nothing)],
+            cause: .provider(.nothingBeyond(gateway: gateway))),
+        Row(
+            situation: "resolvers are silent, while the internet check succeeds",
+            silent: .resolvers([resolver]), gateway: .answers(gateway),
+            witnesses: [Witness(.internetCheck, .beyond(nil))], cause: .resolver(.silent([resolver]))),
+        Row(
+            situation: "resolvers are silent, while a router beyond the gateway answers",
+            silent: .resolvers([resolver]), gateway: .unknown, witnesses: [Witness(.hopWalk, .beyond(router))],
+            cause: .resolver(.silent([resolver]))),
+        Row(
+            situation: "a path beyond acquits a gateway that seems dead",
+            silent: .resolvers([resolver]), gateway: .unresolved(gateway, link: "eth0", wasReachable: true),
+            witnesses: [Witness(.connection, .beyond(nil))], cause: .resolver(.silent([resolver]))),
+        Row(
+            situation: "the walk ends beyond the provider's router, while others answer",
+            gateway: .answers(gateway),
+            witnesses: [Witness(.hopWalk, .beyond(router)), Witness(.attempt, .beyond(nil))],
+            cause: .onTheWay(.ends(after: router))),
+        Row(
+            situation: "the target is silent, while others answer",
+            witnesses: [Witness(.attempt, .beyond(nil))], cause: .onTheWay(.ends(after: nil))),
+        Row(
+            situation: "the target's host answers at another port",
+            gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .destination)], cause: .server(.portSilent)),
+        Row(
+            situation: "small packets pass and large ones do not",
+            gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .destination)], losesLargePackets: true,
+            cause: .onTheWay(.largePackets)),
+        Row(
+            situation: "a resolver on this host's own link is silent", silent: .resolvers([resolver]), gateway: .none,
+            cause: .resolver(.silent([resolver]))),
+        Row(
+            situation: "a host on this host's own link is silent: its link-layer address was found",
+            gateway: .none, cause: .server(.portSilent)),
+        Row(situation: "nobody else was asked", gateway: .answers(gateway), cause: .unknown(.silence)),
+        Row(situation: "nothing is known", cause: .unknown(.silence)),
+    ]
+
+    @Test("Silence means what the witnesses say", arguments: rows)
+    func row(_ row: Row) {
+        let evidence = SilenceEvidence(
+            silent: row.silent, gateway: row.gateway, witnesses: row.witnesses,
+            losesLargePackets: row.losesLargePackets)
+        #expect(SilenceClassifier.cause(of: evidence) == row.cause)
+    }
+
+    @Test("Every kind of witness beyond the gateway acquits it", arguments: Witness.Kind.allCases)
+    func anyWitness(_ kind: Witness.Kind) {
+        let dead = SilenceEvidence.Gateway.unresolved(Self.gateway, link: "eth0", wasReachable: true)
+        let evidence = SilenceEvidence(
+            silent: .resolvers([Self.resolver]), gateway: dead, witnesses: [Witness(kind, .beyond(nil))])
+        #expect(SilenceClassifier.cause(of: evidence).party == .resolver)
+    }
+}
