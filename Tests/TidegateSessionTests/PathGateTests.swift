@@ -139,7 +139,7 @@ struct PathGateTests {
         let state = fixture.gate.attach(1, &gate, to: try Target("a.test:80"))
         let shut = try #require(Self.shut(fixture.gate.evaluate(.init(), at: state)))
         fixture.gate.wait(1, &gate, at: state, for: shut, now: Self.now)
-        #expect(state.waiting == [1])
+        #expect(state.waiting.all == [1])
         let report = fixture.gate.leave(1, &gate, .delayed, now: Self.now + .seconds(3))
         #expect(report.map { "\($0)" } == "\(TaskEvent.Kind.gate(.delayed, waited: .seconds(3)))")
         #expect(state.waiting.isEmpty)

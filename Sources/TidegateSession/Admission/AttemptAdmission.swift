@@ -112,7 +112,7 @@ final class AttemptAdmission {
             self.driver.settle(record)
         }
         var opened: [TaskRecord] = []
-        for number in state.waiting {
+        for number in state.waiting.all {
             guard let record = self.table[number] else { continue }
             switch self.gate.evaluate(record.gatePolicy, at: state) {
             case .open: opened.append(record)
@@ -135,8 +135,7 @@ final class AttemptAdmission {
         guard !records.isEmpty else { return }
         let ordered = records.sorted { $0.request.priority > $1.request.priority }
         let numbers = ordered.map(\.number)
-        let released = Set(numbers)
-        state.waiting.removeAll(where: released.contains)
+        for number in numbers { state.waiting.remove(number) }
         for number in state.canary.release(numbers) {
             guard let record = self.table[number], !record.machine.isHeld(for: .schedule) else { continue }
             self.driver.feed(.hold(.schedule, detail: "spread after an outage"), to: record)

@@ -78,7 +78,7 @@ struct NameLookup {
     private var addresses = Addresses.unknown
     /// Counts lookups, so that an answer from before a network change is not taken for a new one.
     private var number = 0
-    private var waiting: [UInt64] = []
+    private var waiting = WaitingTasks()
 
     init(literal: IPAddress?) { self.literal = literal.map { [$0] } }
 
@@ -96,7 +96,7 @@ struct NameLookup {
         return true
     }
 
-    mutating func stopWaiting(_ task: UInt64) { self.waiting.removeAll { $0 == task } }
+    mutating func stopWaiting(_ task: UInt64) { self.waiting.remove(task) }
 
     /// A lookup begins; gives its number.
     mutating func begin() -> Int {
@@ -110,12 +110,11 @@ struct NameLookup {
         _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, until end: MonotonicTime
     ) -> [UInt64] {
         guard self.number == lookup else { return [] }
-        defer { self.waiting = [] }
         switch result {
         case .success(let addresses): self.addresses = .known(addresses, until: end)
         case .failure: self.addresses = .unknown
         }
-        return self.waiting
+        return self.waiting.removeAll()
     }
 
     /// Addresses of the old network do not count; true if tasks wait, so that a new lookup has to begin.

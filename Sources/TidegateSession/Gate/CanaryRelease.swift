@@ -3,7 +3,7 @@ struct CanaryRelease: Sendable {
     /// The task that goes first; nil if none is under way.
     private(set) var leader: UInt64?
     /// The tasks that wait for the first one.
-    private(set) var followers: [UInt64] = []
+    private(set) var followers = WaitingTasks()
     /// True while the next canary waits for its moment.
     private(set) var isBetweenLeaders = false
     /// How many canaries in a row had no connection.
@@ -28,7 +28,7 @@ struct CanaryRelease: Sendable {
     /// The outage is over: gives all that followed.
     mutating func finish() -> [UInt64] {
         defer { self = CanaryRelease() }
-        return self.followers
+        return self.followers.all
     }
 
     /// The canary had no connection; gives the longest time until the next one goes.
@@ -42,7 +42,7 @@ struct CanaryRelease: Sendable {
     /// The next task in line, which does not wait any more; nil after the last one.
     mutating func nextFollower() -> UInt64? {
         self.isBetweenLeaders = false
-        return self.followers.isEmpty ? nil : self.followers.removeFirst()
+        return self.followers.popFirst()
     }
 
     /// The task goes first now.

@@ -77,8 +77,8 @@ final class PathGate {
         guard let state = gate.target else { return }
         state.tasks[task] = nil
         if gate.isListed {
-            state.awaitingVerdict.removeAll { $0 == task }
-            state.waiting.removeAll { $0 == task }
+            state.awaitingVerdict.remove(task)
+            state.waiting.remove(task)
             state.name.stopWaiting(task)
             gate.isListed = false
         }
@@ -138,7 +138,7 @@ final class PathGate {
     }
 
     func stopAwaitingVerdict(_ task: UInt64, _ gate: GateState) {
-        if gate.isListed { gate.target?.awaitingVerdict.removeAll { $0 == task } }
+        if gate.isListed { gate.target?.awaitingVerdict.remove(task) }
     }
 
     /// The task waits until the gate opens.
@@ -149,7 +149,7 @@ final class PathGate {
         gate.shut = shut
         if gate.waitBegan == nil { gate.waitBegan = now }
         gate.isListed = true
-        if !state.waiting.contains(task) { state.waiting.append(task) }
+        state.waiting.append(task)
     }
 
     /// The task left its gate; gives how to report that, or nil if nothing is to be reported.
@@ -158,7 +158,7 @@ final class PathGate {
     ) -> TaskEvent.Kind? {
         let began = gate.waitBegan
         gate.waitBegan = nil
-        if began != nil { gate.target?.waiting.removeAll { $0 == task } }
+        if began != nil { gate.target?.waiting.remove(task) }
         switch result {
         case .immediate, .delayed: if gate.wasReported { return nil }
         case .timeout, .cancelled: if began == nil { return nil }
@@ -169,8 +169,7 @@ final class PathGate {
 
     /// Takes the tasks that wait for the first verdict.
     func takeAwaitingVerdict(of state: TargetState) -> [UInt64] {
-        defer { state.awaitingVerdict = [] }
-        return state.awaitingVerdict
+        state.awaitingVerdict.removeAll()
     }
 
     // MARK: - Paths

@@ -11,9 +11,9 @@ final class TargetState {
     /// The tasks whose current hop leads here.
     var tasks = IntegerMap<UInt64>()
     /// Tasks that wait for the first verdict.
-    var awaitingVerdict: [UInt64] = []
+    var awaitingVerdict = WaitingTasks()
     /// Tasks that found the gate shut, in the order they came.
-    var waiting: [UInt64] = []
+    var waiting = WaitingTasks()
     var name: NameLookup
     var pooled = PooledPath()
     var canary = CanaryRelease()

@@ -19,7 +19,7 @@ struct Circuit: Sendable {
 
     private var state = State.closed(failures: 0)
     /// Tasks that wait, in the order they came; the first one has the alarm.
-    var waiting: [UInt64] = []
+    var waiting = WaitingTasks()
 
     /// True if it is as good as a new one.
     var isFresh: Bool { self.state == .closed(failures: 0) && self.waiting.isEmpty }

@@ -105,23 +105,25 @@ struct RetryController {
 
     /// Whether a task may ask the origin; one that may not is remembered until ``leaveCircuit(_:of:)``.
     mutating func admit(_ task: UInt64, to origin: Origin, at now: MonotonicTime) -> Admission {
-        guard !self.circuits.isEmpty, var circuit = self.circuits[origin] else { return .admitted }
-        defer { self.circuits[origin] = circuit }
-        switch circuit.pass(task, at: now) {
-        case .through: return .admitted
-        case .asProbe: return .admittedAsProbe
-        case .wait(let until):
-            circuit.waiting.append(task)
-            return .waits(until: circuit.waiting.count == 1 ? until : nil)
-        case .waitForProbe:
-            circuit.waiting.append(task)
-            return .waits(until: nil)
+        guard !self.circuits.isEmpty, self.circuits[origin] != nil else { return .admitted }
+        // Changed in its place: a copy would copy all that wait.
+        return self.circuits.use(origin, orFirst: Circuit()) { circuit in
+            switch circuit.pass(task, at: now) {
+            case .through: return .admitted
+            case .asProbe: return .admittedAsProbe
+            case .wait(let until):
+                circuit.waiting.append(task)
+                return .waits(until: circuit.waiting.count == 1 ? until : nil)
+            case .waitForProbe:
+                circuit.waiting.append(task)
+                return .waits(until: nil)
+            }
         }
     }
 
     /// The task does not wait for the origin any more.
     mutating func leaveCircuit(_ task: UInt64, of origin: Origin) {
-        self.circuits[origin]?.waiting.removeAll { $0 == task }
+        self.circuits[origin]?.waiting.remove(task)
     }
 
     /// The task that waits longest, and when it may look again; nil if none waits, or a probe is under way.
@@ -143,8 +145,7 @@ struct RetryController {
     mutating func originWorks(_ origin: Origin) -> [UInt64]? {
         guard !self.circuits.isEmpty, var circuit = self.circuits[origin] else { return nil }
         let wasOpen = circuit.succeeded()
-        let waiting = circuit.waiting
-        circuit.waiting = []
+        let waiting = circuit.waiting.removeAll()
         self.circuits[origin] = circuit.isFresh ? nil : circuit
         return wasOpen ? waiting : nil
     }

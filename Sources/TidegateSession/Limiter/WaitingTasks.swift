@@ -1,0 +1,62 @@
+internal import TidegateCore
+
+/// Tasks that wait for one thing, in the order in which they came.
+///
+/// Joining, leaving and being first take constant time, however many wait: a task that leaves keeps its entry until the
+/// front reaches it or such entries outnumber the rest.
+struct WaitingTasks: Sendable {
+    private var entries: [(task: UInt64, ticket: UInt64)] = []
+    private var head = 0
+    private var tickets = IntegerMap<UInt64>()
+    private var lastTicket: UInt64 = 0
+
+    var count: Int { self.tickets.count }
+
+    var isEmpty: Bool { self.tickets.isEmpty }
+
+    /// The task that waits longest; nil if none does.
+    var first: UInt64? { self.head < self.entries.count ? self.entries[self.head].task : nil }
+
+    /// Every task, in order.
+    var all: [UInt64] { self.entries[self.head...].filter(self.isCurrent).map(\.task) }
+
+    /// Adds a task; does nothing if it waits already.
+    mutating func append(_ task: UInt64) {
+        guard self.tickets[task] == nil else { return }
+        self.lastTicket += 1
+        self.tickets[task] = self.lastTicket
+        self.entries.append((task, self.lastTicket))
+    }
+
+    /// Removes a task; does nothing if it does not wait.
+    mutating func remove(_ task: UInt64) {
+        guard self.tickets.removeValue(forKey: task) != nil else { return }
+        self.dropStale()
+    }
+
+    /// Takes the task that waits longest.
+    mutating func popFirst() -> UInt64? {
+        guard let task = self.first else { return nil }
+        self.remove(task)
+        return task
+    }
+
+    /// Takes every task, in order.
+    mutating func removeAll() -> [UInt64] {
+        let all = self.all
+        self = WaitingTasks()
+        return all
+    }
+
+    private func isCurrent(_ entry: (task: UInt64, ticket: UInt64)) -> Bool {
+        self.tickets[entry.task] == entry.ticket
+    }
+
+    // The first entry always waits, so that it can be read without a search.
+    private mutating func dropStale() {
+        while self.head < self.entries.count, !self.isCurrent(self.entries[self.head]) { self.head += 1 }
+        guard self.entries.count > 64, self.entries.count > 2 * self.count else { return }
+        self.entries = self.entries[self.head...].filter(self.isCurrent)
+        self.head = 0
+    }
+}
