@@ -1,5 +1,5 @@
 // The peer that the transfer thread is measured against: libcurl's multi_socket_action on epoll with lazy
-// registration, one thread, easy handles used again. Usage: curl_loop URL REQUESTS IN_FLIGHT
+// registration, one thread, easy handles used again. Usage: curl_loop URL REQUESTS IN_FLIGHT [REQUESTS_BEFORE]
 // Prints one line of JSON: requests per second and CPU microseconds per request.
 #include <curl/curl.h>
 #include <stdint.h>
@@ -128,10 +128,16 @@ static void run(void) {
     }
 }
 
+static void make_requests(long count, long in_flight) {
+    started = finished = 0;
+    total = count;
+    for (long i = 0; i < in_flight && started < total; i++) start(curl_easy_init());
+    run();
+}
+
 int main(int count, char **words) {
-    check(count != 4, "usage: curl_loop URL REQUESTS IN_FLIGHT");
+    check(count != 4 && count != 5, "usage: curl_loop URL REQUESTS IN_FLIGHT [REQUESTS_BEFORE]");
     url = words[1];
-    total = atol(words[2]);
     check(curl_global_init(CURL_GLOBAL_DEFAULT), "curl_global_init");
     epoll_descriptor = epoll_create1(EPOLL_CLOEXEC);
     check(epoll_descriptor < 0, "epoll_create1");
@@ -140,10 +146,10 @@ int main(int count, char **words) {
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_wanted);
     curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_wanted);
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 256L);
+    if (count == 5) make_requests(atol(words[4]), atol(words[3]));
     double cpu = cpu_microseconds();
     int64_t begin = now_nanoseconds();
-    for (long i = 0; i < atol(words[3]) && started < total; i++) start(curl_easy_init());
-    run();
+    make_requests(atol(words[2]), atol(words[3]));
     double seconds = (now_nanoseconds() - begin) / 1e9;
     printf("{\"client\":\"c\",\"requests\":%ld,\"failed\":%ld,\"perSecond\":%.0f,\"cpuMicroseconds\":%.2f}\n",
            finished, failed, finished / seconds, (cpu_microseconds() - cpu) / finished);

@@ -24,14 +24,15 @@ def measure(folder):
 
 
 class Rows:
-    """The results, each with the ratio to reach."""
+    """The results, each with the ratio to reach, if there is one."""
 
     def __init__(self):
         self.rows = []
         self.before = []
 
     def add(self, what, ours, peer, ratio, goal, reached):
-        row = (what, ours, peer, ratio, goal, "yes" if reached else "missed")
+        # Without a goal there is nothing to reach.
+        row = (what, ours, peer, ratio, goal, "" if not goal else "yes" if reached else "missed")
         self.rows.append(row)
         print("  ".join(row), flush=True)
 

@@ -9,7 +9,7 @@ import harness
 
 LISTEN = "127.0.0.1:19846"
 ROUNDS = 3
-# The package below `peers`, its program, how many requests it makes in a round, and the ratio to reach.
+# The package below `peers`, its program, how many requests both make in a round, and the ratio to reach.
 PEERS = [("AsyncHTTPClient", "AsyncGets", gets.COUNT // 3, 1.5), ("URLSession", "SessionGets", gets.COUNT // 20, 12)]
 
 
@@ -20,7 +20,7 @@ def run(rows):
         for name, program, count, goal in programs:
             ours, peer = [], []
             for _ in range(ROUNDS):
-                ours.append(rate([str(harness.BENCH), "gets"], url, gets.COUNT))
+                ours.append(rate([str(harness.BENCH), "gets"], url, count))
                 peer.append(rate([str(program)], url, count))
             mine, theirs = statistics.median(ours), statistics.median(peer)
             rows.add(f"GETs/s, against {name}", f"{mine:.0f}", f"{theirs:.0f}", f"{mine / theirs:.2f}",

@@ -1,4 +1,7 @@
-"""20 MiB at 2 MiB/s; the source address is replaced after 3 s. The ideal is an undisturbed transfer in the same run."""
+"""20 MiB at 2 MiB/s; the source address is replaced after 3 s. The ideal is an undisturbed transfer in the same run.
+
+The server grants no burst, so that a continued transfer gains nothing by its second request.
+"""
 
 import hashlib
 import json
@@ -7,10 +10,18 @@ import threading
 import harness
 
 SWAP_AT, LIMIT = 3.0, 90
+RATE = 2 << 20
+
+
+def server(path, hosts):
+    ready = path / "ready"
+    ready.unlink(missing_ok=True)
+    words = ["python3", harness.HERE / "paced_server.py", hosts.peer, 80, path / "image", RATE, ready]
+    return harness.running(hosts.away(*words), ready=ready.exists)
 
 
 def undisturbed(path, url):
-    with harness.Hosts() as hosts, harness.nginx(path, f"{hosts.peer}:80", rate="2m", wrap=hosts.away):
+    with harness.Hosts() as hosts, server(path, hosts):
         return harness.Measured(hosts.home("curl", "-s", "-o", "/dev/null", url)).seconds
 
 
@@ -40,7 +51,7 @@ def run(rows):
         for name, words in programs.items():
             got = path / "got"
             got.unlink(missing_ok=True)
-            with harness.Hosts() as hosts, harness.nginx(path, f"{hosts.peer}:80", rate="2m", wrap=hosts.away):
+            with harness.Hosts() as hosts, server(path, hosts):
                 measured = transfer(words, hosts)
             whole = got.exists() and hashlib.sha256(got.read_bytes()).hexdigest() == digest
             results[name] = (measured.seconds, whole)
