@@ -6,6 +6,12 @@ struct OutputError: Sendable, Hashable {
     /// The error number of write(2).
     var code: Int32
 
+    /// True if nobody reads standard output any more.
+    static var hasLostReader: Bool {
+        var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        return poll(&output, 1, 0) == 1 && output.revents & Int16(POLLERR) != 0
+    }
+
     /// The message for standard error.
     var message: String { "cannot write to standard output: \(TextFile.errorMessage(self.code))" }
 

@@ -31,6 +31,11 @@ struct Terminal: Sendable {
         Terminal.write(line + "\n", to: STDOUT_FILENO).map { OutputError(code: $0) }
     }
 
+    /// Writes bytes to standard output as they are; returns why they could not be written.
+    func write(_ bytes: [UInt8]) -> OutputError? {
+        Terminal.write(bytes, to: STDOUT_FILENO).map { OutputError(code: $0) }
+    }
+
     /// Prints a line to standard error; a failure is ignored, since there is nowhere left to report it.
     func printError(_ line: String) { _ = Terminal.write(line + "\n", to: STDERR_FILENO) }
 
@@ -45,7 +50,11 @@ struct Terminal: Sendable {
 
     /// Writes all of a text; returns the error number of a failure.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
-        var rest = Array(text.utf8)[...]
+        self.write(Array(text.utf8), to: descriptor)
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }

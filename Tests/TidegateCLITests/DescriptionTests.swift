@@ -52,7 +52,7 @@ import TidegateCore
         let failed = TaskEvent.Kind.attemptFailed(
             AttemptSummary(number: 1, method: "GET", duration: .zero), .connectFailed, attribution, isCharged: true)
         let payload = Event.Payload.task(TaskEvent(id: id, taskKind: .data, kind: failed))
-        #expect(try #require(FetchText.line(failed, label: "x")).contains(reason.description))
+        #expect(try #require(FetchText.clause(failed)).contains(reason.description))
         #expect(self.page(payload).text.contains(reason.description))
         let record = try #require(EventRecord(self.event(payload)))
         #expect(record.fields["evidence"].map { "\($0)" }?.contains(reason.description) == true)
@@ -88,7 +88,7 @@ import TidegateCore
             AttemptSummary(number: 1, method: "GET", duration: .zero), failure, nil, isCharged: true)
         let payload = Event.Payload.task(TaskEvent(id: id, taskKind: .data, kind: failed))
         let sentence = "attempt 1 failed: \(failure)"
-        #expect(FetchText.line(failed, label: "x") == "x: \(sentence)")
+        #expect(FetchText.clause(failed) == sentence)
         #expect(self.page(payload).text == "task: \(sentence)")
         var watch = WatchText()
         let lines = watch.lines(self.event(payload).json().description, self.style)

@@ -8,15 +8,27 @@ import TidegateDaemon
 @testable import TidegateCLI
 
 @Suite struct FetchPlanTests {
-    private func plan(_ arguments: String...) throws -> FetchPlan {
-        let options = try FetchOptions.parse(arguments)
-        return try FetchPlan(options, urls: options.urls)
+    /// A plan and the transfers of its arguments.
+    private struct Planned {
+        let plan: FetchPlan
+        let items: [FetchPlan.Item]
+
+        var session: SessionConfiguration { self.plan.session }
+        var writesBody: Bool { self.plan.writesBody }
     }
 
-    private func errorMessage(_ arguments: [String]) -> String {
+    private func plan(_ arguments: String...) throws -> Planned {
+        let options = try FetchOptions.parse(arguments)
+        let plan = try FetchPlan(options)
+        var names = FileNames()
+        return Planned(plan: plan, items: try options.urls.map { try plan.item(for: $0, &names) })
+    }
+
+    private func errorMessage(_ arguments: [String]) async -> String {
         do {
             let options = try FetchOptions.parse(arguments)
-            _ = try FetchPlan(options, urls: options.urls)
+            var source = try FetchSource(options, try FetchPlan(options))
+            try await source.readFirst()
             return ""
         } catch {
             return FetchOptions.message(for: error)
@@ -49,16 +61,16 @@ import TidegateDaemon
         }
     }
 
-    @Test("Two URLs with the same file name are an error")
-    func collision() {
+    @Test("Two URLs with the same file name are an error, in a list as among arguments")
+    func collision() throws {
+        var names = FileNames()
+        #expect(try names.name(for: "http://a/x") == "x")
+        #expect(throws: TextError("\"http://b/x\" has the same file name as another URL, x")) {
+            try names.name(for: "http://b/x")
+        }
         #expect(throws: TextError("\"http://a/x\" and \"http://b/x\" have the same file name, x")) {
             try FileNaming.names(for: ["http://a/x", "http://b/x"])
         }
-    }
-
-    @Test("A list of URLs skips comments and empty lines")
-    func list() {
-        #expect(URLList.parse("# c\nhttp://a/1\r\n\n  http://a/2  \n#http://a/3") == ["http://a/1", "http://a/2"])
     }
 
     @Test("Bodies are written to the selected output")
@@ -85,7 +97,7 @@ import TidegateDaemon
     }
 
     @Test("Devices and pipes are written to, never replaced")
-    func devices() throws {
+    func devices() async throws {
         let null = try self.plan("http://a/x", "-o", "/dev/null")
         #expect(null.items[0].request.destination == .discard && null.items[0].stream == nil && !null.writesBody)
         let output = try self.plan("http://a/x", "-o", "/dev/stdout")
@@ -97,7 +109,8 @@ import TidegateDaemon
         defer { unlink(pipe) }
         #expect(try self.plan("http://a/x", "-o", pipe).items[0].stream == pipe)
         #expect(
-            self.errorMessage(["http://a/x", "-o", pipe, "--continue"]) == "--continue requires a file; use -o or -O")
+            await self.errorMessage(["http://a/x", "-o", pipe, "--continue"])
+                == "--continue requires a file; use -o or -O")
         #expect(try self.problem(writing: pipe) == "\(pipe) is not a regular file")
         #expect(try self.problem(writing: "/dev/full") == "/dev/full is not a regular file")
     }
@@ -158,7 +171,7 @@ import TidegateDaemon
             (["http://a/x", "--proxy", "socks5://p"], "--proxy: \"socks5://p\" is not an http:// or https:// URL"),
             (["http://a/x", "-u", "me"], "-u: expected user:password"),
         ] as [([String], String)])
-    func badUsage(_ arguments: [String], _ message: String) {
-        #expect(self.errorMessage(arguments) == message)
+    func badUsage(_ arguments: [String], _ message: String) async {
+        #expect(await self.errorMessage(arguments) == message)
     }
 }

@@ -7,8 +7,10 @@ import TidegateTestKit
 
 @Suite struct FetchTextTests {
     private func line(_ change: TaskEvent.Kind, waited: Duration? = nil) -> String? {
-        FetchText.line(change, label: "big.iso", waited: waited)
+        FetchText.clause(change, waited: waited).map { "big.iso: \($0)" }
     }
+
+    private static let now = MonotonicTime(nanoseconds: 0)
 
     /// Whose a failure is by the rules of the session.
     private func attribution(
@@ -35,12 +37,13 @@ import TidegateTestKit
         task.resume()
         let result = await task.result()
         var lines: [String] = []
+        var display = TransferDisplay(label: "big.iso")
         for await event in events {
             guard case .task(let event) = event.payload else { continue }
             if case .completed = event.kind { break }
             // The delay is random.
-            if case .retryScheduled = event.kind { continue }
-            if let line = self.line(event.kind) { lines.append(line) }
+            let line = display.line(for: event.kind, at: Self.now)?.split(separator: "; retry in").first
+            if let line { lines.append(String(line)) }
         }
         await monitor.stop()
         return (lines, result)
@@ -88,19 +91,82 @@ import TidegateTestKit
                 == "big.iso: done: 64.0 MiB in 32s, 5s of it without a path, 2.0 MiB/s")
     }
 
+    @Test("The speed is that of the transfer: neither the queue nor any other wait is part of it")
+    func speed() async throws {
+        var result = Samples.result(.success)
+        result.held = [.concurrency: .seconds(16), .path: .seconds(8)]
+        result.activeTime = .seconds(8)
+        #expect(
+            FetchText.summary(result, label: "big.iso")
+                == "big.iso: done: 64.0 MiB in 16s, 8s of it without a path, 8.0 MiB/s")
+        // One of two waits until the other has had its second.
+        let server = try LiveServer { _ in LiveServerAnswer([.wait(milliseconds: 600)]).then(.send(Self.answer)) }
+        defer { server.stop() }
+        let monitor = try Monitor(
+            MonitorConfiguration(session: SessionConfiguration(maxConnectionsPerHost: 1, maxConnections: 1)))
+        let tasks = try (0..<2).map { _ in monitor.session.makeTask(try TaskRequest(url: server.url("/x"))) }
+        for task in tasks { task.resume() }
+        let second = await tasks[1].result()
+        #expect(second.held[.concurrency] ?? .zero > .milliseconds(400), "\(second.held)")
+        let active = try #require(second.activeTime)
+        #expect(active + (second.held[.concurrency] ?? .zero) <= second.duration + .milliseconds(1))
+        await monitor.stop()
+    }
+
+    private static let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8)
+
+    @Test("A failed attempt is told with what follows it, and the last one only at the end")
+    func once() {
+        var display = TransferDisplay(label: "big.iso")
+        let summary = AttemptSummary(number: 3, method: "GET", duration: .seconds(1), tryNumber: 2)
+        let refused = self.attribution(.connectFailed, socketError: .refused)
+        let lost = self.attribution(.stalled, after: Verdict(level: .local, reason: .noCarrier, path: nil))
+        func line(_ event: TaskEvent.Kind) -> String? { display.line(for: event, at: Self.now) }
+        #expect(line(.attemptFailed(summary, .connectFailed, refused, isCharged: true)) == nil)
+        #expect(
+            line(.retryScheduled(.failure(.connectFailed), delay: .seconds(4)))
+                == "big.iso: attempt 2 failed: 192.0.2.1 refused the connection; retry in 4s")
+        #expect(line(.attemptFailed(summary, .stalled, lost, isCharged: false)) == nil)
+        #expect(
+            line(.held(.path, detail: "no path: eth0 has no carrier"))
+                == "big.iso: waiting: no path: eth0 has no carrier")
+        #expect(line(.attemptFailed(summary, .connectFailed, refused, isCharged: true)) == nil)
+        #expect(line(.attemptStarted(number: 4)) == "big.iso: attempt 2 failed: 192.0.2.1 refused the connection")
+        #expect(line(.attemptStarted(number: 5)) == nil)
+    }
+
+    @Test("A path that is lost under a transfer is told at once, and not again when it is given up")
+    func stall() {
+        var display = TransferDisplay(label: "big.iso")
+        var info = Samples.info(.running(attempt: 1), TransferProgress(receivedWire: 5, attempt: 1))
+        #expect(display.line(showing: info) == nil)
+        info.stall = "no path: eth0 has no carrier"
+        #expect(display.line(showing: info) == "big.iso: waiting: no path: eth0 has no carrier")
+        #expect(display.line(showing: info) == nil)
+        #expect(display.line(for: .held(.path, detail: "no path: eth0 has no carrier"), at: Self.now) == nil)
+        #expect(
+            display.line(for: .held(.path, detail: "no path: eth0 is down"), at: Self.now)
+                == "big.iso: waiting: no path: eth0 is down")
+        info.stall = nil
+        #expect(display.line(showing: info) == "big.iso: the path is back")
+        info.stall = "no path: eth0 has no carrier"
+        #expect(
+            ProgressLine(name: "big.iso", info: info).text(TextStyle(isColored: false, width: 80))
+                .hasSuffix("no path: eth0 has no carrier"))
+    }
+
     @Test("A failed transfer says whose failure it was, in the words that the session attaches")
     func failure() async throws {
         let server = try LiveServer { _ in .respond(404, text: "") }
         let missing = try await self.transfer(server.url("/x"))
         server.stop()
-        #expect(missing.lines == ["big.iso: started", "big.iso: attempt 1 failed: the server answered 404"])
+        #expect(missing.lines == ["big.iso: started"], "the last line says why")
         #expect(
             FetchText.summary(missing.result, label: "big.iso")
                 == "big.iso: failed: the server answered 404 (this host)")
         let refused = try await self.transfer(server.url("/x"))
         #expect(
-            refused.lines == ["big.iso: started"]
-                + (1...2).map { "big.iso: attempt \($0) failed: 127.0.0.1 refused the connection" })
+            refused.lines == ["big.iso: started", "big.iso: attempt 1 failed: 127.0.0.1 refused the connection"])
         #expect(
             FetchText.summary(refused.result, label: "big.iso")
                 == "big.iso: failed after 2 attempts: 127.0.0.1 refused the connection (the server)")
@@ -120,26 +186,29 @@ import TidegateTestKit
             request.gate = GatePolicy(require: [.interface("nosuch0")], patience: .milliseconds(100))
         }
         #expect(gaveUp.lines == ["big.iso: waiting: the path leaves by lo, not by nosuch0"])
-        #expect(FetchText.failure(gaveUp.result) == "gave up: the path leaves by lo, not by nosuch0")
         #expect(
-            FetchText.gaveUp(gaveUp.result).hasSuffix(
-                ": the path leaves by lo, not by nosuch0 (interface:nosuch0 was required)"))
+            FetchText.failure(gaveUp.result)
+                == "gave up waiting for a path: the path leaves by lo, not by nosuch0 (interface:nosuch0 was required)")
     }
 
-    @Test("The ending is the worst of all transfers: failed beats gave up")
+    @Test("The ending is the worst of all transfers: failed beats gave up; each failure was told before")
     func endings() {
         let done = Samples.result(.success)
         let failed = Samples.result(.failure, .httpStatus)
-        var gaveUp = Samples.result(
-            .failure, .gateTimeout,
-            party: Attribution(party: .mine, rung: .carrier, isCertain: true, evidence: ["eth0 has no carrier"]))
-        gaveUp.requireUnmet = .routed
-        #expect(FetchRun.error(for: [done, done]) == nil)
-        #expect(FetchRun.error(for: [failed]) == CommandError(.no))
-        #expect(FetchRun.error(for: [done, failed]) == CommandError(.no, "1 of 2 transfers failed"))
-        #expect(FetchRun.error(for: [gaveUp, failed]) == CommandError(.no, "2 of 2 transfers failed"))
-        #expect(
-            FetchRun.error(for: [done, gaveUp])
-                == CommandError(.gaveUp, "gave up waiting for a path: carrier: eth0 has no carrier"))
+        let gaveUp = Samples.result(.failure, .gateTimeout)
+        func error(_ results: TaskResult..., change: (inout FetchTally) -> Void = { _ in }) -> CommandError? {
+            var tally = FetchTally()
+            for result in results { tally.add(result) }
+            change(&tally)
+            return tally.error
+        }
+        #expect(error(done, done) == nil)
+        #expect(error(failed) == CommandError(.no))
+        #expect(error(done, failed) == CommandError(.no, "1 of 2 transfers failed"))
+        #expect(error(gaveUp, failed) == CommandError(.no, "2 of 2 transfers failed"))
+        #expect(error(gaveUp) == CommandError(.gaveUp))
+        #expect(error(done, gaveUp) == CommandError(.gaveUp, "1 of 2 transfers gave up waiting for a path"))
+        #expect(error(done, done) { $0.addRefused() } == CommandError(.no, "1 of 3 transfers failed"))
+        #expect(error(done) { $0.cutShort() } == CommandError(.no))
     }
 }

@@ -88,6 +88,24 @@ struct PathLossTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    @Test("Why nothing goes out is known at once, not only when the path is given up")
+    func stall() async throws {
+        let scratch = try Scratch()
+        let server = try Self.stuck(200_000)
+        defer { server.stop() }
+        let fixture = try SessionFixture(.init(lossGrace: .seconds(30)))
+        let task = fixture.run(try Self.download(server, to: scratch.file("a")))
+        #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
+        #expect(task.info.stall == nil)
+        fixture.paths.say(ScriptedPathSource.lost())
+        #expect(await fixture.wait { task.info.stall?.hasPrefix("no path: ") == true })
+        #expect(task.state == .running(attempt: 1))
+        fixture.paths.say(ScriptedPathSource.routed())
+        #expect(await fixture.wait { task.info.stall == nil })
+        task.cancel()
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("A flap within the grace changes nothing where bytes go on coming")
     func flap() async throws {
         let scratch = try Scratch()

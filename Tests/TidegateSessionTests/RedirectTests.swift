@@ -65,6 +65,30 @@ struct RedirectTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    @Test("Redirects are no tries: what fails behind two of them was the first attempt, and then the second")
+    func tries() async throws {
+        let server = try LiveServer { request in
+            switch request.path {
+            case "/": .respond(302, ["Location: /a"])
+            case "/a": .respond(302, ["Location: /b"])
+            default: .respond(503, text: "busy")
+            }
+        }
+        defer { server.stop() }
+        let fixture = try SessionFixture(
+            .init(retry: RetryPolicy(attempts: 2, base: .milliseconds(1), cap: .milliseconds(1))))
+        let task = fixture.run(try TaskRequest(url: server.url()))
+        let result = await task.result()
+        #expect(result.attempts == 2 && server.requests.count == 6)
+        #expect(result.explanation == "\(server.url("/b")): the server answered 503, after 2 attempts")
+        #expect(result.clause == "the server answered 503")
+        let sentences = fixture.recorder.taskChanges(of: task.id).map(\.sentence)
+        #expect(
+            sentences.filter { $0.hasPrefix("attempt") && $0.contains("failed") }
+                == (1...2).map { "attempt \($0) failed: the server answered 503" })
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("A POST becomes a GET after 303 and stays a POST after 307")
     func methods() async throws {
         let server = try LiveServer { request in

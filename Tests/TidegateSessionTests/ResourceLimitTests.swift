@@ -57,15 +57,33 @@ struct ResourceLimitTests {
         let result = await fixture.run(request).result()
         #expect(result.failure == .diskFull)
         #expect(result.attribution?.party == .mine)
+        let text = try #require(result.explanation)
+        #expect(text.hasPrefix("\(disk.path)/a needs 781.2 KiB and its file system has "), "\(text)")
+        #expect(result.clause == text && result.bytes == 0)
         #expect(disk.size("a") == nil)
         #expect(disk.size(".a.tidegate") == nil)
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test(
-        "A download that waits holds until there is room, and goes on where it was",
-        .enabled(if: mayMount, "needs root"))
-    func waits() async throws {
+        "A body without a length is found not to fit when the disk is full", .enabled(if: mayMount, "needs root"))
+    func failsLate() async throws {
+        let disk = try #require(try SmallDisk(), "no tmpfs can be mounted here")
+        let server = try LiveServer { _ in .chunked([String(repeating: "x", count: 1_200_000)]) }
+        defer { server.stop() }
+        let fixture = try SessionFixture()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file("\(disk.path)/a")
+        let result = await fixture.run(request).result()
+        #expect(result.failure == .diskFull)
+        #expect(result.explanation?.contains("No space left") == true, "\(result)")
+        #expect(disk.size(".a.tidegate") == nil)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test(
+        "A download that waits takes nothing until there is room for all of it", .enabled(if: mayMount, "needs root"))
+    func waitsForRoom() async throws {
         let disk = try #require(try SmallDisk(), "no tmpfs can be mounted here")
         disk.fill("other", 600_000)
         let server = try LiveServer { .pattern(800_000, for: $0) }
@@ -74,7 +92,40 @@ struct ResourceLimitTests {
         var request = try TaskRequest(url: server.url())
         request.destination = .file("\(disk.path)/a")
         let task = fixture.run(request)
+        let isHeld = await fixture.wait {
+            if case .waiting(.disk, let detail?) = task.state { detail.contains("needs 781.2 KiB") } else { false }
+        }
+        #expect(isHeld)
         #expect(await fixture.wait { fixture.eventNames(of: task).count { $0 == "held(disk)" } >= 2 })
+        disk.remove("other")
+        let result = await task.result()
+        #expect(result.outcome == .success && result.refetchedBytes == 0)
+        #expect(disk.size("a") == 800_000)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test(
+        "A download whose disk fills meanwhile holds until there is room, and goes on where it was",
+        .enabled(if: mayMount, "needs root"))
+    func waits() async throws {
+        let disk = try #require(try SmallDisk(), "no tmpfs can be mounted here")
+        let latch = Latch()
+        let server = try LiveServer { request in
+            let whole = LiveServerAnswer.pattern(800_000, for: request)
+            guard request.number == 1 else { return whole }
+            return LiveServerAnswer([
+                whole.steps[0], .pattern(from: 0, count: 100_000), .waitFor(latch),
+                .pattern(from: 100_000, count: 700_000),
+            ])
+        }
+        defer { server.stop() }
+        let fixture = try SessionFixture(.init(waitsOut: true, diskRecheck: .milliseconds(100)))
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file("\(disk.path)/a")
+        let task = fixture.run(request)
+        #expect(await fixture.wait { disk.size(".a.tidegate") == 100_000 })
+        disk.fill("other", 600_000)
+        latch.open()
         let isHeld = await fixture.wait {
             if case .waiting(.disk, let detail?) = task.state { detail.contains("No space left") } else { false }
         }

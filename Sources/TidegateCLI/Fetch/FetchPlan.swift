@@ -2,99 +2,106 @@ internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
 
-/// The transfers of `fetch`, planned before anything is opened or written.
+/// The transfers of `fetch`, planned before anything is opened or written: what all have in common, made once.
 struct FetchPlan: Sendable {
     /// One transfer.
     struct Item: Sendable {
-        /// The name in progress lines: its file, or its URL.
-        var label: String
         var request: TaskRequest
         /// A device or pipe that is opened when the transfers start, and receives the body.
         var stream: String?
+
+        /// The name in progress lines: its file, or its URL.
+        var label: String {
+            guard let file = self.request.destination.file else { return URLRedaction().text(of: self.request.url) }
+            return String(file.split(separator: "/").last ?? Substring(file))
+        }
     }
 
-    var items: [Item]
-    var session: SessionConfiguration
-    /// The check behind the requirement `online`.
-    var internetCheck: InternetCheckPolicy
-    /// True if a body is written to standard output.
-    var writesBody: Bool
+    /// Where bodies are written.
+    enum Output: Sendable, Hashable {
+        /// By its name if the user insists on it, whatever the body is.
+        case standardOutput(isNamed: Bool)
+        case discard
+        case file(String)
+        case stream(String)
+        /// Into files named after their URLs; the folder ends with a slash, or is empty.
+        case folder(String)
+    }
 
-    /// Plans the transfers of `urls`: those of `options` and of its input file.
-    ///
+    let session: SessionConfiguration
+    /// The check behind the requirement `online`.
+    let internetCheck: InternetCheckPolicy
+    let output: Output
+    private let continues: Bool
+    /// The request, but for its URL and its destination.
+    private let template: TaskRequest
+
     /// - Throws: A usage error.
-    init(_ options: FetchOptions, urls: [String]) throws {
-        guard !urls.isEmpty else { throw ValidationError("no URL in the input file") }
-        let outputs = try FetchPlan.outputs(options, urls)
-        self.session = try FetchPlan.session(options)
-        self.internetCheck = try options.timeouts.parsed().internetCheck
-        self.items = try zip(urls, outputs).map { url, output in
-            var request = try FetchPlan.request(url, options)
-            request.destination = output.destination(continues: options.continues)
-            return Item(label: output.label(for: url), request: request, stream: output.stream)
+    init(_ options: FetchOptions) throws {
+        let timeouts = try options.timeouts.parsed()
+        self.output = try FetchPlan.output(options)
+        self.continues = options.continues
+        self.session = try FetchPlan.session(options, timeouts)
+        self.internetCheck = timeouts.internetCheck
+        self.template = try FetchPlan.template(options, timeouts)
+    }
+
+    /// True if a body is written to standard output.
+    var writesBody: Bool { if case .standardOutput = self.output { true } else { false } }
+
+    /// True if there can be one URL only.
+    var takesOneURL: Bool {
+        switch self.output {
+        case .discard, .folder: false
+        case .standardOutput, .file, .stream: true
         }
-        self.writesBody = outputs.contains { $0 == .standardOutput }
+    }
+
+    /// The transfer of a URL; `names` are those of the files before.
+    func item(for url: String, _ names: inout FileNames) throws(TextError) -> Item {
+        switch self.output {
+        case .standardOutput: return Item(request: try self.request(url, to: .descriptor(1)))
+        case .discard: return Item(request: try self.request(url, to: .discard))
+        case .file(let path): return Item(request: try self.request(url, to: self.file(path)))
+        // It has no descriptor until it is opened.
+        case .stream(let path): return Item(request: try self.request(url, to: .discard), stream: path)
+        case .folder(let folder):
+            do throws(TextError) {
+                return Item(request: try self.request(url, to: self.file(folder + names.name(for: url))))
+            } catch {
+                // What is no URL at all has no file name either.
+                _ = try self.request(url, to: .discard)
+                throw error
+            }
+        }
+    }
+
+    private func file(_ path: String) -> Destination { .file(path, continues: self.continues) }
+
+    private func request(_ url: String, to destination: Destination) throws(TextError) -> TaskRequest {
+        do throws(TaskError) {
+            return try self.template.copy(of: url, to: destination)
+        } catch {
+            throw TextError(error.underlying)
+        }
     }
 
     // MARK: Output
 
-    /// Where the body of one transfer is written.
-    private enum Output: Equatable {
-        case standardOutput, discard
-        case file(String)
-        case stream(String)
-
-        var file: String? {
-            switch self {
-            case .standardOutput, .discard, .stream: nil
-            case .file(let path): path
-            }
-        }
-
-        var stream: String? {
-            if case .stream(let path) = self { path } else { nil }
-        }
-
-        func destination(continues: Bool) -> Destination {
-            switch self {
-            case .standardOutput: .descriptor(1)
-            // A stream has no descriptor until it is opened.
-            case .discard, .stream: .discard
-            case .file(let path): .file(path, continues: continues)
-            }
-        }
-
-        func label(for url: String) -> String {
-            switch self {
-            case .standardOutput, .discard, .stream: URLRedaction().text(of: url)
-            case .file(let path): String(path.split(separator: "/").last ?? Substring(path))
-            }
-        }
-    }
-
-    private static func outputs(_ options: FetchOptions, _ urls: [String]) throws -> [Output] {
+    private static func output(_ options: FetchOptions) throws -> Output {
         let destination = options.destination
-        if destination.discard { return urls.map { _ in .discard } }
+        if destination.discard { return .discard }
         if destination.remoteName || destination.outputDir != nil {
-            do throws(TextError) {
-                let folder = destination.outputDir.map { $0.hasSuffix("/") ? $0 : "\($0)/" } ?? ""
-                return try FileNaming.names(for: urls).map { .file(folder + $0) }
-            } catch {
-                throw ValidationError(error.description)
-            }
-        }
-        guard urls.count == 1 else {
-            throw ValidationError("several URLs require -O, --output-dir or --discard")
+            return .folder(destination.outputDir.map { $0.hasSuffix("/") ? $0 : "\($0)/" } ?? "")
         }
         let output = try self.output(destination.output)
-        if options.continues, output.file == nil {
-            throw ValidationError("--continue requires a file; use -o or -O")
-        }
-        return [output]
+        if case .file = output { return output }
+        if options.continues { throw ValidationError("--continue requires a file; use -o or -O") }
+        return output
     }
 
     private static func output(_ path: String?) throws -> Output {
-        guard let path, path != "-" else { return .standardOutput }
+        guard let path, path != "-" else { return .standardOutput(isNamed: path != nil) }
         guard !path.isEmpty, !path.hasSuffix("/") else {
             throw ValidationError("-o: \"\(path)\" is not a file name")
         }
@@ -102,16 +109,16 @@ struct FetchPlan: Sendable {
         case .file: .file(path)
         case .null: .discard
         case .stream: .stream(path)
-        case .output: .standardOutput
+        case .output: .standardOutput(isNamed: true)
         }
     }
 
     // MARK: Request
 
-    private static func request(_ url: String, _ options: FetchOptions) throws -> TaskRequest {
-        let timeouts = try options.timeouts.parsed()
+    private static func template(_ options: FetchOptions, _ timeouts: TimeoutOptions.Parsed) throws -> TaskRequest {
         do {
-            var request = try options.request.submission(for: url).request()
+            // Every URL takes this one's place.
+            var request = try options.request.submission(for: "http://localhost/").request()
             request.connectTimeout = timeouts.connectTimeout
             request.deadline = timeouts.deadline
             request.maxRedirects = options.http.maxRedirs
@@ -130,8 +137,9 @@ struct FetchPlan: Sendable {
 
     // MARK: Session
 
-    private static func session(_ options: FetchOptions) throws -> SessionConfiguration {
-        let timeouts = try options.timeouts.parsed()
+    private static func session(
+        _ options: FetchOptions, _ timeouts: TimeoutOptions.Parsed
+    ) throws -> SessionConfiguration {
         do throws(ConfigurationValueError) {
             let configuration = SessionConfiguration(
                 maxConnectionsPerHost: options.network.parallel, maxConnections: options.network.parallel,
@@ -149,4 +157,9 @@ struct FetchPlan: Sendable {
             throw ValidationError("--\(error)")
         }
     }
+}
+
+extension Destination {
+    /// The file's path; nil for all others.
+    var file: String? { if case .file(let path, _, _) = self { path } else { nil } }
 }

@@ -14,29 +14,34 @@ actor FetchProgressView {
         var writesObjects = false
         /// True if a body is written to standard output, so that nothing else may be.
         var writesBody = false
+
+        /// True if this end of a transfer is displayed.
+        func shows(_ result: TaskResult) -> Bool {
+            self.progress != .none || self.writesObjects || result.outcome != .success
+        }
     }
 
-    private var transfers: [TransferDisplay]
+    private let feed: FetchFeed
     private let options: Options
-    private let positions: [TaskID: Int]
     private let time: any TimeSource = SystemClock()
+    private var displays: [TaskID: TransferDisplay] = [:]
     private var renderer = TerminalRenderer()
     private var above: [String] = []
+
+    /// How many bars are drawn at most.
+    private static let bars = 16
 
     /// Why an object could not be written; nil if all were.
     private(set) var outputError: OutputError?
 
-    /// The results in the order of the tasks, once all tasks have completed.
-    var results: [TaskResult] { self.transfers.compactMap(\.result) }
-
-    init(tasks: [TransferTask], labels: [String], options: Options) {
-        self.transfers = zip(tasks, labels).map { TransferDisplay(task: $0, label: $1) }
+    init(_ feed: FetchFeed, _ options: Options) {
+        self.feed = feed
         self.options = options
-        self.positions = Dictionary(tasks.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Follows the transfers until the Swift task is cancelled.
     func follow(_ bus: EventBus) async {
+        guard self.options.progress != .none else { return }
         let changes = bus.subscribe(.watch, bufferingNewest: 4096) { event in
             guard case .task(let task) = event.payload else { return false }
             // An attempt's first progress event says where it resumed; the bars read all other progress themselves.
@@ -49,24 +54,31 @@ actor FetchProgressView {
                     if case .task(let task) = event.payload { await self.handle(task, at: event.moment) }
                 }
             }
-            if self.options.progress == .bar {
-                group.addTask {
-                    while (try? await Task.sleep(for: .milliseconds(100))) != nil { await self.render() }
-                }
+            group.addTask {
+                while (try? await Task.sleep(for: .milliseconds(100))) != nil { await self.refresh() }
             }
         }
         if self.options.progress == .bar { self.render() }
     }
 
-    /// Reports the result of a transfer: its last line, and its object.
-    func didFinish(_ position: Int, _ result: TaskResult) {
-        let line = self.transfers[position].finish(result)
+    /// Reports the end of a transfer: its last line, and its object.
+    func didFinish(_ result: TaskResult, label: String, kept: Int64?) {
+        self.displays[result.id] = nil
+        let line = FetchText.summary(result, label: label, kept: kept)
         switch self.options.progress {
         case .bar: self.above.append(line)
         case .plain: self.options.terminal.printError(line)
-        case .none: if result.outcome == .failure { self.options.terminal.printError("tidegate: \(line)") }
+        case .none:
+            let isShown = result.outcome == .failure || kept != nil
+            if isShown { self.options.terminal.printError("tidegate: \(line)") }
         }
         if self.options.writesObjects { self.write(object: result.json.description) }
+    }
+
+    /// Prints a line that is no transfer's, above the bars if there are any.
+    func report(_ message: String) {
+        let line = "tidegate: \(message)"
+        if self.options.progress == .bar { self.above.append(line) } else { self.options.terminal.printError(line) }
     }
 
     private func write(object: String) {
@@ -75,32 +87,55 @@ actor FetchProgressView {
             self.above.append(object)
         } else if self.options.writesBody {
             self.options.terminal.printError(object)
-        } else if let error = self.options.terminal.tryPrint(object) {
+        } else if self.outputError == nil {
             // The transfers continue: the files are still wanted.
-            self.outputError = self.outputError ?? error
+            self.outputError = self.options.terminal.tryPrint(object)
         }
     }
 
     private func handle(_ event: TaskEvent, at moment: MonotonicTime) {
-        guard let position = self.positions[event.id],
-            let line = self.transfers[position].line(for: event.kind, at: moment), self.options.progress == .plain
-        else { return }
-        self.options.terminal.printError(line)
+        // What ended has had its last line.
+        guard let label = self.feed.label(of: event.id) else { return }
+        let line = self.displays[event.id, default: TransferDisplay(label: label)].line(for: event.kind, at: moment)
+        if let line, self.options.progress == .plain { self.options.terminal.printError(line) }
+    }
+
+    private func refresh() {
+        if self.options.progress == .bar { return self.render() }
+        for transfer in self.feed.transfers {
+            let info = transfer.task.info
+            let line = self.displays[transfer.task.id, default: TransferDisplay(label: transfer.item.label)]
+                .line(showing: info)
+            if let line { self.options.terminal.printError(line) }
+        }
     }
 
     private func render() {
         let now = self.time.monotonic()
-        var lines: [String] = []
-        var queued = 0
-        for position in self.transfers.indices where self.transfers[position].result == nil {
-            let info = self.transfers[position].task.info
-            if case .waiting(.concurrency, _) = info.state {
-                queued += 1
-            } else if lines.count < 16 {
-                lines.append(self.transfers[position].bar(info, at: now).text(self.options.terminal.errorStyle))
-            }
+        let transfers = self.feed.transfers
+        // One that was drawn and has ended meanwhile has no event left to remove it.
+        if self.displays.count > transfers.count {
+            let ids = Set(transfers.map(\.task.id))
+            self.displays = self.displays.filter { ids.contains($0.key) }
         }
-        if queued > 0 { lines.append("\(queued) queued") }
+        var lines: [String] = []
+        var hidden = 0
+        for transfer in transfers {
+            let info = transfer.task.info
+            if case .waiting(.concurrency, _) = info.state { continue }
+            guard lines.count < Self.bars else {
+                hidden += 1
+                continue
+            }
+            let line = self.displays[transfer.task.id, default: TransferDisplay(label: transfer.item.label)]
+                .bar(info, at: now).text(self.options.terminal.errorStyle)
+            lines.append(line)
+        }
+        if hidden > 0 { lines.append("\(hidden) more under way") }
+        let tally = self.feed.tally
+        if tally.count > Self.bars, !lines.isEmpty {
+            lines.append("\(tally.count - tally.failed) done, \(tally.failed) failed")
+        }
         self.options.terminal.draw(self.renderer.render(lines, above: self.above))
         self.above = []
     }

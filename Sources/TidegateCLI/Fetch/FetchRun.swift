@@ -1,8 +1,9 @@
+internal import ArgumentParser
 internal import Glibc
 internal import Tidegate
 internal import TidegateDaemon
 
-/// Runs the transfers of a plan, displays their progress, and cancels them on a signal.
+/// Runs the transfers of a command, displays their progress, and cancels them on a signal.
 struct FetchRun: Sendable {
     private let plan: FetchPlan
     private let options: FetchOptions
@@ -16,62 +17,101 @@ struct FetchRun: Sendable {
 
     func run() async throws {
         try self.options.network.authority.check()
-        try self.checkFiles()
-        let requests = try self.requests()
-        let monitor: Monitor
+        var source = try FetchSource(self.options, self.plan)
+        try await source.readFirst()
+        // A body that nobody named a place for is looked at before it is poured on a terminal.
+        let isGuarded = self.plan.output == .standardOutput(isNamed: false) && self.terminal.isOutputTerminal
+        let body = isGuarded ? source.streamBody() : nil
+        let monitor = try self.monitor()
+        let (ends, continuation) = AsyncStream.makeStream(of: FetchFeed.Ended.self)
+        let viewOptions = self.viewOptions
+        let feed = FetchFeed(
+            monitor.session, limit: self.options.network.parallel + Self.reserve, ends: continuation
+        ) { viewOptions.shows($0) }
+        let view = FetchProgressView(feed, viewOptions)
+        let signal = CapturedSignal()
+        let (hasKept, bodyEnd) = await withTaskGroup(of: Void.self) { group in
+            group.addTask { await view.follow(monitor.bus) }
+            group.addTask { await self.stopOnSignal(signal, feed, monitor.session) }
+            async let hasKept = self.report(ends, view, feed, signal)
+            async let bodyEnd = self.copy(body)
+            await source.fill(feed) { await view.report($0) }
+            await feed.finish()
+            let result = await (hasKept, bodyEnd)
+            group.cancelAll()
+            return result
+        }
+        await monitor.stop()
+        if let number = signal.number { throw self.interrupted(number, hasKept: hasKept) }
+        switch bodyEnd {
+        case .written: break
+        case .binary: throw CommandError(.no, TerminalBody.message)
+        case .failed(let error): error.exitProgram()
+        }
+        if let error = feed.tally.error { throw error }
+        if let error = await view.outputError { error.exitProgram() }
+    }
+
+    // So many more than there are connections, so that transfers that wait for a retry do not keep others from one.
+    private static let reserve = 64
+
+    private func monitor() throws -> Monitor {
         do {
             var reachability = ReachabilityConfiguration()
             reachability.internetCheck = self.plan.internetCheck
-            monitor = try Monitor(MonitorConfiguration(reachability: reachability, session: self.plan.session))
+            return try Monitor(MonitorConfiguration(reachability: reachability, session: self.plan.session))
         } catch {
             throw CommandError(.usage, "cannot start transfers: \(error)")
         }
-        let tasks = requests.map { monitor.session.makeTask($0) }
-        let view = FetchProgressView(tasks: tasks, labels: self.plan.items.map(\.label), options: self.viewOptions)
-        let signal = CapturedSignal()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await view.follow(monitor.bus) }
-            group.addTask {
-                await Signals.onInterrupt { number in
-                    // A second signal exits without waiting for the transfers to end.
-                    if signal.number != nil { exit(ExitStatus.signal(number).number) }
-                    signal.set(number)
-                    // In a task of its own, so that a second signal is handled meanwhile. Returns even if a disk hangs.
-                    Task { await monitor.session.invalidate(cancellingTasks: true) }
-                }
+    }
+
+    private func stopOnSignal(_ signal: CapturedSignal, _ feed: FetchFeed, _ session: Session) async {
+        await Signals.onInterrupt { number in
+            // A second signal exits without waiting for the transfers to end.
+            if signal.number != nil { exit(ExitStatus.signal(number).number) }
+            signal.set(number)
+            for task in feed.stop() { task.cancelKeepingPart() }
+            // In a task of its own, so that a second signal is handled meanwhile. Returns even if a disk hangs.
+            Task { await session.invalidate(cancellingTasks: true) }
+        }
+    }
+
+    /// Displays the ends of transfers; true if something was kept that another run can continue.
+    private func report(
+        _ ends: AsyncStream<FetchFeed.Ended>, _ view: FetchProgressView, _ feed: FetchFeed, _ signal: CapturedSignal
+    ) async -> Bool {
+        var hasKept = false
+        for await end in ends {
+            // The reader of the body has seen enough, as head(1) does.
+            if self.plan.writesBody, end.result.failure == .fileError, OutputError.hasLostReader {
+                OutputError(code: EPIPE).exitProgram()
             }
-            await self.finish(tasks, view)
-            group.cancelAll()
-        }
-        await monitor.stop()
-        if let error = await self.error(view.results, signal: signal.number) { throw error }
-        if let error = await view.outputError { throw CommandError(.no, error.message) }
-    }
-
-    private func finish(_ tasks: [TransferTask], _ view: FetchProgressView) async {
-        await withTaskGroup(of: Void.self) { group in
-            for (position, task) in tasks.enumerated() {
-                task.resume()
-                group.addTask { await view.didFinish(position, await task.result()) }
+            var kept: Int64?
+            if end.result.outcome == .cancelled {
+                // What is kept is known once the task is over.
+                _ = await end.task.result()
+                kept = end.task.resumeData?.point.offset
             }
+            hasKept = hasKept || kept != nil
+            // Without a signal it is the command itself that did not want the rest.
+            if end.result.outcome != .cancelled || signal.number != nil {
+                await view.didFinish(end.result, label: end.item.label, kept: kept)
+            }
+            feed.reported()
         }
+        return hasKept
     }
 
-    // Descriptors stay open until the program ends.
-    private func requests() throws(CommandError) -> [TaskRequest] {
-        var requests: [TaskRequest] = []
-        for item in self.plan.items {
-            var request = item.request
-            if let stream = item.stream { request.destination = .descriptor(try DestinationCheck.open(stream: stream)) }
-            requests.append(request)
-        }
-        return requests
+    private func copy(_ body: BodyStream?) async -> TerminalBody.End {
+        guard let body else { return .written }
+        return await TerminalBody.copy(body) { self.terminal.write($0) }
     }
 
-    private func checkFiles() throws(CommandError) {
-        for item in self.plan.items {
-            if let problem = item.request.fileProblem { throw CommandError(.no, problem) }
-        }
+    private func interrupted(_ signal: Int32, hasKept: Bool) -> CommandError {
+        guard hasKept else { return CommandError(.signal(signal)) }
+        let command = FetchContinuation.command(Array(CommandLine.arguments.dropFirst()))
+        return CommandError(
+            .signal(signal), "continue with: \(command ?? "the same command and --continue")")
     }
 
     private var viewOptions: FetchProgressView.Options {
@@ -88,32 +128,5 @@ struct FetchRun: Sendable {
             options.progress = isMixed ? .none : self.terminal.isErrorTerminal ? .bar : .plain
         }
         return options
-    }
-
-    private func error(_ results: [TaskResult], signal: Int32?) -> CommandError? {
-        if let signal {
-            for line in self.partialFileLines(results) { self.terminal.printError("tidegate: \(line)") }
-            return CommandError(.signal(signal))
-        }
-        return FetchRun.error(for: results)
-    }
-
-    /// The exit status of `fetch` for these results; nil if every transfer succeeded.
-    static func error(for results: [TaskResult]) -> CommandError? {
-        let bad = results.filter { $0.outcome != .success }
-        guard let first = bad.first else { return nil }
-        if bad.allSatisfy({ $0.failure == .gateTimeout }) { return CommandError(.gaveUp, FetchText.gaveUp(first)) }
-        return CommandError(.no, results.count > 1 ? "\(bad.count) of \(results.count) transfers failed" : nil)
-    }
-
-    // What a later run can resume with --continue.
-    private func partialFileLines(_ results: [TaskResult]) -> [String] {
-        zip(self.plan.items, results).compactMap { item, result in
-            guard result.outcome == .cancelled, let file = item.request.temporaryFile else { return nil }
-            guard let size = DestinationCheck.size(of: file), size > 0 else {
-                return "no partial file of \(item.label)"
-            }
-            return "kept \(ByteText(size)) of \(item.label); resume with --continue"
-        }
     }
 }

@@ -1,6 +1,22 @@
 internal import TidegateCore
 internal import TidegateDaemon
 
+/// The names of the files of one run, so that none is written twice.
+///
+/// Eight bytes are kept of each, because a list may have millions.
+struct FileNames {
+    private var hashes: Set<Int> = []
+
+    /// The file name of a URL; the same name a second time is an error.
+    mutating func name(for url: String) throws(TextError) -> String {
+        let name = try FileNaming.name(for: url)
+        guard self.hashes.insert(name.hashValue).inserted else {
+            throw TextError("\"\(url)\" has the same file name as another URL, \(name)")
+        }
+        return name
+    }
+}
+
 /// File names from URLs.
 enum FileNaming {
     /// The decoded last path segment of a URL.

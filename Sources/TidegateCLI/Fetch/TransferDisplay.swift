@@ -2,39 +2,62 @@ internal import Tidegate
 
 /// One transfer of `fetch`, and what its lines and its bar show beyond the present state.
 struct TransferDisplay {
-    let task: TransferTask
     let label: String
-    /// Nil until the transfer has ended.
-    private(set) var result: TaskResult?
     private var meter = RateMeter()
     private var retryAt: MonotonicTime?
     private var waited: Duration?
+    /// Why the last attempt failed, until it is known what follows: its own line, or the transfer's last one.
+    private var failure: String?
+    /// What the transfer waits for, as it was shown last; nil while it waits for nothing.
+    private var shownWait: String?
     /// The last attempt for which "resuming at" was printed.
     private var lastReportedResumption = 0
     /// The progress at the end of the last attempt.
     private var lastProgress = TransferProgress()
 
-    init(task: TransferTask, label: String) {
-        self.task = task
-        self.label = label
-    }
+    init(label: String) { self.label = label }
 
-    /// Keeps the result; returns the last line.
-    mutating func finish(_ result: TaskResult) -> String {
-        self.result = result
-        return FetchText.summary(result, label: self.label)
-    }
-
-    /// The line for an event; nil if nothing is printed, as after the last line.
+    /// The line for an event; nil if nothing is printed.
     mutating func line(for event: TaskEvent.Kind, at moment: MonotonicTime) -> String? {
-        guard self.result == nil else { return nil }
+        if case .attemptFailed(_, let failure, let attribution, let isCharged) = event {
+            let isShown = failure == .cancelled || TaskEvent.isPathLoss(failure, attribution, isCharged: isCharged)
+            // What the transfer waits for says more than that its path was lost.
+            self.failure = isShown ? nil : event.sentence
+            return nil
+        }
         let waited = self.record(event, at: moment)
-        guard let line = FetchText.line(event, label: self.label, waited: waited) else { return nil }
-        if case .progress(let progress, _) = event {
+        let own = self.clause(event, waited: waited)
+        var parts = [own].compactMap(\.self)
+        if let failure, own != nil || self.isNext(event) {
+            parts.insert(failure, at: 0)
+            self.failure = nil
+        }
+        return parts.isEmpty ? nil : "\(self.label): \(parts.joined(separator: "; "))"
+    }
+
+    // An attempt's failure has a line of its own if another attempt follows.
+    private func isNext(_ event: TaskEvent.Kind) -> Bool { if case .attemptStarted = event { true } else { false } }
+
+    private mutating func clause(_ event: TaskEvent.Kind, waited: Duration?) -> String? {
+        switch event {
+        case .held(.path, let detail), .held(.constraint, let detail):
+            guard self.shownWait != detail || detail == nil else { return nil }
+            self.shownWait = detail
+        case .progress(let progress, _):
             guard self.lastReportedResumption != progress.attempt else { return nil }
             self.lastReportedResumption = progress.attempt
+        case .attemptStarted: self.shownWait = nil
+        default: break
         }
-        return line
+        return FetchText.clause(event, waited: waited)
+    }
+
+    /// The line for a path that is lost or back while an attempt goes on; nil if that is known.
+    mutating func line(showing info: TaskInfo) -> String? {
+        guard case .running = info.state, info.stall != self.shownWait else { return nil }
+        defer { self.shownWait = info.stall }
+        guard let stall = info.stall else { return "\(self.label): the path is back" }
+        return "\(self.label): waiting: \(stall)"
     }
 
     // Returns how long an attempt that starts now has waited for a path. Only then: after a release the transfer may

@@ -37,6 +37,7 @@ struct ProgressLine: Sendable {
         case .suspended: return "suspended"
         case .waiting(let reason, let detail): return self.description(reason, detail)
         case .running:
+            if let stall = self.info.stall { return stall }
             let progress = self.info.progress
             guard progress.receivedWire == 0, progress.sent == 0 else { return nil }
             guard progress.offset > 0 else { return progress.expected == nil ? "connecting" : nil }

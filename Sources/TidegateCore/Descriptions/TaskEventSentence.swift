@@ -16,8 +16,8 @@ extension TaskEvent.Kind {
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
             TaskEvent.isPathLoss(failure, attribution, isCharged: isCharged)
                 ? "the path was lost"
-                : "attempt \(summary.number) failed: \(failure.clause(status: summary.status, attribution))"
-        case .attemptSucceeded(let summary): "attempt \(summary.number) succeeded"
+                : "attempt \(summary.tryNumber) failed: \(failure.clause(status: summary.status, attribution))"
+        case .attemptSucceeded(let summary): "attempt \(summary.tryNumber) succeeded"
         case .retryScheduled(_, let delay): "retry in \(DurationText(delay))"
         case .retriesExhausted(let reason): "no further retry: \(reason)"
         case .restarted(let discarded): "restarting: \(ByteText(discarded)) could not be resumed"

@@ -5,6 +5,11 @@ public struct AttemptSummary: Sendable, Hashable {
         get { self.parts.value.number }
         set { self.parts.value.number = newValue }
     }
+    /// The try that the attempt is part of, counted from 1: what follows a redirect belongs to the try before it.
+    package var tryNumber: Int {
+        get { self.parts.value.tryNumber }
+        set { self.parts.value.tryNumber = newValue }
+    }
     /// The request method.
     public var method: String {
         get { self.parts.value.method }
@@ -63,17 +68,19 @@ public struct AttemptSummary: Sendable, Hashable {
     package init(
         number: Int, method: String, host: String? = nil, status: Int? = nil, duration: Duration,
         phases: PhaseDurations = .init(), receivedWire: Int64 = 0, sent: Int64 = 0, connectionsOpened: Int = 0,
-        remote: IPAddress? = nil, local: IPAddress? = nil
+        remote: IPAddress? = nil, local: IPAddress? = nil, tryNumber: Int? = nil
     ) {
         self.parts = Indirect(
             Parts(
-                number: number, method: method, host: host, status: status, duration: duration, phases: phases,
+                number: number, tryNumber: tryNumber ?? number, method: method, host: host, status: status,
+                duration: duration, phases: phases,
                 receivedWire: receivedWire, sent: sent, connectionsOpened: connectionsOpened, remote: remote,
                 local: local))
     }
 
     private struct Parts: Sendable, Hashable {
         var number: Int
+        var tryNumber: Int
         var method: String
         var host: String?
         var status: Int?

@@ -88,6 +88,16 @@ public struct TaskResult: Sendable {
         get { self.parts.value.explanation }
         set { self.parts.value.explanation = newValue }
     }
+    /// ``explanation`` without what it names and without the number of attempts; nil on success.
+    package var clause: String? {
+        get { self.parts.value.clause }
+        set { self.parts.value.clause = newValue }
+    }
+    /// How long it was neither held nor suspended; nil if that is not known.
+    package var activeTime: Duration? {
+        get { self.parts.value.activeTime }
+        set { self.parts.value.activeTime = newValue }
+    }
     /// The requirement that was not met when the gate timed out.
     package var requireUnmet: Requirement? {
         get { self.parts.value.requireUnmet }
@@ -108,7 +118,8 @@ public struct TaskResult: Sendable {
         status: Int? = nil, file: String? = nil, bytes: Int64 = 0, wireBytes: Int64 = 0, refetchedBytes: Int64 = 0,
         attempts: Int = 0, held: [HoldReason: Duration] = [:], duration: Duration = .zero,
         phases: PhaseDurations = .init(), failure: TaskFailure? = nil, attribution: Attribution? = nil,
-        explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil
+        explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil,
+        clause: String? = nil, activeTime: Duration? = nil
     ) {
         self.url = url
         self.parts = Indirect(
@@ -116,7 +127,8 @@ public struct TaskResult: Sendable {
                 id: id, kind: kind, method: method, outcome: outcome, status: status, bytes: bytes,
                 wireBytes: wireBytes, refetchedBytes: refetchedBytes, attempts: attempts, held: held,
                 duration: duration, phases: phases, name: name, file: file, failure: failure, attribution: attribution,
-                explanation: explanation, requireUnmet: requireUnmet, sha256: sha256))
+                explanation: explanation, requireUnmet: requireUnmet, sha256: sha256, clause: clause,
+                activeTime: activeTime))
     }
 
     private struct Parts: Sendable {
@@ -139,6 +151,8 @@ public struct TaskResult: Sendable {
         var explanation: String?
         var requireUnmet: Requirement?
         var sha256: String?
+        var clause: String?
+        var activeTime: Duration?
     }
 }
 

@@ -47,11 +47,14 @@ public struct TaskInfo: Sendable {
     public var started: WallTime?
     /// The final file of a download.
     public var file: String?
+    /// Why an attempt under way gets nothing out, as `no path: eth0 has no carrier`; nil while it does.
+    package var stall: String?
 
     /// A task's entry from its parts.
     package init(
         id: TaskID, name: String? = nil, kind: TaskKind, method: String, url: String, state: TaskState,
-        progress: TransferProgress, created: WallTime, started: WallTime? = nil, file: String? = nil
+        progress: TransferProgress, created: WallTime, started: WallTime? = nil, file: String? = nil,
+        stall: String? = nil
     ) {
         self.id = id
         self.name = name
@@ -63,5 +66,6 @@ public struct TaskInfo: Sendable {
         self.created = created
         self.started = started
         self.file = file
+        self.stall = stall
     }
 }

@@ -68,7 +68,7 @@ final class AttemptCompletion {
             switch cause {
             case .suspended: (.cancelled, "the task was suspended")
             case .pathLost: (.stalled, "the path was lost")
-            case .ended: (record.result.failure ?? .cancelled, record.result.explanation ?? "the task ended")
+            case .ended: (record.result.failure ?? .cancelled, record.result.sentence?.text ?? "the task ended")
             }
         let end = self.reports.abort(record, failure, text)
         let isCharged = cause == .ended && failure != .cancelled
@@ -137,6 +137,7 @@ final class AttemptCompletion {
             self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
             record.attempt.redirects += 1
             record.attempt.hop = hop
+            record.attempt.followsRedirect = true
             self.driver.feed(.attemptLeads, to: record)
         } catch {
             self.failures.giveUp(record, end.with(.protocolError, error.description), .protocolError)
@@ -262,17 +263,16 @@ final class AttemptCompletion {
         _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, _ reason: TaskEvent.ExhaustionReason
     ) {
         self.driver.publish(.retriesExhausted(reason), record)
-        let sentence = self.failures.sentence(end, record)
+        var sentence = self.failures.sentence(end, record)
         let charged = record.retry.counter.charged
         // A task that was tried only once has failed, not run out of attempts.
         guard charged > 1 || reason != .limit else { return self.failures.close(record, failure, sentence) }
-        let why =
-            switch reason {
-            case .limit: "after \(charged) attempts"
-            case .budget: "and the origin's retry budget is used up"
-            case .deadline: "and another try would come too late"
-            case .notIdempotent: "and may not be tried again"
-            }
-        self.failures.close(record, .retriesExhausted, "\(sentence), \(why)")
+        switch reason {
+        case .limit: sentence.attempts = charged
+        case .budget: sentence.clause += ", and the origin's retry budget is used up"
+        case .deadline: sentence.clause += ", and another try would come too late"
+        case .notIdempotent: sentence.clause += ", and may not be tried again"
+        }
+        self.failures.close(record, .retriesExhausted, sentence)
     }
 }

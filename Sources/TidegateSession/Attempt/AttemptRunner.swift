@@ -43,7 +43,8 @@ final class AttemptRunner {
         let now = self.driver.now
         let id = AttemptID(task: record.number, attempt: record.machine.attempts)
         record.attempt.live = LiveAttempt(
-            id: id, number: record.machine.attempts, started: now, knowing: target.known)
+            id: id, number: record.machine.attempts, tryNumber: record.attempt.beginTry(), started: now,
+            knowing: target.known)
         record.gate.wasReported = false
         record.gate.shut = nil
         record.clocks.attemptStarted(at: now)
@@ -107,7 +108,7 @@ final class AttemptRunner {
         let end = self.reports.abort(record, failure, message)
         self.failures.publishFailure(record, end, failure, isCharged: false)
         if failure == .diskFull, record.waitsForResources { return self.bodies.waitForDisk(record, message) }
-        self.failures.fail(record, failure, message)
+        self.failures.fail(record, failure, FailureSentence(message))
     }
 
     // MARK: - New bodies

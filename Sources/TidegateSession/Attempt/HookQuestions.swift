@@ -55,6 +55,7 @@ final class HookQuestions {
     private func follow(_ hop: Hop, _ record: TaskRecord) {
         record.attempt.redirects += 1
         record.attempt.hop = hop
+        record.attempt.followsRedirect = true
         self.driver.feed(.decided, to: record)
     }
 
@@ -62,7 +63,7 @@ final class HookQuestions {
     private func endWithResponse(_ record: TaskRecord, status: Int) {
         record.retry.counter.charge(madeProgress: false)
         self.failures.fail(
-            record, .httpStatus, "\(record.hop.url.textWithoutQuery): the server answered \(status)")
+            record, .httpStatus, FailureSentence("the server answered \(status)", of: record.hop.url.textWithoutQuery))
     }
 
     // MARK: - Authentication

@@ -131,12 +131,16 @@ final class PathLossHandler {
         // Nothing is lost with a connection that does not stand yet.
         let grace = record.live?.contact == nil ? .zero : self.configuration.lossGrace
         self.driver.schedule(.grace, of: record, after: grace)
+        if case .shut(let shut) = self.gate.evaluate(record.gatePolicy, at: state) {
+            record.live?.path.stall = shut.message
+        }
         if grace == .zero { self.graceOver(record) } else { self.driver.settle(record) }
     }
 
     private func endGrace(_ record: TaskRecord) {
         guard record.clocks.isScheduled(.grace) else { return }
         record.clocks.cancel(.grace)
+        record.live?.path.stall = nil
         self.driver.schedule(.silence, of: record, after: self.configuration.silenceAfterReturn)
         record.live?.path.returned = self.driver.now
         self.driver.settle(record)

@@ -74,13 +74,15 @@ final class FailureReporter {
     }
 
     /// What went wrong in one sentence that names the resource.
-    func sentence(_ end: AttemptEnd, _ record: TaskRecord) -> String {
-        let url = record.hop.url.textWithoutQuery
-        if end.kind == .local { return end.text.isEmpty ? "this host could not do its part" : end.text }
-        if end.failure == .httpStatus, let status = end.status, !end.text.hasPrefix("the server redirects") {
-            return "\(url): the server answered \(status)"
+    func sentence(_ end: AttemptEnd, _ record: TaskRecord) -> FailureSentence {
+        if end.kind == .local {
+            return FailureSentence(end.text.isEmpty ? "this host could not do its part" : end.text)
         }
-        return "\(url): \(end.text.isEmpty ? "the transfer failed" : end.text)"
+        let url = record.hop.url.textWithoutQuery
+        if end.failure == .httpStatus, let status = end.status, !end.text.hasPrefix("the server redirects") {
+            return FailureSentence("the server answered \(status)", of: url)
+        }
+        return FailureSentence(end.text.isEmpty ? "the transfer failed" : end.text, of: url)
     }
 
     // MARK: - Tasks
@@ -99,7 +101,7 @@ final class FailureReporter {
     }
 
     /// Fails a task for a reason that is no attempt's.
-    func fail(_ record: TaskRecord, _ failure: TaskFailure, _ sentence: String) {
+    func fail(_ record: TaskRecord, _ failure: TaskFailure, _ sentence: FailureSentence) {
         guard !record.machine.isOver, record.machine.phase != .finishing else { return }
         if failure != .gateTimeout { self.leaveGate(record, .cancelled) }
         if record.result.attribution == nil { self.attribute(failure, record) }
@@ -107,9 +109,9 @@ final class FailureReporter {
     }
 
     /// Fails a task whose last attempt was published.
-    func close(_ record: TaskRecord, _ failure: TaskFailure, _ sentence: String) {
+    func close(_ record: TaskRecord, _ failure: TaskFailure, _ sentence: FailureSentence) {
         record.result.failure = failure
-        record.result.explanation = sentence
+        record.result.sentence = sentence
         self.driver.feed(.fail, to: record)
     }
 

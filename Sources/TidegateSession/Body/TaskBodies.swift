@@ -41,17 +41,17 @@ final class TaskBodies {
         guard !record.download.isPrepared else { return true }
         record.download.isPrepared = true
         if let error = record.request.policyError {
-            self.failures.fail(record, .invalidRequest, error.description)
+            self.failures.fail(record, .invalidRequest, FailureSentence(error.description))
             return false
         }
         do {
             if let obstacle = record.paths?.obstacle() {
-                self.failures.fail(record, .fileError, obstacle)
+                self.failures.fail(record, .fileError, FailureSentence(obstacle))
                 return false
             }
             // It may have been accepted long ago.
             if let state = record.journal, let problem = JournalWriter.bodyProblem(state.task) {
-                self.failures.fail(record, problem.failure, problem.message)
+                self.failures.fail(record, problem.failure, FailureSentence(problem.message))
                 return false
             }
             if case .file(let path) = record.request.body {
@@ -61,7 +61,7 @@ final class TaskBodies {
             try self.adoptEarlierPart(record)
             return true
         } catch {
-            self.failures.fail(record, error.failure, self.message(for: error, record))
+            self.failures.fail(record, error.failure, FailureSentence(self.message(for: error, record)))
             return false
         }
     }

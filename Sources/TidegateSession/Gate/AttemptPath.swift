@@ -6,6 +6,8 @@ struct AttemptPath {
     private let known: KnownVerdict?
     /// The path of the attempt's connection; nil until there is one.
     private var own: NetworkPath?
+    /// Why nothing goes out, while the path is lost and not yet given up: `no path: eth0 has no carrier`.
+    var stall: String?
     /// When the path came back within the grace.
     var returned: MonotonicTime?
 

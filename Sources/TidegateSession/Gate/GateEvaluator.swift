@@ -10,8 +10,14 @@ enum GateEvaluator {
     struct Shut: Sendable, Hashable {
         let reason: HoldReason
         let requirement: Requirement
-        /// What is missing: `no path: eth0 has no carrier`.
-        let message: String
+        /// What is missing: `eth0 has no carrier`.
+        let clause: String
+
+        /// What the task waits for: `no path: eth0 has no carrier`.
+        var message: String { self.sentence.text }
+
+        /// Why the task gave up.
+        var sentence: FailureSentence { FailureSentence(self.clause, of: self.reason == .path ? "no path" : nil) }
     }
 
     /// Evaluates requirements against a target's verdict; `family` gives the verdict of a family.
@@ -27,11 +33,11 @@ enum GateEvaluator {
             guard target.verdict.level >= .routed else {
                 let reason = target.verdict.reason ?? .noRoute
                 let link = target.verdict.path?.interface ?? hint
-                let message = "no path: \(reason.description(ofLink: link))"
-                return .shut(Shut(reason: .path, requirement: requirement, message: message))
+                let clause = reason.description(ofLink: link)
+                return .shut(Shut(reason: .path, requirement: requirement, clause: clause))
             }
-            if let message = self.unmetReason(to: requirement, target, isInterface, family) {
-                return .shut(Shut(reason: .constraint, requirement: requirement, message: message))
+            if let clause = self.unmetReason(to: requirement, target, isInterface, family) {
+                return .shut(Shut(reason: .constraint, requirement: requirement, clause: clause))
             }
         }
         return .open

@@ -46,7 +46,7 @@ final class ClockExpiry {
         switch clock {
         case .deadline:
             let limit = record.request.deadline?.inSeconds ?? 0
-            self.failures.fail(record, .deadlineExceeded, "\(url): not done within \(limit) s")
+            self.failures.fail(record, .deadlineExceeded, FailureSentence("not done within \(limit) s", of: url))
         case .patience: self.patienceOver(record)
         case .idle:
             let failure: TaskFailure = record.live?.head == nil ? .timedOut : .stalled
@@ -72,7 +72,7 @@ final class ClockExpiry {
         guard let shut = record.gate.shut, record.waitsAtGate else { return }
         self.failures.leaveGate(record, .timeout)
         record.result.requireUnmet = shut.requirement
-        self.failures.fail(record, .gateTimeout, shut.message)
+        self.failures.fail(record, .gateTimeout, shut.sentence)
     }
 
     /// Schedules the task's expiry; looked at every minute, because the wall clock may jump.
@@ -87,6 +87,6 @@ final class ClockExpiry {
             return self.scheduleExpiry(record)
         }
         let url = record.request.address.textWithoutQuery
-        self.failures.fail(record, .deadlineExceeded, "\(url): not done before it was too late")
+        self.failures.fail(record, .deadlineExceeded, FailureSentence("not done before it was too late", of: url))
     }
 }

@@ -86,7 +86,7 @@ final class HookAnswers {
                 self.engine.proceed(live.id, into: sink)
             }
         } catch {
-            self.failures.fail(record, error.failure, error.description)
+            self.failures.fail(record, error.failure, FailureSentence(error.description))
         }
     }
 
@@ -101,7 +101,7 @@ final class HookAnswers {
         }
         record.ownDelegate.destination = destination
         if let obstacle = record.paths?.obstacle() {
-            self.failures.fail(record, .fileError, obstacle)
+            self.failures.fail(record, .fileError, FailureSentence(obstacle))
             return nil
         }
         return try self.bodies.fileSink(of: record)

@@ -118,10 +118,10 @@ final class TaskCommands {
         if JournalWriter.isCommitted(state.task, at: record.paths) { return self.finishCommitted(record, state) }
         if state.isInDoubt, !record.request.isIdempotent {
             let message = "the request may have been carried out before the process ended, and it may not be sent twice"
-            return self.failures.fail(record, .outcomeUnknown, message)
+            return self.failures.fail(record, .outcomeUnknown, FailureSentence(message))
         }
         if let problem = JournalWriter.bodyProblem(state.task) {
-            return self.failures.fail(record, problem.failure, problem.message)
+            return self.failures.fail(record, problem.failure, FailureSentence(problem.message))
         }
         if let predecessor = state.task.predecessor, let other = self.table.record(accepted: predecessor) {
             other.journal?.dependents.append(record.number)

@@ -33,6 +33,15 @@ extension TaskRequest {
 }
 
 extension TaskRequest {
+    /// The same request of another URL, with a destination of its own.
+    ///
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if it is no URL of a server.
+    package func copy(of url: String, to destination: Destination) throws(TaskError) -> TaskRequest {
+        let address: HTTPURL
+        do { address = try HTTPURL(url) } catch { throw TaskRequest.invalid(error.description) }
+        return TaskRequest(self, url: url, address: address, destination: destination)
+    }
+
     /// Why the file to send cannot be read, or the destination not written; nil if both can.
     ///
     /// Opens and writes nothing.

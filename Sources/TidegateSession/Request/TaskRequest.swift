@@ -149,6 +149,14 @@ public struct TaskRequest: Sendable {
         }
     }
 
+    init(_ other: TaskRequest, url: String, address: HTTPURL, destination: Destination) {
+        let parts = other.box.parts
+        self.box = RequestBox(
+            RequestBox.Parts(
+                method: parts.method, url: url, address: address, body: parts.body, headers: parts.headers,
+                destination: destination, options: parts.options))
+    }
+
     private mutating func change(_ change: (inout RequestBox.Parts) -> Void) {
         var parts = self.box.parts
         change(&parts)

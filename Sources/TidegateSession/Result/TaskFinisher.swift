@@ -74,7 +74,7 @@ final class TaskFinisher {
         case .failure(let error):
             self.driver.publish(.moveFailed(file: path, errorNumber: error.code), record)
             record.result.failure = error.failure
-            record.result.explanation = error.description
+            record.result.sentence = FailureSentence(error.description)
             self.failures.attribute(error.failure, record)
             self.driver.feed(.committed(isGood: false), to: record)
         }
@@ -95,7 +95,7 @@ final class TaskFinisher {
         record.download.body = []
         record.result.failure = .digestMismatch
         let message = TaskBodies.message(wanted: wanted, found: found)
-        record.result.explanation = "\(record.request.address.textWithoutQuery): \(message)"
+        record.result.sentence = FailureSentence(message, of: record.request.address.textWithoutQuery)
         self.failures.attribute(.digestMismatch, record)
         self.driver.feed(.committed(isGood: false), to: record)
     }
@@ -194,7 +194,9 @@ final class TaskFinisher {
             attempts: record.retry.counter.charged, held: record.machine.heldTotals,
             duration: state.firstResumed.map { self.driver.now - $0 } ?? .zero, phases: state.phases,
             failure: failure, attribution: outcome == .failure ? state.attribution : nil,
-            explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : state.explanation,
-            requireUnmet: outcome == .failure ? state.requireUnmet : nil, sha256: state.sha256)
+            explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : state.sentence?.text,
+            requireUnmet: outcome == .failure ? state.requireUnmet : nil, sha256: state.sha256,
+            clause: outcome == .failure ? state.sentence?.clause : nil,
+            activeTime: record.clocks.activeTime(at: self.driver.now))
     }
 }

@@ -9,10 +9,23 @@ struct AttemptState {
     var hop: Hop
     /// How many redirects were followed since the first hop.
     var redirects = 0
+    /// How many tries began: an attempt that follows a redirect belongs to the try before it.
+    var tries = 0
+    /// True if what is sent next follows a redirect.
+    var followsRedirect = false
     /// True while the task has a connection of the limiter's.
     var hasConnection = false
     /// The credentials that hooks gave; nil for most tasks.
     var authentication: AuthenticationState?
+}
+
+extension AttemptState {
+    /// An attempt begins; gives the number of the try that it is part of.
+    mutating func beginTry() -> Int {
+        if !self.followsRedirect { self.tries += 1 }
+        self.followsRedirect = false
+        return self.tries
+    }
 }
 
 extension AttemptID {
@@ -37,7 +50,8 @@ final class LiveAttempt {
     }
 
     let id: AttemptID
-    let number: Int
+    /// The attempt, and the try that it is part of; both are counted from 1.
+    let numbers: (attempt: Int, try: Int)
     let started: MonotonicTime
     var path: AttemptPath
     /// The generation of the connection pool it belongs to; nil until the engine has it.
@@ -53,14 +67,18 @@ final class LiveAttempt {
     /// When it is written down next how far the download is.
     var nextNote: MonotonicTime
 
-    init(id: AttemptID, number: Int, started: MonotonicTime, knowing known: KnownVerdict?) {
+    init(
+        id: AttemptID, number: Int, tryNumber: Int? = nil, started: MonotonicTime, knowing known: KnownVerdict?
+    ) {
         self.id = id
-        self.number = number
+        self.numbers = (number, tryNumber ?? number)
         self.started = started
         self.path = AttemptPath(known)
         self.progress = AttemptProgress(lastActivity: started)
         self.nextNote = started
     }
+
+    var number: Int { self.numbers.attempt }
 
     /// True once the engine has it.
     var isLaunched: Bool { self.pool != nil }

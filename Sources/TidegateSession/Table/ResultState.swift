@@ -12,7 +12,8 @@ struct ResultState {
     var phases = PhaseDurations()
     var failure: TaskFailure?
     var attribution: Attribution?
-    var explanation: String?
+    /// Why the task failed; nil before that is known.
+    var sentence: FailureSentence?
     var requireUnmet: Requirement?
     var movedTo: String?
     var sha256: String?

@@ -65,12 +65,14 @@ final class TaskDriver {
         let (state, progress) = (record.machine.state, record.progress)
         let (held, lastByte) = (record.machine.heldReasons, record.live?.progress.lastActivity)
         let (head, url, started) = (record.live?.head, record.finalURL, record.result.started)
+        let stall = record.live?.path.stall
         // What the shared state shows has been published.
         self.publisher.flush()
         record.task.shared.update { shared in
             shared.snapshot.state = state
             shared.snapshot.progress = progress
             shared.snapshot.started = started
+            shared.snapshot.stall = stall
             shared.held = held
             shared.lastByte = lastByte
             if let head { shared.response = (head, url) }

@@ -108,6 +108,7 @@ final class TaskRecord {
     /// A redirect is asked for again, because its end may lie elsewhere by now. But if the request may not be sent
     /// twice and its first hop has answered, that hop has done what it was asked for.
     func resetRedirects() {
+        self.attempt.followsRedirect = false
         guard self.request.isIdempotent || self.attempt.redirects == 0 else { return }
         self.attempt.redirects = 0
         self.attempt.hop = self.request.firstHop

@@ -7,6 +7,8 @@ struct TaskSnapshot: Sendable {
     var state = TaskState.suspended
     var progress = TransferProgress()
     var started: WallTime?
+    /// Why an attempt under way gets nothing out; nil while it does.
+    var stall: String?
     /// Where the download was put, once it was.
     var file: String?
 }

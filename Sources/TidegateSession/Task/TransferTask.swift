@@ -43,12 +43,15 @@ public final class TransferTask: Sendable {
     /// Ends the task; does nothing once it has ended.
     public func cancel() { self.controller.send(.cancel(keepsPartial: false), to: self) }
 
+    /// Ends the task as ``cancel()`` does, and keeps what has come of a download for ``resumeData``.
+    package func cancelKeepingPart() { self.controller.send(.cancel(keepsPartial: true), to: self) }
+
     /// Ends a download and keeps what has come, for another task; waits until that is safe.
     ///
     /// Nil if the task is no download, has brought nothing yet, is over already, or its server gives nothing by which
     /// it could be continued.
     public func cancelProducingResumeData() async -> ResumeData? {
-        self.controller.send(.cancel(keepsPartial: true), to: self)
+        self.cancelKeepingPart()
         _ = await self.result()
         return self.resumeData
     }
@@ -111,7 +114,7 @@ public final class TransferTask: Sendable {
         TaskInfo(
             id: self.id, name: self.request.name, kind: self.request.kind, method: self.request.method,
             url: self.shared.url, state: snapshot.state, progress: snapshot.progress, created: self.shared.created,
-            started: snapshot.started, file: snapshot.file ?? self.request.destination.path)
+            started: snapshot.started, file: snapshot.file ?? self.request.destination.path, stall: snapshot.stall)
     }
 
     /// The task is over: resumes all who wait for it.

@@ -57,9 +57,16 @@ struct BodyWriter {
             }
         case .file(let file):
             self.position = head.range == .append ? request.resume?.offset ?? 0 : 0
-            guard head.range == .restartFromZero else { break }
-            do throws(FileError) { try file.truncate(to: 0) } catch {
-                return .failed(error.failure, error.description)
+            if head.range == .restartFromZero {
+                do throws(FileError) { try file.truncate(to: 0) } catch {
+                    return .failed(error.failure, error.description)
+                }
+            }
+            // What is decompressed has another length than what comes.
+            if request.acceptsCompression || request.method == "HEAD" { break }
+            // Found out before the first byte rather than after hours.
+            if let message = head.contentLength.flatMap({ file.missingRoom(for: $0) }) {
+                return .failed(.diskFull, message)
             }
         case .descriptor, .chunks:
             // What has been written to a pipe cannot be taken back.
@@ -113,7 +120,7 @@ struct BodyWriter {
             let count = Glibc.write(descriptor, bytes.baseAddress?.advanced(by: done), min(bytes.count - done, 4096))
             if count < 0 {
                 guard errno == EINTR || errno == EAGAIN else {
-                    let error = FileError(operation: "write", path: "descriptor \(descriptor)", code: errno)
+                    let error = FileError(operation: "write", path: self.name(of: descriptor), code: errno)
                     return .failed(error.failure, error.description)
                 }
             } else {
@@ -124,6 +131,10 @@ struct BodyWriter {
         }
         self.writtenBeforePause = 0
         return .written
+    }
+
+    private func name(of descriptor: Int32) -> String {
+        descriptor == STDOUT_FILENO ? "standard output" : "descriptor \(descriptor)"
     }
 
     private mutating func pass(

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Synchronization
+internal import TidegateCore
 
 /// The temporary file of a download, beside its destination: `.NAME.tidegate`.
 ///
@@ -80,6 +81,21 @@ package final class DownloadFile: Sendable {
         var status = stat()
         try self.check(fstat(self.descriptor, &status), "fstat")
         return Int64(status.st_size)
+    }
+
+    /// Why so many more bytes do not fit on its file system; nil if they do, or if that cannot be found out.
+    func missingRoom(for needed: Int64) -> String? {
+        guard needed > 0, let room = try? self.room(), room < needed else { return nil }
+        return "\(self.paths.destination) needs \(ByteText(needed)) and its file system has \(ByteText(room)) left"
+    }
+
+    // The superuser may use what a file system keeps back (statvfs(3)).
+    private func room() throws(FileError) -> Int64 {
+        var status = statvfs()
+        try self.check(fstatvfs(self.descriptor, &status), "fstatvfs")
+        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
+        let (bytes, isTooLarge) = Int64(clamping: blocks).multipliedReportingOverflow(by: Int64(status.f_frsize))
+        return isTooLarge ? .max : bytes
     }
 
     /// Truncates the file; if nothing is left, the record goes first.

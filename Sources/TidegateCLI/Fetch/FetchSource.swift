@@ -1,0 +1,88 @@
+internal import ArgumentParser
+internal import Tidegate
+internal import TidegateDaemon
+
+/// The transfers of a run: those of the arguments, and those of the input file, which is read as they are needed.
+struct FetchSource {
+    private let plan: FetchPlan
+    private let list: URLList?
+    private var names = FileNames()
+    /// What is planned before anything starts.
+    private var items: [FetchPlan.Item] = []
+    /// What is wrong with the list's lines before the first that is good.
+    private var refused: [String] = []
+
+    /// - Throws: A usage error for an argument that is no URL; an input file that cannot be opened.
+    init(_ options: FetchOptions, _ plan: FetchPlan) throws {
+        self.plan = plan
+        self.list = try options.inputFile.map { file throws(CommandError) in try URLList(file) }
+        do throws(TextError) {
+            for url in options.urls { self.items.append(try plan.item(for: url, &self.names)) }
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
+    /// Reads up to the first transfer, and checks what holds for all as it does for the first.
+    mutating func readFirst() async throws {
+        if self.items.isEmpty, let first = try await self.nextItem() { self.items = [first] }
+        guard !self.items.isEmpty || !self.refused.isEmpty else {
+            throw ValidationError("no URL in the input file")
+        }
+        if self.plan.takesOneURL {
+            var hasMore = self.items.count > 1
+            if !hasMore { hasMore = try await self.nextItem() != nil }
+            if hasMore { throw ValidationError("several URLs require -O, --output-dir or --discard") }
+        }
+        for item in self.items {
+            if let problem = item.request.fileProblem { throw CommandError(.no, problem) }
+        }
+        for index in self.items.indices {
+            guard let stream = self.items[index].stream else { continue }
+            // Open until the program ends.
+            self.items[index].request.destination = .descriptor(try DestinationCheck.open(stream: stream))
+        }
+    }
+
+    /// Has the body pass through a stream, so that it is looked at before it is printed; nil if there is none.
+    mutating func streamBody() -> BodyStream? {
+        guard !self.items.isEmpty else { return nil }
+        let body = BodyStream()
+        self.items[0].request.destination = .stream(body)
+        return body
+    }
+
+    // Lines that are no URL are noted.
+    private mutating func nextItem() async throws(CommandError) -> FetchPlan.Item? {
+        while let entry = try await self.list?.next() {
+            do {
+                return try self.plan.item(for: entry.url, &self.names)
+            } catch {
+                self.refused.append("\(entry.place): \(error)")
+            }
+        }
+        return nil
+    }
+
+    /// Adds every transfer to a feed, and reports lines that are no URL.
+    mutating func fill(_ feed: FetchFeed, report: (String) async -> Void) async {
+        for message in self.refused {
+            feed.refuse()
+            await report(message)
+        }
+        for item in self.items { await feed.add(item) }
+        do {
+            while !feed.isStopped, let entry = try await self.list?.next(while: { !feed.isStopped }) {
+                do throws(TextError) {
+                    await feed.add(try self.plan.item(for: entry.url, &self.names))
+                } catch {
+                    feed.refuse()
+                    await report("\(entry.place): \(error)")
+                }
+            }
+        } catch {
+            feed.cutShort()
+            await report(error.message ?? "the list cannot be read")
+        }
+    }
+}

@@ -1,0 +1,73 @@
+internal import Glibc
+internal import TidegateDaemon
+
+/// Reads a file or standard input line by line, as lines are needed.
+///
+/// A line that a pipe has not sent yet is waited for without keeping a thread.
+final class LineReader {
+    /// The file as messages name it.
+    let name: String
+    /// The number of the last line, counted from 1.
+    private(set) var number = 0
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+    private var head = 0
+    private var isAtEnd = false
+
+    private static let longestLine = 65_536
+
+    /// Opens a file; `-` is standard input.
+    init(_ file: String) throws(CommandError) {
+        self.name = file == "-" ? "standard input" : file
+        self.descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC)
+        if self.descriptor < 0 { throw self.unreadable(errno) }
+    }
+
+    deinit { if self.descriptor > STDERR_FILENO { close(self.descriptor) } }
+
+    /// The bytes of the next line, without its end; nil after the last one, and once `isWanted` says no.
+    func next(while isWanted: () -> Bool) async throws(CommandError) -> ArraySlice<UInt8>? {
+        while true {
+            if let end = self.buffer[self.head...].firstIndex(of: UInt8(ascii: "\n")) {
+                defer { self.head = end + 1 }
+                return self.line(upTo: end)
+            }
+            guard self.buffer.count - self.head <= Self.longestLine else {
+                throw CommandError(.no, "\(self.name):\(self.number + 1): longer than \(Self.longestLine) bytes")
+            }
+            guard !self.isAtEnd else {
+                defer { self.head = self.buffer.count }
+                return self.head < self.buffer.count ? self.line(upTo: self.buffer.count) : nil
+            }
+            guard try await self.fill(while: isWanted) else { return nil }
+        }
+    }
+
+    private func line(upTo end: Int) -> ArraySlice<UInt8> {
+        self.number += 1
+        let line = self.buffer[self.head..<end]
+        return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+    }
+
+    // False if nothing is wanted any more.
+    private func fill(while isWanted: () -> Bool) async throws(CommandError) -> Bool {
+        var readable = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+        while poll(&readable, 1, 0) == 0 {
+            guard isWanted() else { return false }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        self.buffer.removeFirst(self.head)
+        self.head = 0
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        let count = read(self.descriptor, &chunk, chunk.count)
+        if count < 0, errno == EINTR || errno == EAGAIN { return true }
+        guard count >= 0 else { throw self.unreadable(errno) }
+        self.isAtEnd = count == 0
+        self.buffer += chunk[..<count]
+        return true
+    }
+
+    private func unreadable(_ code: Int32) -> CommandError {
+        CommandError(.no, "\(self.name): cannot be read: \(TextFile.errorMessage(code))")
+    }
+}

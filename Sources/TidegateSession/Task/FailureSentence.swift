@@ -1,0 +1,22 @@
+/// What went wrong with a task, in parts, so that whoever names the task already need not repeat them.
+struct FailureSentence: Sendable, Hashable, ExpressibleByStringInterpolation {
+    /// What it happened to, if the clause does not name it: a URL without its query.
+    var subject: String?
+    /// What went wrong: `the server answered 404`.
+    var clause: String
+    /// After how many attempts the task gave up; nil if that is not the reason.
+    var attempts: Int?
+
+    init(_ clause: String, of subject: String? = nil) {
+        self.subject = subject
+        self.clause = clause
+    }
+
+    init(stringLiteral clause: String) { self.init(clause) }
+
+    /// The whole sentence: `http://example.com/x: the server answered 503, after 4 attempts`.
+    var text: String {
+        let named = self.subject.map { "\($0): \(self.clause)" } ?? self.clause
+        return self.attempts.map { "\(named), after \($0) attempts" } ?? named
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// `tidegate fetch` as it is run.
+@Suite(.timeLimit(.minutes(5)))
+struct FetchProgramTests {
+    private static let tidegate = BuiltProduct.path(of: "tidegate")
+
+    private func shell(_ script: String, _ arguments: String...) async throws -> Program.Output {
+        try await Program.run(["bash", "-c", script, Self.tidegate] + arguments)
+    }
+
+    /// A folder that is removed with its object.
+    private final class Folder {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+
+        init() throws { try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true) }
+
+        deinit { try? FileManager.default.removeItem(atPath: self.path) }
+    }
+
+    @Test("Ctrl-C keeps what has come, says how to go on, and that command does")
+    func interrupt() async throws {
+        let latch = Latch()
+        let server = try LiveServer { request in
+            let whole = LiveServerAnswer.pattern(300_000, for: request)
+            guard request.number == 1 else { return whole }
+            return LiveServerAnswer([whole.steps[0], .pattern(from: 0, count: 100_000), .waitFor(latch)])
+        }
+        defer { server.stop() }
+        let folder = try Folder()
+        let fetch = try Program([Self.tidegate, "fetch", server.url("/big.iso"), "-o", "\(folder.path)/big.iso"])
+        let part = "\(folder.path)/.big.iso.tidegate"
+        let hasPart = await eventually(within: .seconds(60)) {
+            (try? FileManager.default.attributesOfItem(atPath: part)[.size] as? Int) == 100_000
+        }
+        #expect(hasPart)
+        fetch.signal(SIGINT)
+        let end = await fetch.finish(within: .seconds(60))
+        #expect(end.status == 130)
+        let command = "tidegate fetch --continue \(server.url("/big.iso")) -o \(folder.path)/big.iso"
+        #expect(
+            end.errors
+                == "big.iso: started\nbig.iso: cancelled; 97.6 KiB kept\ntidegate: continue with: \(command)\n")
+        latch.open()
+        let again = try await self.shell(
+            command.replacing("tidegate fetch", with: "\"$0\" fetch -q", maxReplacements: 1))
+        #expect(again.status == 0 && again.errors.isEmpty, "\(again)")
+        #expect(server.requests.last?.rangeStart == 100_000)
+        let size = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/big.iso")[.size] as? Int
+        #expect(size == 300_000)
+    }
+
+    @Test("A reader that has seen enough ends the command quietly, as SIGPIPE does")
+    func head() async throws {
+        let server = try LiveServer { .pattern(4_000_000, for: $0) }
+        defer { server.stop() }
+        let output = try await self.shell(
+            "\"$0\" fetch -q \"$1\" | head -c 10 >/dev/null; exit ${PIPESTATUS[0]}", server.url("/x"))
+        #expect(output.status == 141 && output.errors.isEmpty, "\(output)")
+    }
+
+    @Test("A binary body is not poured on a terminal unless -o - insists")
+    func terminal() async throws {
+        let server = try LiveServer { request in
+            request.path == "/text" ? .respond(text: "tide\n") : .respond(body: [0x7F, 0x45, 0, 1, 2, 3])
+        }
+        defer { server.stop() }
+        func onTerminal(_ arguments: String) async throws -> Program.Output {
+            try await self.shell("script -qec \"$0 fetch $1\" /dev/null </dev/null", arguments)
+        }
+        let binary = try await onTerminal(server.url("/binary"))
+        #expect(binary.status == 1, "\(binary)")
+        #expect(
+            binary.output == "tidegate: the body is binary and was not written to the terminal; save it with -o FILE, "
+                + "or use -o - to print it anyway\r\n")
+        let insisted = try await onTerminal("-o - \(server.url("/binary"))")
+        #expect(insisted.status == 0 && insisted.output.utf8.contains(0), "\(insisted)")
+        let text = try await onTerminal(server.url("/text"))
+        #expect(text.status == 0 && text.output == "tide\r\n", "\(text)")
+    }
+
+    @Test("A line that is no URL is named with its file and number, and the others are transferred")
+    func badLine() async throws {
+        let server = try LiveServer { .respond(text: $0.path) }
+        defer { server.stop() }
+        let folder = try Folder()
+        let list = "\(folder.path)/urls.txt"
+        try "\(server.url("/1"))\n\nftp://a/x\n\(server.url("/2"))\n".write(
+            toFile: list, atomically: true, encoding: .utf8)
+        let output = try await Program.run([Self.tidegate, "fetch", "-q", "--discard", "--input-file", list])
+        #expect(output.status == 1)
+        #expect(
+            output.errors == "tidegate: \(list):3: \"ftp://a/x\" is not an http:// or https:// URL\n"
+                + "tidegate: 1 of 3 transfers failed\n")
+        #expect(server.requests.map(\.path).sorted() == ["/1", "/2"])
+        let one = try await Program.run([Self.tidegate, "fetch", "--input-file", list])
+        #expect(one.status == 2 && one.errors.contains("several URLs require -O"), "\(one)")
+    }
+
+    @Test("URLs from a pipe are transferred as they come")
+    func streamed() async throws {
+        let server = try LiveServer { .respond(text: $0.path) }
+        defer { server.stop() }
+        let output = try await self.shell(
+            "(echo \"$1\"; until [ -e \"$2\" ]; do sleep 0.05; done) | \"$0\" fetch -q --input-file - --discard "
+                + "--write-out json > \"$2.out\" & until [ -s \"$2.out\" ]; do sleep 0.05; done; touch \"$2\"; wait $!",
+            server.url("/1"), try Folder().path + "-end")
+        #expect(output.status == 0, "\(output)")
+        #expect(server.requests.map(\.path) == ["/1"])
+    }
+
+    @Test("A failure is told once, with its URL once, whatever is displayed", arguments: ["-q", "--progress=plain"])
+    func once(_ progress: String) async throws {
+        let server = try LiveServer { _ in .respond(404, text: "") }
+        defer { server.stop() }
+        let output = try await Program.run([Self.tidegate, "fetch", progress, "--discard", server.url("/x")])
+        #expect(output.status == 1)
+        let lines = output.errors.split(separator: "\n").filter { $0.contains("404") }
+        #expect(lines.count == 1 && lines[0].components(separatedBy: "/x").count == 2, "\(output)")
+        #expect(lines.first?.hasSuffix("/x: failed: the server answered 404 (this host)") == true, "\(output)")
+    }
+}
