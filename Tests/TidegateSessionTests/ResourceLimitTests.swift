@@ -127,7 +127,9 @@ struct ResourceLimitTests {
         disk.fill("other", 600_000)
         latch.open()
         let isHeld = await fixture.wait {
-            if case .waiting(.disk, let detail?) = task.state { detail.contains("No space left") } else { false }
+            fixture.recorder.taskChanges(of: task.id).contains { change in
+                if case .held(.disk, let detail?) = change { detail.contains("No space left") } else { false }
+            }
         }
         #expect(isHeld)
         disk.remove("other")
