@@ -56,7 +56,8 @@ public final class Monitor: Sendable {
         try configuration.validate()
         let bus = bus ?? EventBus(time: time)
         let recorder = MetricsRecorder(
-            build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel)
+            build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel,
+            targetNames: configuration.namesOfTargets)
         // Attached first, so that the counters equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
@@ -64,7 +65,8 @@ public final class Monitor: Sendable {
         let web = TransferHTTPChecker(onThreadStart: onThreadStart)
         let reachability = ReachabilityMonitor(
             configuration.reachability, bus: bus, resolver: resolver, time: time,
-            kernel: NetlinkOptions(onThreadStart: onThreadStart), web: web)
+            kernel: NetlinkOptions(onThreadStart: onThreadStart), web: web,
+            targetChecker: HTTPTargetChecker(web: web))
         self.configuration = configuration
         self.bus = bus
         self.time = time

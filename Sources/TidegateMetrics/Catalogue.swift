@@ -121,8 +121,20 @@ package enum Catalogue {
     static let interfaceCarrierLosses = MetricDefinition.counter(
         "tidegate_interface_carrier_losses_total", by: ["device"], origin: .collected,
         "Times the carrier was lost, by the kernel's own counter.")
+    static let targetRouted = MetricDefinition.gauge(
+        "tidegate_target_routed", by: ["target"], "Whether the kernel would send a packet to the configured target.")
     static let targetReachable = MetricDefinition.gauge(
-        "tidegate_target_reachable", by: ["target"], "Whether the kernel would send a packet to the configured target.")
+        "tidegate_target_reachable", by: ["target"],
+        "Whether the last check reached the configured target; absent for a target that is not checked.")
+    static let targetCheckDuration = MetricDefinition.histogram(
+        "tidegate_target_check_duration_seconds", in: .seconds, by: ["target", "stage"], bounds: Buckets.phases,
+        "Time of the stages of checks of configured targets.")
+    static let targetCheckFailures = MetricDefinition.counter(
+        "tidegate_target_check_failures_total", by: ["target", "party"],
+        "Checks that did not reach the configured target, by whose failure it was.")
+    static let targetCertificateExpiry = MetricDefinition.gauge(
+        "tidegate_target_certificate_expiry_timestamp_seconds", in: .seconds, by: ["target"],
+        "When the certificate ends that the configured target showed last.")
     static let targetLevel = MetricDefinition.gauge(
         "tidegate_target_level", by: ["target", "level"], "The configured targets' levels: exactly one each is 1.")
     static let detection = MetricDefinition.histogram(

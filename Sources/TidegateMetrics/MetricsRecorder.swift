@@ -10,6 +10,7 @@ package final class MetricsRecorder: Sendable {
     private let attempts: AttemptRecorder
     private let gate: GateRecorder
     private let reachability: ReachabilityRecorder
+    private let targets: TargetRecorder
     private let netlink: NetlinkRecorder
     private let bus: BusRecorder
     private let daemon: DaemonRecorder
@@ -19,8 +20,12 @@ package final class MetricsRecorder: Sendable {
     /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
     /// verdict.
     ///
-    /// `hostLabel` says whether attempts are labelled with their host.
-    package init(build: BuildInfo, start: MonotonicTime, wall: WallTime, hostLabel: HostLabel = .off) {
+    /// `hostLabel` says whether attempts are labelled with their host; checks are recorded of the targets that have a
+    /// name.
+    package init(
+        build: BuildInfo, start: MonotonicTime, wall: WallTime, hostLabel: HostLabel = .off,
+        targetNames: [Target: String] = [:]
+    ) {
         let registry = Registry(start: wall)
         let overflows = TableFamily<OtherLabel, Counter>(Catalogue.labelOverflow)
         self.registry = registry
@@ -29,6 +34,7 @@ package final class MetricsRecorder: Sendable {
         self.attempts = AttemptRecorder(registry, hosts: HostMetrics(hostLabel, overflows: overflows))
         self.gate = GateRecorder(registry)
         self.reachability = ReachabilityRecorder(registry, start: start)
+        self.targets = TargetRecorder(registry, names: targetNames)
         self.netlink = NetlinkRecorder(registry)
         self.bus = BusRecorder(registry)
         self.conflicts = registry.counter(Catalogue.metricConflicts)
@@ -65,6 +71,9 @@ package final class MetricsRecorder: Sendable {
         case .path(let path):
             self.bus.record(.path)
             self.reachability.record(path, at: time, moment)
+        case .targetCheck(let check):
+            self.bus.record(.path)
+            self.targets.record(check)
         case .link: self.bus.record(.link)
         case .netlink(let netlink):
             self.bus.record(.netlink)

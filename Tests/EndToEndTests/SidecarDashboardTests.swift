@@ -11,15 +11,15 @@ struct SidecarDashboardTests {
     private static let barred = "203.0.113.7"
     // Each port is an origin of its own: eight failures at one origin would open its circuit.
     private static let failingPorts = 8081...8088
-    /// What this scenario is about: the cut, a barred target, a request for what is missing, and servers that fail.
+    /// What this scenario is about: the cut, a barred target and one that refuses connections, a request for what is missing, and servers that fail.
     ///
     /// Every other alert has to stay silent.
     private static let expectedAlerts: Set = [
-        "TidegateOurPathLost", "TidegateTargetUnreachable", "TidegateOurFailures", "TidegateTheirFailures",
-        "TidegateRetriesExhausted",
+        "TidegateOurPathLost", "TidegateTargetNotRouted", "TidegateTargetUnreachable", "TidegateOurFailures",
+        "TidegateTheirFailures", "TidegateRetriesExhausted",
     ]
-    /// The panels that show nothing here: the kernel dropped no message, so the tables were not read again.
-    private static let emptyPanels: Set = ["Resync duration"]
+    /// The panels that show nothing here: the kernel dropped no message, and no target speaks TLS.
+    private static let emptyPanels: Set = ["Resync duration", "Time until certificates expire"]
 
     @Test("Every panel has data, and exactly the alerts about what happened fire, when a sidecar loses its link")
     func cutLink() async throws {
@@ -93,7 +93,10 @@ struct SidecarDashboardTests {
         try fixture.write(
             """
             reachability:
-              targets: [{name: origin, host: \(TwoHosts.peer), port: 80}, {name: barred, host: \(Self.barred), port: 80}]
+              targets:
+                - {name: origin, host: \(TwoHosts.peer), port: 80}
+                - {name: barred, host: \(Self.barred), port: 80}
+                - {name: closed, host: \(TwoHosts.peer), port: 9, interval: 1s}
             tasks:
               - {name: status, url: "http://\(TwoHosts.peer):8080/", every: 1s, jitter: 0%}
               - {name: upload, url: "http://\(TwoHosts.peer):8080/", method: POST, body_file: \(fixture.path("upload.txt")),
@@ -134,8 +137,10 @@ struct SidecarDashboardTests {
         let description = try #require(fired.annotations["description"])
         #expect(description.contains("127.0.0.1:9843") && !description.contains("<"), "\(description)")
         #expect(fired.annotations["runbook_url"] == "dashboards/README.md#\(name.lowercased())")
-        if name == "TidegateTargetUnreachable" {
-            #expect(description.contains("route to barred for"), "\(description)")
+        switch name {
+        case "TidegateTargetNotRouted": #expect(description.contains("route to barred for"), "\(description)")
+        case "TidegateTargetUnreachable": #expect(description.contains("reached closed for"), "\(description)")
+        default: break
         }
     }
 

@@ -53,7 +53,11 @@ import TidegateCore
         tidegate_interface_carrier gauge device
         tidegate_interface_info gauge device type
         tidegate_interface_carrier_losses_total counter device
+        tidegate_target_routed gauge target
         tidegate_target_reachable gauge target
+        tidegate_target_check_duration_seconds histogram target stage
+        tidegate_target_check_failures_total counter target party
+        tidegate_target_certificate_expiry_timestamp_seconds gauge target
         tidegate_target_level gauge target level
         tidegate_reachability_detection_seconds histogram
         tidegate_netlink_messages_total counter type

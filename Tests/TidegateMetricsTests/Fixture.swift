@@ -14,7 +14,8 @@ struct Fixture {
     init(hostLabel: HostLabel = .off) {
         let build = BuildInfo(version: "1.2.3", revision: "abcdef", swiftVersion: "6.3", architecture: "x86_64")
         self.recorder = MetricsRecorder(
-            build: build, start: self.time.monotonic(), wall: self.time.wall(), hostLabel: hostLabel)
+            build: build, start: self.time.monotonic(), wall: self.time.wall(), hostLabel: hostLabel,
+            targetNames: Fixture.targetNames)
         self.bus = EventBus(time: self.time)
         self.bus.attach(Passing(recorder: self.recorder))
     }
@@ -35,11 +36,12 @@ struct Fixture {
         self.bus.publish(.task(TaskEvent(id: id, taskKind: kind, kind: event)))
     }
 
+    private static var targetNames: [Target: String] { EveryEvent.target.map { [$0: "api"] } ?? [:] }
+
     var inputs: ScrapeInputs {
-        var names: [Target: String] = [:]
-        if let target = EveryEvent.target { names[target] = "api" }
-        return ScrapeInputs(
-            now: self.time.monotonic(), status: EveryEvent.status, targetNames: names, session: EveryEvent.statistics,
+        ScrapeInputs(
+            now: self.time.monotonic(), status: EveryEvent.status, targetNames: Fixture.targetNames,
+            session: EveryEvent.statistics,
             subscribers: Dictionary(
                 uniqueKeysWithValues: SubscriberKind.allCases.map {
                     ($0, SubscriberStatistics(queued: 1, capacity: 256, dropped: 2))

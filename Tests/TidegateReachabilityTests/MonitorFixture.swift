@@ -54,7 +54,8 @@ final class MonitorFixture: Sendable {
         names: [String: [IPAddress]] = [:], receiveBufferBytes: Int = 8 << 20,
         onThreadStart: @escaping @Sendable () -> Void = {},
         refusal: @escaping @Sendable (NetlinkOptions.SocketKind) -> NetlinkError? = { _ in nil },
-        web: (any HTTPChecker)? = nil, tune: (inout NetlinkOptions) -> Void = { _ in }
+        web: (any HTTPChecker)? = nil, targetChecker: (any TargetChecker)? = nil,
+        tune: (inout NetlinkOptions) -> Void = { _ in }
     ) {
         let bus = EventBus(time: TestTime())
         bus.attach(self.sink)
@@ -68,7 +69,7 @@ final class MonitorFixture: Sendable {
         tune(&options)
         self.monitor = ReachabilityMonitor(
             configuration, bus: bus, resolver: self.resolver, time: TestTime(), kernel: options,
-            resolverAddresses: { [IPAddress(ipv4: 0x0808_0808)] }, web: web)
+            resolverAddresses: { [IPAddress(ipv4: 0x0808_0808)] }, web: web, targetChecker: targetChecker)
     }
 
     deinit { self.monitor.stop() }

@@ -90,7 +90,9 @@ struct Fixture {
         self.bus.attach(self.history)
         self.bus.attach(self.timeline)
         let build = BuildInfo(version: "1.2.3", revision: "abc", swiftVersion: "6.3", architecture: "x86_64")
-        self.recorder = MetricsRecorder(build: build, start: self.time.monotonic(), wall: self.time.wall())
+        self.recorder = MetricsRecorder(
+            build: build, start: self.time.monotonic(), wall: self.time.wall(),
+            targetNames: EveryEvent.target.map { [$0: "api"] } ?? [:])
         self.bus.attach(MetricsSink(recorder: self.recorder))
         self.configuration.listen = [ListenAddress(host: "127.0.0.1", port: 0)]
         self.configuration.version = "1.2.3"

@@ -12,7 +12,8 @@ import TidegateTestKit
         "Every route answers GET and HEAD",
         arguments: [
             ("/metrics", "metrics"), ("/", "page"), ("/-/healthy", "healthy"), ("/-/ready", "ready"),
-            ("/api/v1/status", "status"), ("/api/v1/tasks", "tasks"), ("/metrics?x=1", "metrics"), ("/#top", "page"),
+            ("/api/v1/status", "status"), ("/api/v1/targets", "targets"), ("/api/v1/tasks", "tasks"),
+            ("/metrics?x=1", "metrics"), ("/#top", "page"),
             ("/api/v1/events", "events"),
         ])
     func routes(_ path: String, _ handler: String) async throws {
@@ -42,6 +43,20 @@ import TidegateTestKit
             #expect(response.text == "Not found.\n")
             #expect(response.handler == "other")
         }
+    }
+
+    @Test("The targets are listed with what their checks found")
+    func targets() async throws {
+        let response = try await self.fixture.respond("GET", "/api/v1/targets")
+        #expect(
+            response.text.split(separator: "\n").joined() == """
+                {"schema":1,"targets":[{"name":"api","target":"api.example.com:443","check":"tls","level":"routed",\
+                "reason":null,"routed":true,"reached":true,"lastSuccess":"2026-09-21T14:13:20.000Z",\
+                "lastFailure":{"time":"2026-09-21T14:13:05.000Z","reason":"refused","party":"theirs",\
+                "text":"203.0.113.10 refuses connections"},\
+                "latencySeconds":{"connect":0.012,"tls":0.031,"response":0.008},\
+                "certificateExpiry":"2027-01-15T08:00:00.000Z","nextCheck":"2026-09-21T14:13:35.000Z"}]}
+                """)
     }
 
     @Test("The exposition's path can be chosen")

@@ -13,13 +13,13 @@ package enum EveryEvent {
 
     /// The events in order.
     package static var payloads: [Event.Payload] {
-        self.paths + self.links + self.netlink + self.sessions + self.daemon
+        self.paths + self.targetChecks + self.links + self.netlink + self.sessions + self.daemon
             + TaskKind.allCases.flatMap(self.tasks(of:))
     }
 
     /// The monitor's status at the end.
     package static var status: ReachabilityStatus {
-        ReachabilityStatus(
+        var status = ReachabilityStatus(
             global: self.routed, since: WallTime(microseconds: 1_790_000_000_000_000), mode: .event,
             families: [
                 .init(family: .ipv4, verdict: self.routed),
@@ -28,6 +28,8 @@ package enum EveryEvent {
             links: [self.link(carrier: true), self.excludedLink],
             targets: self.target.map { [TargetVerdict(target: $0, verdict: self.routed)] } ?? [],
             health: .init(overruns: 1, resyncs: 4, isConsistent: true, receiveBufferBytes: 425_984))
+        if let target = self.target { status.checks[target] = self.targetReport }
+        return status
     }
 
     /// The only target.
@@ -52,6 +54,34 @@ package enum EveryEvent {
                 scope: scope, from: self.unplugged, to: self.routed, lasted: .seconds(2), detection: .microseconds(120))
             return [.path(first), .path(lost), .path(back)]
         }
+    }
+
+    /// What is known of the only target.
+    package static var targetReport: TargetCheckReport {
+        var report = TargetCheckReport(TargetCheck(.tls))
+        report.isReached = true
+        report.lastSuccess = WallTime(microseconds: 1_790_000_000_000_000)
+        report.lastFailure = self.targetFailure
+        report.certificateExpiry = WallTime(microseconds: 1_800_000_000_000_000)
+        report.nextCheck = WallTime(microseconds: 1_790_000_015_000_000)
+        report.phases = self.checkPhases
+        return report
+    }
+
+    private static let checkPhases = PhaseDurations(
+        connect: .milliseconds(12), tls: .milliseconds(31), processing: .milliseconds(8))
+
+    private static let targetFailure = TargetCheckReport.Failure(
+        time: WallTime(microseconds: 1_789_999_985_000_000), reason: .refused, party: .theirs,
+        text: "203.0.113.10 refuses connections")
+
+    private static var targetChecks: [Event.Payload] {
+        guard let target = self.target else { return [] }
+        let failed = TargetCheckEvent(target: target, kind: .tls, failure: self.targetFailure, isNews: true)
+        let reached = TargetCheckEvent(
+            target: target, kind: .tls, failure: nil, isNews: true,
+            certificateExpiry: WallTime(microseconds: 1_800_000_000_000_000), phases: self.checkPhases)
+        return [.targetCheck(failed), .targetCheck(reached)]
     }
 
     private static var links: [Event.Payload] {

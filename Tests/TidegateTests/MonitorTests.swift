@@ -149,8 +149,8 @@ import TidegateTestKit
         Counter(label: "app_jobs", factory: monitor.metrics.factory()).increment(by: 3)
         let text = monitor.metrics.exposition(for: .text)
         for sample in [
-            "tidegate_reachability_level{level=\"unknown\"} 0", "tidegate_target_reachable{target=\"127.0.0.1:80\"} 1",
-            "tidegate_target_reachable{target=\"server\"} 1",
+            "tidegate_reachability_level{level=\"unknown\"} 0", "tidegate_target_routed{target=\"127.0.0.1:80\"} 1",
+            "tidegate_target_routed{target=\"server\"} 1",
             "tidegate_task_completions_total{kind=\"data\",outcome=\"success\"} 1", "app_jobs_total 3",
         ] {
             #expect(text.contains("\n\(sample)\n"), "\(sample)")

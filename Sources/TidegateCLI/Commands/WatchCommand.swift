@@ -19,7 +19,7 @@ struct WatchCommand: AsyncParsableCommand {
         let changes = monitor.bus.subscribe(.watch, bufferingNewest: 4096) { event in
             switch event.payload {
             case .path, .link, .netlink(.overrun), .netlink(.lost): true
-            case .netlink, .task, .session, .daemon: false
+            case .targetCheck, .netlink, .task, .session, .daemon: false
             }
         }
         let (first, moment) = await monitor.firstStatus()
@@ -46,7 +46,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
         switch event.payload {
         case .path, .link: terminal.print(event.json().description)
-        case .netlink, .task, .session, .daemon: break
+        case .targetCheck, .netlink, .task, .session, .daemon: break
         }
     }
 }

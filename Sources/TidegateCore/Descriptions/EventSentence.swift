@@ -3,6 +3,7 @@ extension Event.Payload {
     package var sentence: String {
         switch self {
         case .path(let path): path.sentence
+        case .targetCheck(let check): check.sentence
         case .link(let link): link.sentence
         case .netlink(let netlink): netlink.sentence
         case .task(let task): task.kind.sentence
@@ -22,6 +23,13 @@ extension PathEvent {
             }
         let details = [self.to.reason?.description, self.to.path.map { "by \($0)" }].compactMap(\.self)
         return ([level] + details).joined(separator: ", ")
+    }
+}
+
+extension TargetCheckEvent {
+    fileprivate var sentence: String {
+        guard let failure = self.failure else { return "\(self.target): reached" }
+        return "\(self.target): not reached, \(failure.text) (\(failure.party))"
     }
 }
 

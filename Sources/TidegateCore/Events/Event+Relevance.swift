@@ -21,6 +21,8 @@ extension Event {
         switch self.payload {
         // The first verdicts of families and targets follow from the start, not from a change.
         case .path(let path): path.from.level == .unknown && path.scope != .global ? .history : .page
+        // A target's level says what follows from it; every check by itself would fill the history.
+        case .targetCheck(let check): check.isNews ? .history : .metrics
         case .link, .session: .page
         case .netlink(let netlink): Self.relevance(of: netlink)
         case .task(let task): Self.relevance(of: task.kind)

@@ -21,6 +21,8 @@ public struct Event: Sendable {
     public enum Payload: Sendable {
         /// A verdict changed.
         indirect case path(PathEvent)
+        /// A check of a configured target ended.
+        indirect case targetCheck(TargetCheckEvent)
         /// A link changed.
         indirect case link(LinkEvent)
         /// The kernel sent messages, or dropped some.
@@ -35,7 +37,7 @@ public struct Event: Sendable {
         /// The payload's topic.
         package var topic: Topic {
             switch self {
-            case .path: .path
+            case .path, .targetCheck: .path
             case .link: .link
             case .netlink: .netlink
             case .task: .task

@@ -138,6 +138,7 @@ extension Event.Payload {
     var projection: EventProjection {
         switch self {
         case .path(let path): path.projection
+        case .targetCheck(let check): check.projection
         case .link(let link): link.projection
         case .netlink(let netlink): netlink.projection
         case .task(let task): task.projection

@@ -21,6 +21,23 @@ extension PathEvent {
     }
 }
 
+extension TargetCheckEvent {
+    var projection: EventProjection {
+        EventProjection(
+            "path.targetChecked", self.isNews ? .debug : .trace,
+            self.failure == nil ? "target reached" : "target not reached",
+            [
+                .both("target", .text(self.target.description)), .both("check", .text(self.kind.rawValue)),
+                .both("reached", .flag(self.failure == nil)), .both("reason", .text(self.failure?.reason.rawValue)),
+                .both("party", .text(self.failure?.party.rawValue)), .both("text", .text(self.failure?.text)),
+                .both("connectSeconds", .duration(self.phases.connect), log: "connect"),
+                .both("tlsSeconds", .duration(self.phases.tls), log: "tls"),
+                .both("responseSeconds", .duration(self.phases.processing), log: "response"),
+                .both("certificateExpiry", .text(self.certificateExpiry?.description), log: "certificate_expiry"),
+            ])
+    }
+}
+
 extension LinkEvent {
     var projection: EventProjection {
         let link = self.to ?? self.from

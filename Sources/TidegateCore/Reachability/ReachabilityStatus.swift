@@ -64,6 +64,8 @@ public struct ReachabilityStatus: Sendable {
     public var links: [Link]
     /// The targets, in the order they were added.
     public var targets: [TargetVerdict]
+    /// What is known of the configured targets that are checked; one that is not checked is absent.
+    public var checks: [Target: TargetCheckReport] = [:]
     /// The monitor's own health.
     package var health: Health
 

@@ -33,9 +33,23 @@ extension Configuration {
                 ?? ReachabilityConfiguration.defaultExcludedInterfaces,
             meteredInterfaces: self.reachability.meteredInterfaces ?? [],
             internetCheck: try self.reachability.internetCheck.policy())
+        for entry in self.reachability.targets {
+            if let target = entry.target { configuration.targetChecks[target] = entry.targetCheck(of: target) }
+        }
         configuration.mark = self.reachability.mark
         configuration.uid = self.reachability.uid
         return configuration
+    }
+}
+
+extension Configuration.NamedTarget {
+    /// How the target is checked: by what the file says, or by what it is.
+    func targetCheck(of target: Target) -> TargetCheck {
+        let location = self.url.flatMap { try? HTTPURL($0) }
+        let standard = location == nil ? TargetCheck.standard(for: target) : TargetCheck(.http)
+        return TargetCheck(
+            self.check ?? standard.kind, location: location, interval: self.interval ?? standard.interval,
+            timeout: self.timeout ?? standard.timeout)
     }
 }
 

@@ -40,8 +40,14 @@ package struct Configuration: Sendable, Hashable {
         package var name = ""
         package var host = ""
         package var port: UInt16?
+        /// The URL to request, which has the host and the port.
+        package var url: String?
+        package var check: TargetCheck.Kind?
+        package var interval: Duration?
+        package var timeout: Duration?
         /// The host and port, parsed; nil if they are invalid.
         package var target: Target? {
+            if let url = self.url { return try? HTTPURL(url).target }
             guard let host = try? Target(self.host), host.port == nil else { return nil }
             guard let port = self.port else { return host }
             return try? Target(host.address?.family == .ipv6 ? "[\(host)]:\(port)" : "\(host):\(port)")

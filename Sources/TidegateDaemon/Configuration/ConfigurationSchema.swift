@@ -35,8 +35,11 @@ enum ConfigurationSchema {
     ]
 
     static let target: [Field<Configuration.NamedTarget>] = [
-        .value("name", \.name, .name, isRequired: true), .value("host", \.host, .host, isRequired: true),
-        .value("port", \.port, .port),
+        .value("name", \.name, .name, isRequired: true), .value("host", \.host, .host),
+        .value("port", \.port, .port), .value("url", \.url, .checkURL),
+        .value("check", \.check, ValueParser<TargetCheck.Kind>.name),
+        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))),
+        .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .milliseconds(10))),
     ]
 
     // MARK: transfers
@@ -131,6 +134,25 @@ enum ConfigurationSchema {
         _ targets: [Configuration.NamedTarget], nodes: [ConfigurationNode], problems: inout ProblemList
     ) {
         problems.refuseDuplicates(of: "name", in: targets.map(\.name), at: nodes)
+        problems.refuseDuplicates(of: "target", in: targets.map { $0.target?.description ?? "" }, at: nodes)
+        for (target, node) in zip(targets, nodes) {
+            guard case .section(let entries) = node.content else { continue }
+            let keys = Set(entries.map(\.key))
+            if let problem = target.problem(given: keys) { problems.add(problem, at: node) }
+        }
+    }
+}
+
+extension Configuration.NamedTarget {
+    fileprivate func problem(given keys: Set<String>) -> String? {
+        if keys.contains("url") {
+            return keys.contains("host") || keys.contains("port") ? "\"url\" and \"host\" are mutually exclusive" : nil
+        }
+        if !keys.contains("host") { return "missing key \"host\" or \"url\"" }
+        switch self.check {
+        case .tcp, .tls: return self.port == nil ? "\"check\" requires \"port\"" : nil
+        case .http, .some(.none), nil: return nil
+        }
     }
 }
 

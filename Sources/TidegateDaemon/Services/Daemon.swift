@@ -40,6 +40,9 @@ package struct Daemon: Sendable {
             write: LineLogHandler.writeToStandardError)
         let logger = Logger(label: "tidegate") { _ in handler }
         logger.info("starting", metadata: self.startMetadata)
+        if let checks = self.checkMetadata {
+            logger.info("configured targets are connected to; \"check: none\" leaves one alone", metadata: checks)
+        }
         let bus = EventBus(time: time)
         // Before the monitor, so that the first verdict is logged.
         let log = LogService(bus: bus, logger: logger)
@@ -87,6 +90,13 @@ package struct Daemon: Sendable {
             "version": "\(self.settings.version)", "config": "\(self.settings.configurationFile ?? "none")",
             "tasks": "\(self.configuration.tasks.count)", "web": "\(self.settings.webConfigurationFile ?? "none")",
         ]
+    }
+
+    // How many targets are checked, by kind; nil if none is.
+    private var checkMetadata: Logger.Metadata? {
+        let kinds = self.monitorConfiguration.reachability.targetChecks.values.map(\.kind).filter { $0 != .none }
+        guard !kinds.isEmpty else { return nil }
+        return Dictionary(grouping: kinds, by: \.rawValue).mapValues { "\($0.count)" }
     }
 
     /// What the services share.

@@ -13,7 +13,7 @@ struct JournalService: Service {
         self.events = bus.subscribe(.library, bufferingNewest: 1024) { event in
             switch event.payload {
             case .path: true
-            case .link, .netlink, .task, .session, .daemon: false
+            case .targetCheck, .link, .netlink, .task, .session, .daemon: false
             }
         }
     }

@@ -48,8 +48,18 @@ enum ReachabilityCollector {
     }
 
     static func registerTargets(in registry: Registry) {
-        registry.collect(Catalogue.targetReachable) { inputs, samples in
+        registry.collect(Catalogue.targetRouted) { inputs, samples in
             for (name, level) in inputs.namedTargets { samples.add(name, value: level >= .routed ? 1 : 0) }
+        }
+        registry.collect(Catalogue.targetReachable) { inputs, samples in
+            for (name, report) in inputs.namedChecks {
+                if let isReached = report.isReached { samples.add(name, value: isReached ? 1 : 0) }
+            }
+        }
+        registry.collect(Catalogue.targetCertificateExpiry) { inputs, samples in
+            for (name, report) in inputs.namedChecks {
+                if let expiry = report.certificateExpiry { samples.add(name, value: expiry.seconds) }
+            }
         }
         registry.collect(Catalogue.targetLevel) { inputs, samples in
             for (name, level) in inputs.namedTargets {
@@ -64,6 +74,15 @@ extension ReachabilityStatus {
 }
 
 extension ScrapeInputs {
+    fileprivate var namedChecks: [(name: String, report: TargetCheckReport)] {
+        self.status.targets.compactMap { entry in
+            guard let name = self.targetNames[entry.target], let report = self.status.checks[entry.target] else {
+                return nil
+            }
+            return (name, report)
+        }
+    }
+
     fileprivate var namedTargets: [(name: String, level: ReachabilityLevel)] {
         self.status.targets.compactMap { entry in
             self.targetNames[entry.target].map { ($0, entry.verdict.level) }

@@ -9,6 +9,10 @@ public struct ReachabilityConfiguration: Sendable {
     public var sentinels: [AddressFamily: [IPAddress]]
     /// The targets to evaluate, in the order of the status.
     public var targets: [Target]
+    /// Whether, how and how often each target is checked.
+    ///
+    /// A target that is absent is connected to every 15 seconds if it has a port, and not checked if it has none.
+    public var targetChecks: [Target: TargetCheck] = [:]
     /// The resolvers whose routes count while a name has no address; empty for those of /etc/resolv.conf.
     public var resolvers: [IPAddress]
     /// Anchored regular expressions: links kept out of series and events.
@@ -53,6 +57,7 @@ public struct ReachabilityConfiguration: Sendable {
                     property: property, problem: "\"\(pattern)\" is not a regular expression")
             }
         }
+        for target in self.targets { try self.targetChecks[target]?.validate(for: target) }
         try self.internetCheck.validate()
     }
 

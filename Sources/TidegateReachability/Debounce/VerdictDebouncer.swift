@@ -14,7 +14,9 @@ struct VerdictDebouncer {
 
     enum Input {
         /// An evaluation came to this verdict; `detection` is the time from the kernel's message to it.
-        case verdict(Verdict, Times, detection: Duration?)
+        ///
+        /// `published` is what status and events show instead of the verdict that gates go by; nil for the same.
+        case verdict(Verdict, published: Verdict? = nil, Times, detection: Duration?)
         /// Time has passed.
         case tick
     }
@@ -44,18 +46,21 @@ struct VerdictDebouncer {
         self.published.reset()
     }
 
-    /// True if this verdict would change nothing.
-    func isStable(at verdict: Verdict) -> Bool {
+    /// True if these verdicts would change nothing.
+    func isStable(at verdict: Verdict, published: Verdict) -> Bool {
         self.gating.pending == nil && self.published.pending == nil && self.gating.verdict == verdict
-            && self.published.verdict == verdict
+            && self.published.verdict == published
     }
+
+    /// The verdict that gates go by, or will once it is stable; nil if there is none yet.
+    var latest: Verdict? { self.gating.pending?.verdict ?? self.gating.verdict }
 
     mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
         let (gatingBefore, before, since) = (self.gating.verdict, self.published.verdict, self.published.since)
         switch input {
-        case .verdict(let verdict, let times, let detection):
+        case .verdict(let verdict, let published, let times, let detection):
             self.gating.update(verdict, after: times.gating, detection, at: now)
-            self.published.update(verdict, after: times.published, detection, at: now)
+            self.published.update(published ?? verdict, after: times.published, detection, at: now)
         case .tick:
             self.gating.tick(at: now)
             self.published.tick(at: now)

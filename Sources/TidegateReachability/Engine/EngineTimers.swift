@@ -4,7 +4,7 @@ internal import TidegateNetwork
 /// The engine's timers, one of each kind.
 struct EngineTimers {
     enum Kind: UInt64 {
-        case evaluate, debounce, periodic, expiry, hostnames, internet
+        case evaluate, debounce, periodic, expiry, hostnames, internet, targets
     }
 
     private let kernel: NetlinkClient

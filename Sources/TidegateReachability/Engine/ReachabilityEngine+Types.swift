@@ -14,6 +14,9 @@ extension ReachabilityEngine {
         /// Requests the URLs of internet checks; nil if there are none.
         var web: (any HTTPChecker)?
 
+        /// Checks the configured targets; nil if none is checked.
+        var targetChecker: (any TargetChecker)?
+
         /// True if internet checks are made without a request for them.
         var checksInternet: Bool { self.configuration.internetCheck.isEnabled && self.web != nil }
     }
@@ -30,6 +33,7 @@ extension ReachabilityEngine {
         case report(RouteQuery, CheckedContinuation<RouteReport, Never>)
         case call(after: Duration, DelayedCalls.Call)
         case internetCheckFinished(AddressFamily, round: Int, Connectivity)
+        case targetChecked(Int, round: Int, TargetCheck.Outcome)
         case requestFailed
     }
 }

@@ -15,16 +15,14 @@ final class ReachabilityEngine: NetlinkDelegate {
     private var calls: DelayedCalls
 
     init(kernel: NetlinkClient, _ dependencies: Dependencies, store: ReachabilityStore) {
-        let configuration = dependencies.configuration
         self.kernel = kernel
-        self.evaluator = RouteEvaluator(kernel, configuration, systemResolvers: dependencies.systemResolvers)
+        self.evaluator = RouteEvaluator(
+            kernel, dependencies.configuration, systemResolvers: dependencies.systemResolvers)
         self.publisher = VerdictPublisher(bus: dependencies.bus, store: store, time: dependencies.time)
         self.internet = InternetCheck(dependencies)
         self.families = FamilyEvaluator(
             evaluator: self.evaluator, publisher: self.publisher, internet: self.internet)
-        self.targets = TargetEvaluator(
-            configuration.targets, resolver: dependencies.resolver, evaluator: self.evaluator,
-            publisher: self.publisher, internet: self.internet)
+        self.targets = TargetEvaluator(dependencies, evaluator: self.evaluator, publisher: self.publisher)
         self.reporter = RouteReporter(kernel: kernel, evaluator: self.evaluator)
         self.timers = EngineTimers(kernel)
         self.calls = DelayedCalls(kernel)
@@ -34,6 +32,7 @@ final class ReachabilityEngine: NetlinkDelegate {
         self.targets.lookups.didResolve = { _ = send(.resolved($0, $1)) }
         self.targets.lookups.didFindTTL = { _ = send(.timeToLive($0, $1)) }
         self.internet?.completion = { _ = send(.internetCheckFinished($0, round: $1, $2)) }
+        self.targets.checks?.completion = { _ = send(.targetChecked($0, round: $1, $2)) }
     }
 
     func stopping() { self.calls.releaseAll() }
@@ -83,6 +82,8 @@ final class ReachabilityEngine: NetlinkDelegate {
         case .internetCheckFinished(let family, let round, let found):
             let isChanged = self.internet?.didFinish(family, round: round, found, at: self.kernel.now) ?? false
             if isChanged { self.evaluate(receivedAt: nil) }
+        case .targetChecked(let number, let round, let outcome):
+            self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
         case .requestFailed: self.internet?.requestFailed(at: self.kernel.now)
         }
     }
@@ -100,6 +101,7 @@ final class ReachabilityEngine: NetlinkDelegate {
             }
         case .hostnames: self.targets.refreshExpiredHostnames(at: self.kernel.now)
         case .internet: self.checkInternet()
+        case .targets: self.targets.checks?.run(at: self.kernel.now)
         case nil: self.calls.fired(token)
         }
     }
@@ -246,5 +248,6 @@ final class ReachabilityEngine: NetlinkDelegate {
         self.timers.arm(.debounce, at: [self.publisher.deadline, self.targets.table.deadline].compactMap(\.self).min())
         self.timers.arm(.hostnames, at: self.targets.table.hostnames.deadline)
         self.timers.arm(.internet, at: self.internet?.deadline)
+        self.timers.arm(.targets, at: self.targets.checks?.deadline)
     }
 }

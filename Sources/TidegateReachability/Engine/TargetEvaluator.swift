@@ -8,20 +8,22 @@ final class TargetEvaluator {
 
     private let evaluator: RouteEvaluator
     private let publisher: VerdictPublisher
-    private let internet: InternetCheck?
+    /// Checks the configured targets; nil if nothing is there to do it.
+    let checks: TargetChecks?
     let lookups: HostnameLookups
     private(set) var table: TargetTable
 
-    init(
-        _ configured: [Target], resolver: any NameResolver, evaluator: RouteEvaluator, publisher: VerdictPublisher,
-        internet: InternetCheck?
-    ) {
-        self.lookups = HostnameLookups(resolver)
+    init(_ dependencies: ReachabilityEngine.Dependencies, evaluator: RouteEvaluator, publisher: VerdictPublisher) {
+        let configuration = dependencies.configuration
+        self.lookups = HostnameLookups(dependencies.resolver)
         self.evaluator = evaluator
         self.publisher = publisher
-        self.internet = internet
-        self.table = TargetTable(configured: configured, context: evaluator.context)
-        publisher.setTargetOrder(self.table.entries.map(\.target))
+        self.table = TargetTable(configured: configuration.targets, context: evaluator.context)
+        let targets = self.table.entries.map(\.target)
+        publisher.setTargetOrder(targets)
+        self.checks = dependencies.targetChecker.map {
+            TargetChecks(targets, configuration.targetChecks, checker: $0, publisher: publisher)
+        }
     }
 
     // MARK: Watches
@@ -56,7 +58,7 @@ final class TargetEvaluator {
                 self.update(position, [], detection: detection, at: now)
                 position += 1
             }
-            own.append(self.applyInternetLevel(to: entry))
+            own.append(entry)
             guard self.table.entries[position].questions.upperBound == index + 1 else { return }
             self.update(position, own, detection: detection, at: now)
             own.removeAll(keepingCapacity: true)
@@ -71,7 +73,7 @@ final class TargetEvaluator {
     func evaluate(_ position: Int, at now: MonotonicTime) -> Bool {
         var own: [AddressVerdict] = []
         let questions = self.table.questions(of: self.table.entries[position].target)
-        guard self.evaluator.evaluate(questions, { own.append(self.applyInternetLevel(to: $1)) }) else { return false }
+        guard self.evaluator.evaluate(questions, { own.append($1) }) else { return false }
         self.update(position, own, detection: { nil }, at: now)
         return true
     }
@@ -85,7 +87,9 @@ final class TargetEvaluator {
 
     /// Shuts every target outside this host, because no link is usable.
     func shutAll(_ reason: UnreachableReason, detection: Detection, at now: MonotonicTime) {
-        self.publish(self.table.shutAll(reason, detection: detection(), at: now))
+        let changes = self.table.shutAll(reason, detection: detection(), at: now)
+        self.publish(changes)
+        for change in changes { self.setPath(of: change.position, at: now) }
     }
 
     /// Opens every target, because the kernel cannot be read.
@@ -94,6 +98,7 @@ final class TargetEvaluator {
     /// Opens one target, because the kernel cannot be read.
     func open(_ position: Int, at now: MonotonicTime) {
         self.publisher.publish(position, self.table.open(position, at: now), in: &self.table)
+        self.setPath(of: position, at: now)
     }
 
     /// Lets pending gains that are stable take effect.
@@ -108,17 +113,30 @@ final class TargetEvaluator {
         let effects = self.table.update(
             position, addresses, times: { self.evaluator.debounceTimes(for: $0, at: now) }, detection: detection,
             at: now)
-        if let effects { self.publisher.publish(position, effects, in: &self.table) }
+        guard let effects else { return }
+        self.publisher.publish(position, effects, in: &self.table)
+        self.setPath(of: position, at: now)
     }
 
     private func publish(_ changes: [(position: Int, effects: [VerdictDebouncer.Effect])]) {
         for change in changes { self.publisher.publish(change.position, change.effects, in: &self.table) }
     }
 
-    private func applyInternetLevel(to entry: AddressVerdict) -> AddressVerdict {
-        guard let internet = self.internet else { return entry }
-        let verdict = internet.applyInternetLevel(to: entry.verdict, entry.address.family)
-        return AddressVerdict(address: entry.address, verdict: verdict)
+    // MARK: Checks
+
+    private func setPath(of position: Int, at now: MonotonicTime) {
+        let entry = self.table.entries[position]
+        guard let number = entry.number, let verdict = entry.debouncer.latest else { return }
+        self.checks?.setPath(verdict, entry.addresses, of: number, at: now)
+    }
+
+    /// Records the outcome of a check.
+    func didCheck(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime) {
+        guard let checks = self.checks, checks.didFinish(number, round: round, outcome, at: now),
+            let position = self.table.position(ofConfigured: number)
+        else { return }
+        let effects = self.table.setFound(checks.found(number), at: position, now: now)
+        self.publisher.publish(position, effects, in: &self.table)
     }
 
     // MARK: Names
@@ -150,7 +168,13 @@ final class TargetEvaluator {
     ) -> [Int] {
         let positions = self.table.record(result, for: name, at: now)
         // The status shows a failure even if no verdict changes.
-        for position in self.table.positions(of: name) { self.publisher.publish(position, [], in: &self.table) }
+        for position in self.table.positions(of: name) {
+            self.publisher.publish(position, [], in: &self.table)
+            guard case .failure(let failure) = result, let number = self.table.entries[position].number else {
+                continue
+            }
+            self.checks?.setUnresolved(failure, of: number, at: now)
+        }
         if findsTTL, case .success = result { self.lookups.findTTL(of: name) }
         return positions
     }

@@ -32,12 +32,12 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
         kernel options: NetlinkOptions, resolverFiles: ResolverFiles = ResolverFiles(),
         resolverAddresses: (@Sendable () -> [IPAddress])? = nil,
-        web: (any HTTPChecker)? = nil
+        web: (any HTTPChecker)? = nil, targetChecker: (any TargetChecker)? = nil
     ) {
         let dependencies = ReachabilityEngine.Dependencies(
             configuration: configuration, bus: bus, resolver: resolver, time: time,
             systemResolvers: resolverAddresses ?? { resolverFiles.read().finalServers },
-            evidence: self.evidence, web: web)
+            evidence: self.evidence, web: web, targetChecker: targetChecker)
         let store = ReachabilityStore(mode: options.isOnce ? .once : .event)
         self.bus = bus
         self.store = store

@@ -42,6 +42,9 @@ final class VerdictPublisher {
         }
     }
 
+    /// The wall clock, for what the status dates.
+    var wallTime: WallTime { self.time.wall() }
+
     func publish(_ event: NetlinkEvent) { self.bus.publish(.netlink(event)) }
 
     // MARK: Families and the host as a whole
@@ -112,6 +115,12 @@ final class VerdictPublisher {
     }
 
     // MARK: Targets
+
+    func setCheck(_ report: TargetCheckReport, of target: Target) {
+        self.store.write { $0.status.checks[target] = report }
+    }
+
+    func publish(_ event: TargetCheckEvent) { self.bus.publish(.targetCheck(event)) }
 
     /// What the gate of a target goes by.
     func gating(_ position: Int, in targets: TargetTable) -> TargetVerdict {

@@ -2,9 +2,18 @@ internal import TidegateCore
 
 /// A target in the table.
 struct TargetEntry {
+    /// What the last check found.
+    enum Found: Hashable {
+        case reached
+        case failed(UnreachableReason)
+    }
+
     let target: Target
-    /// Configured targets are part of the status and of events; the others exist for their watches.
-    var isConfigured: Bool
+    /// The target's place among the configured ones, which are part of the status and of events; nil for the others,
+    /// which exist for their watches.
+    let number: Int?
+    /// What the last check found; nil while the target has not been checked since there is a path to it.
+    var found: Found?
     var watches: [UInt64: TargetTable.Handler] = [:]
     var debouncer = VerdictDebouncer()
     var addresses: [AddressVerdict] = []
@@ -18,6 +27,19 @@ struct TargetEntry {
     var gating: TargetVerdict {
         TargetVerdict(
             target: self.target, verdict: self.debouncer.gating.verdict ?? .unknown, addresses: self.addresses)
+    }
+
+    var isConfigured: Bool { self.number != nil }
+
+    /// The verdict to publish: only a check of the target itself takes it beyond `routed`.
+    func published(_ verdict: Verdict) -> Verdict {
+        guard verdict.level == .routed, let found = self.found else { return verdict }
+        var verdict = verdict
+        switch found {
+        case .reached: verdict.level = .online
+        case .failed(let reason): (verdict.level, verdict.reason) = (.limited, reason)
+        }
+        return verdict
     }
 
     /// True if gates are open to other hosts, which only a link can lead to.

@@ -13,6 +13,8 @@ struct TargetTable {
     /// The best verdict over the resolvers, which stands for targets whose name has no address.
     var resolverVerdict = Verdict.unknown
     private var positions: [Target: Int] = [:]
+    // The configured targets, by number; they move when a watch before them ends.
+    private let numbered: [Target]
     private var targetsByWatch: [UInt64: Target] = [:]
     // Rebuilt when targets or addresses change.
     private var cachedQuestions: [RouteQuestion]?
@@ -21,8 +23,10 @@ struct TargetTable {
 
     init(configured: [Target], context: LookupContext = LookupContext()) {
         self.context = context
-        for target in configured where self.positions[target] == nil {
-            self.append(TargetEntry(target: target, isConfigured: true), known: nil)
+        var seen: Set<Target> = []
+        self.numbered = configured.filter { seen.insert($0).inserted }
+        for (number, target) in self.numbered.enumerated() {
+            self.append(TargetEntry(target: target, number: number), known: nil)
         }
     }
 
@@ -35,7 +39,7 @@ struct TargetTable {
             self.entries[position].watches[id] = handler
             return position
         }
-        var entry = TargetEntry(target: target, isConfigured: false)
+        var entry = TargetEntry(target: target, number: nil)
         entry.watches[id] = handler
         self.append(entry, known: known)
         return self.entries.count - 1
@@ -62,10 +66,15 @@ struct TargetTable {
         detection: () -> Duration?, at now: MonotonicTime
     ) -> [VerdictDebouncer.Effect]? {
         let verdict = VerdictReducer.best(addresses) ?? self.resolverVerdict
+        // What was found over a path that is lost says nothing about the next one.
+        if verdict.level < .routed { self.entries[position].found = nil }
+        let published = self.entries[position].published(verdict)
         let isUnchanged =
-            self.entries[position].addresses == addresses && self.entries[position].debouncer.isStable(at: verdict)
+            self.entries[position].addresses == addresses
+            && self.entries[position].debouncer.isStable(at: verdict, published: published)
         if isUnchanged { return nil }
-        let input = VerdictDebouncer.Input.verdict(verdict, times(verdict.path), detection: detection())
+        let input = VerdictDebouncer.Input.verdict(
+            verdict, published: published, times(verdict.path), detection: detection())
         return self.apply(input, addresses, to: position, at: now)
     }
 
@@ -78,6 +87,7 @@ struct TargetTable {
     ) -> [(position: Int, effects: [VerdictDebouncer.Effect])] {
         let verdict = Verdict(level: .none, reason: reason)
         return self.entries.indices.filter { self.entries[$0].needsLink }.map { position in
+            self.entries[position].found = nil
             let addresses = self.entries[position].addresses.map {
                 AddressVerdict(address: $0.address, verdict: verdict)
             }
@@ -103,6 +113,17 @@ struct TargetTable {
             self.noteDeadline(of: position)
         }
         return changes
+    }
+
+    /// Records what a check of a target found; returns what follows.
+    mutating func setFound(_ found: TargetEntry.Found?, at position: Int, now: MonotonicTime) -> [VerdictDebouncer
+        .Effect]
+    {
+        self.entries[position].found = found
+        guard let verdict = self.entries[position].debouncer.latest else { return [] }
+        let input = VerdictDebouncer.Input.verdict(
+            verdict, published: self.entries[position].published(verdict), .usual, detection: nil)
+        return self.apply(input, self.entries[position].addresses, to: position, at: now)
     }
 
     private mutating func apply(
@@ -149,6 +170,11 @@ struct TargetTable {
     /// Records how long the last answer about a name is valid.
     mutating func recordTTL(_ timeToLive: Duration, of name: String, at now: MonotonicTime) {
         self.hostnames.recordTTL(timeToLive, of: name, at: now)
+    }
+
+    /// The position of a configured target.
+    func position(ofConfigured number: Int) -> Int? {
+        self.numbered.indices.contains(number) ? self.positions[self.numbered[number]] : nil
     }
 
     /// The positions of the targets with a name.

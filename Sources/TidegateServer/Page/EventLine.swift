@@ -34,6 +34,7 @@ extension Event.Payload {
         switch self {
         case .path(let path): path.to.level.tone
         case .link(let link): link.to?.isUsable ?? false ? .good : .bad
+        case .targetCheck(let check): check.failure == nil ? .good : .bad
         case .netlink(.lost): .bad
         case .netlink(.overrun): .wait
         case .netlink: .plain
@@ -58,6 +59,7 @@ extension Event.Payload {
             default: nil
             }
         case .daemon(.remoteWrite(.failed(let failure, isNews: _))): failure.party
+        case .targetCheck(let check): check.failure?.party
         case .path, .link, .netlink, .session, .daemon: nil
         }
     }

@@ -20,7 +20,7 @@ struct EndpointRoutes: Sendable {
 
     /// The values of the `handler` label.
     enum HandlerLabel: String, Sendable {
-        case metrics, page, status, tasks, task, events, healthy, ready, other
+        case metrics, page, status, targets, tasks, task, events, healthy, ready, other
     }
 
     private let dependencies: Dependencies
@@ -54,6 +54,7 @@ struct EndpointRoutes: Sendable {
         }
         add("/", .page) { request, _ in statusRoutes.page(isViewed: request.method == .get) }
         add("/api/v1/status", .status) { _, _ in statusRoutes.status() }
+        add("/api/v1/targets", .targets) { _, _ in statusRoutes.targets() }
         add("/api/v1/tasks", .tasks) { _, _ in statusRoutes.tasks() }
         add("/api/v1/tasks/{id}", .task) { statusRoutes.task($1.parameters.get("id") ?? "") }
         add("/api/v1/events", .events) { events.respond(to: $0, context: $1) }

@@ -31,6 +31,10 @@ struct StatusRoutes: Sendable {
 
     func status() -> Response { .json(self.dependencies.view.status.json) }
 
+    func targets() -> Response {
+        .json(TargetsDocument.json(self.dependencies.view.status, names: self.dependencies.configuration.targetNames))
+    }
+
     func tasks() -> Response {
         .json(["schema": 1, "tasks": .array(self.dependencies.view.tasks().map(\.json))])
     }

@@ -40,7 +40,7 @@ struct Timeline {
             else { return }
             let slice = Timeline.slice(of: event.moment)
             self.slices[Int(slice % UInt64(Timeline.sliceCount))].add(attribution?.party ?? .unknown, in: slice)
-        case .path, .link, .netlink, .session, .daemon: break
+        case .path, .targetCheck, .link, .netlink, .session, .daemon: break
         }
     }
 

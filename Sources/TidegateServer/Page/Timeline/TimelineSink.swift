@@ -10,7 +10,7 @@ final class TimelineSink: EventSink {
     func receive(_ event: Event) {
         switch event.payload {
         case .path, .task: self.timeline.withLock { $0.handle(event) }
-        case .link, .netlink, .session, .daemon: break
+        case .targetCheck, .link, .netlink, .session, .daemon: break
         }
     }
 

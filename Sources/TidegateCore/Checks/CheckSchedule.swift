@@ -1,0 +1,146 @@
+/// When recurring checks run: each at its own interval with jitter, many of them spread, none queued up.
+///
+/// A value without a clock: every transition takes the moment, and jitter comes from the caller's generator. A check
+/// whose turn comes while it still runs has an overrun and waits for its next turn.
+package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
+    /// A turn of a check.
+    package enum Turn: Sendable, Hashable {
+        /// The check is to be started.
+        case run(ID)
+        /// The check still runs, so that this turn is left out.
+        case overrun(ID)
+    }
+
+    private struct Entry {
+        let interval: Duration
+        // The next turn without its jitter, so that jitter does not add up.
+        var beat: MonotonicTime
+        // Nil while the check is paused.
+        var due: MonotonicTime?
+        var isRunning = false
+        var settlesAt: MonotonicTime?
+    }
+
+    private struct Slot {
+        let due: MonotonicTime
+        let id: ID
+    }
+
+    /// Checks that begin at the same moment are started this far apart.
+    private static var spread: Duration { .milliseconds(10) }
+
+    private let jitter: Double
+    private let settle: Duration
+    private var entries: [ID: Entry] = [:]
+    // The latest first, so that the next one is taken from the end.
+    private var queue: [Slot] = []
+    private var nextStart = MonotonicTime(nanoseconds: 0)
+
+    /// An empty schedule; every turn comes up to `jitter` of an interval after its beat.
+    package init(jitter: Double = 0.1, settle: Duration = .seconds(3)) {
+        self.jitter = min(max(jitter, 0), 1)
+        self.settle = settle
+    }
+
+    /// When the next turn is; nil while no check waits for one.
+    package var deadline: MonotonicTime? { self.queue.last?.due }
+
+    /// When the next turn of a check is; nil while it is paused.
+    package func due(_ id: ID) -> MonotonicTime? { self.entries[id]?.due }
+
+    /// Adds a check that is paused until it is resumed.
+    package mutating func add(_ id: ID, every interval: Duration) {
+        self.remove(id)
+        self.entries[id] = Entry(interval: max(interval, .milliseconds(1)), beat: MonotonicTime(nanoseconds: 0))
+    }
+
+    /// Removes a check; what it finds, if it runs, is of no interest any more.
+    package mutating func remove(_ id: ID) {
+        self.move(id, to: nil)
+        self.entries[id] = nil
+    }
+
+    /// Lets a check wait until it is resumed, because there is no path; one that runs is left to end.
+    package mutating func pause(_ id: ID) { self.move(id, to: nil) }
+
+    /// Starts a check that was paused, as soon as those that begin with it leave room.
+    package mutating func resume(_ id: ID, at now: MonotonicTime) {
+        guard let entry = self.entries[id], entry.due == nil else { return }
+        self.nextStart = max(self.nextStart, now)
+        let start = min(self.nextStart, now + entry.interval)
+        self.nextStart = self.nextStart + Self.spread
+        self.entries[id]?.beat = start
+        self.entries[id]?.settlesAt = start + self.settle
+        self.move(id, to: start)
+    }
+
+    /// Records that a check's path has changed: what is left of its wait is halved, which keeps many of them spread.
+    package mutating func pathChanged(_ id: ID, at now: MonotonicTime) {
+        guard let due = self.entries[id]?.due else { return }
+        self.entries[id]?.settlesAt = now + self.settle
+        let half = now + max(.zero, due - now) / 2
+        self.entries[id]?.beat = half
+        self.move(id, to: half)
+    }
+
+    /// Takes the turns that have come; of turns that were missed only one is taken.
+    package mutating func tick(
+        at now: MonotonicTime, using generator: inout some RandomNumberGenerator
+    ) -> [Turn] {
+        var turns: [Turn] = []
+        while let slot = self.queue.last, slot.due <= now, var entry = self.entries[slot.id] {
+            turns.append(entry.isRunning ? .overrun(slot.id) : .run(slot.id))
+            entry.isRunning = true
+            let missed = max(0, (now - entry.beat).inSeconds / entry.interval.inSeconds)
+            entry.beat = entry.beat + entry.interval * (Int(missed) + 1)
+            self.entries[slot.id] = entry
+            let delay = entry.interval * Double.random(in: 0...self.jitter, using: &generator)
+            self.move(slot.id, to: entry.beat + delay)
+        }
+        return turns
+    }
+
+    /// Records that a check has ended; true if its result counts.
+    ///
+    /// A failure that the path may have caused, such as silence, is in doubt: it does not count until the path has
+    /// settled, and the check is repeated soon.
+    package mutating func finished(_ id: ID, isInDoubt: Bool, at now: MonotonicTime) -> Bool {
+        guard let entry = self.entries[id] else { return false }
+        self.entries[id]?.isRunning = false
+        guard isInDoubt, let settlesAt = entry.settlesAt, now < settlesAt else { return true }
+        let repetition = now + self.settle
+        if let due = entry.due, repetition < due {
+            self.entries[id]?.beat = repetition
+            self.move(id, to: repetition)
+        }
+        return false
+    }
+
+    // MARK: The queue
+
+    private mutating func move(_ id: ID, to moment: MonotonicTime?) {
+        if let due = self.entries[id]?.due {
+            var position = self.position(of: due)
+            while position < self.queue.count, self.queue[position].due == due {
+                if self.queue[position].id == id {
+                    self.queue.remove(at: position)
+                    break
+                }
+                position += 1
+            }
+        }
+        self.entries[id]?.due = moment
+        guard let moment, self.entries[id] != nil else { return }
+        self.queue.insert(Slot(due: moment, id: id), at: self.position(of: moment))
+    }
+
+    // The first place whose turn is not later than `moment`.
+    private func position(of moment: MonotonicTime) -> Int {
+        var (low, high) = (0, self.queue.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self.queue[middle].due > moment { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,46 @@
+/// What checks of a configured target have found.
+public struct TargetCheckReport: Sendable, Hashable {
+    /// A check that failed.
+    public struct Failure: Sendable, Hashable {
+        /// When it failed.
+        public var time: WallTime
+        /// Why it failed.
+        public var reason: UnreachableReason
+        /// Whose failure it was.
+        public var party: FaultParty
+        /// What was found, in one clause.
+        public var text: String
+
+        /// A failure from its parts.
+        package init(time: WallTime, reason: UnreachableReason, party: FaultParty, text: String) {
+            self.time = time
+            self.reason = reason
+            self.party = party
+            self.text = text
+        }
+    }
+
+    /// How the target is checked.
+    public var check: TargetCheck
+    /// True if the target was reached, false if it was not or no packet can be sent to it; nil while it is not checked.
+    public var isReached: Bool?
+    /// When the target was reached last; nil if it never was.
+    public var lastSuccess: WallTime?
+    /// The last failure; nil if there was none.
+    public var lastFailure: Failure?
+    /// When the certificate ends that the server showed last; nil if it showed none.
+    public var certificateExpiry: WallTime?
+    /// When the next check begins; nil while nothing is checked, for want of a path or because of the configuration.
+    public var nextCheck: WallTime?
+    /// How long the phases of the last success took.
+    package var phases = PhaseDurations()
+
+    /// A report about a target that has not been checked.
+    package init(_ check: TargetCheck) { self.check = check }
+
+    /// From the first packet to the end of the check that reached the target last; nil if none did.
+    public var latency: Duration? {
+        let parts = [self.phases.connect, self.phases.tls, self.phases.processing].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.reduce(.zero, +)
+    }
+}

@@ -1,0 +1,167 @@
+internal import TidegateCore
+
+/// Makes the checks of configured targets on their schedule, and keeps what they find.
+///
+/// A target is numbered by its place among the configured ones.
+final class TargetChecks {
+    /// Receives the outcome of a check, on any thread.
+    typealias Completion = @Sendable (_ number: Int, _ round: Int, TargetCheck.Outcome) -> Void
+
+    private struct State {
+        let target: Target
+        var verdict = Verdict.unknown
+        var addresses: [IPAddress] = []
+        // Ends what was found before packets could no longer be sent.
+        var round = 0
+        var report: TargetCheckReport
+
+        var isChecked: Bool { self.report.check.kind != .none }
+    }
+
+    private let checker: any TargetChecker
+    private let publisher: VerdictPublisher
+    private var states: [State]
+    private var schedule = CheckSchedule<Int>()
+    private var generator = SystemRandomNumberGenerator()
+    private var peers = PeerHistory()
+    /// Called after every check.
+    var completion: Completion = { _, _, _ in }
+
+    init(_ targets: [Target], _ checks: [Target: TargetCheck], checker: any TargetChecker, publisher: VerdictPublisher)
+    {
+        self.checker = checker
+        self.publisher = publisher
+        self.states = targets.map {
+            State(target: $0, report: TargetCheckReport(checks[$0] ?? .standard(for: $0)))
+        }
+        for (number, state) in self.states.enumerated() where state.isChecked {
+            self.schedule.add(number, every: state.report.check.interval)
+            publisher.setCheck(state.report, of: state.target)
+        }
+    }
+
+    /// When the next check is due; nil while none is.
+    var deadline: MonotonicTime? { self.schedule.deadline }
+
+    // MARK: Paths
+
+    /// Records where packets to a target go now.
+    func setPath(_ verdict: Verdict, _ addresses: [AddressVerdict], of number: Int, at now: MonotonicTime) {
+        guard self.states[number].isChecked else { return }
+        let before = self.states[number].verdict
+        self.states[number].verdict = verdict
+        let usable = addresses.filter { $0.verdict.level >= .routed || $0.verdict.level == .unknown }
+        self.states[number].addresses = usable.map(\.address)
+        if verdict.level < .routed, verdict.level != .unknown {
+            self.schedule.pause(number)
+            let reason = verdict.reason ?? .noRoute
+            self.setUnreachable(reason, reason.party, number)
+        } else if usable.isEmpty {
+            self.schedule.pause(number)
+        } else if self.schedule.due(number) == nil {
+            self.schedule.resume(number, at: now)
+        } else if let old = before.path, let new = verdict.path, !old.isSamePath(as: new) {
+            self.schedule.pathChanged(number, at: now)
+        } else {
+            return
+        }
+        self.publish(number, at: now)
+    }
+
+    /// Records that a target's name has no address, and why.
+    func setUnresolved(_ failure: ResolveFailure, of number: Int, at now: MonotonicTime) {
+        guard self.states[number].isChecked, self.states[number].addresses.isEmpty else { return }
+        self.setUnreachable(failure.reason, failure.reason.party, number)
+        self.publish(number, at: now)
+    }
+
+    // No packet can be sent, so that no check is needed to know.
+    private func setUnreachable(_ reason: UnreachableReason, _ party: FaultParty, _ number: Int) {
+        self.states[number].round += 1
+        guard self.states[number].report.isReached != false || self.states[number].report.lastFailure?.reason != reason
+        else { return }
+        self.states[number].report.isReached = false
+        self.states[number].report.lastFailure = .init(
+            time: self.publisher.wallTime, reason: reason, party: party, text: reason.description)
+    }
+
+    // MARK: Checks
+
+    /// Starts the checks that are due.
+    func run(at now: MonotonicTime) {
+        guard let deadline = self.schedule.deadline, deadline <= now else { return }
+        for case .run(let number) in self.schedule.tick(at: now, using: &self.generator) {
+            let state = self.states[number]
+            let peers = state.verdict.path.map { self.peers.peers(of: UInt64(number), on: $0.identity, at: now) }
+            let request = TargetCheck.Request(
+                target: state.target, check: state.report.check, addresses: state.addresses, verdict: state.verdict,
+                peers: peers ?? .init())
+            Task { [checker, completion] in completion(number, state.round, await checker.check(request)) }
+        }
+    }
+
+    /// Records the outcome of a check; true if it counts.
+    func didFinish(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime) -> Bool {
+        let counts = self.schedule.finished(number, isInDoubt: outcome.isInDoubt, at: now)
+        guard counts, round == self.states[number].round else {
+            self.publish(number, at: now)
+            return false
+        }
+        if let path = self.states[number].verdict.path {
+            self.peers.record(UInt64(number), on: path.identity, isReached: outcome.isAnswered, at: now)
+        }
+        let before = self.states[number].report
+        self.states[number].report.record(outcome, at: self.publisher.wallTime)
+        let report = self.states[number].report
+        self.publish(number, at: now)
+        let failure = report.isReached == false ? report.lastFailure : nil
+        self.publisher.publish(
+            TargetCheckEvent(
+                target: self.states[number].target, kind: report.check.kind, failure: failure,
+                isNews: before.isReached != report.isReached
+                    || failure.map { $0.reason != before.lastFailure?.reason } ?? false,
+                certificateExpiry: outcome.certificateExpiry, phases: outcome.phases))
+        return true
+    }
+
+    /// What the level of a target follows from; nil if it has not been checked.
+    func found(_ number: Int) -> TargetEntry.Found? {
+        let report = self.states[number].report
+        guard let isReached = report.isReached else { return nil }
+        return isReached ? .reached : .failed(report.lastFailure?.reason ?? .timeout)
+    }
+
+    private func publish(_ number: Int, at now: MonotonicTime) {
+        let wall = self.publisher.wallTime
+        self.states[number].report.nextCheck = self.schedule.due(number).map {
+            WallTime(microseconds: wall.microseconds + ($0 - now).wholeNanoseconds / 1000)
+        }
+        self.publisher.setCheck(self.states[number].report, of: self.states[number].target)
+    }
+}
+
+extension TargetCheck.Outcome {
+    // The target itself refused, or answered wrongly: no change of path explains that.
+    fileprivate var isAnswered: Bool {
+        switch self.failure?.reason {
+        case nil, .refused, .tlsFailed, .httpError: true
+        case .some: false
+        }
+    }
+
+    fileprivate var isInDoubt: Bool { !self.isAnswered }
+}
+
+extension TargetCheckReport {
+    fileprivate mutating func record(_ outcome: TargetCheck.Outcome, at now: WallTime) {
+        self.certificateExpiry = outcome.certificateExpiry ?? self.certificateExpiry
+        self.isReached = outcome.failure == nil
+        if let failure = outcome.failure {
+            self.lastFailure = Failure(
+                time: now, reason: failure.reason, party: failure.party, text: failure.text)
+        } else {
+            self.lastSuccess = now
+            self.phases = outcome.phases
+        }
+    }
+}

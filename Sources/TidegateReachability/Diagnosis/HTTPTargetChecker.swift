@@ -1,0 +1,84 @@
+package import TidegateCore
+
+/// Checks targets by TCP, TLS or HTTP, as the rungs of the ladder do, on a new connection each time.
+package struct HTTPTargetChecker: TargetChecker {
+    // More addresses of one name are hardly ever of use, and each one is a connection.
+    private static let mostAddresses = 4
+
+    private let web: any HTTPChecker
+
+    /// A checker whose connections `web` makes.
+    package init(web: any HTTPChecker) { self.web = web }
+
+    /// Checks the first address, and if it fails, the others at once: one that answers is enough.
+    package func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
+        let addresses = request.addresses.prefix(HTTPTargetChecker.mostAddresses)
+        guard let first = addresses.first else { return request.outcome(nil, at: nil) }
+        let outcome = request.outcome(await self.web.check(request.question(first)), at: first)
+        guard outcome.failure != nil, addresses.count > 1, !Task.isCancelled else { return outcome }
+        return await withTaskGroup(of: TargetCheck.Outcome.self) { group in
+            for address in addresses.dropFirst() {
+                group.addTask {
+                    request.outcome(await self.web.check(request.question(address)), at: address)
+                }
+            }
+            for await other in group where other.failure == nil {
+                group.cancelAll()
+                return other
+            }
+            return outcome
+        }
+    }
+}
+
+extension TargetCheck.Request {
+    // The stage that a check has to reach.
+    private var lastStage: Stage {
+        switch self.check.kind {
+        case .none, .tcp: .connect
+        case .tls: .tls
+        case .http: .body
+        }
+    }
+
+    private var url: HTTPURL {
+        if let location = self.check.location { return location }
+        let usesTLS = self.check.kind == .tls || self.target.port == 443
+        return HTTPURL(scheme: usesTLS ? .https : .http, target: self.target)
+    }
+
+    fileprivate func question(_ address: IPAddress) -> HTTPCheck.Request {
+        HTTPCheck.Request(url: self.url, address: address, lastStage: self.lastStage, limit: self.check.timeout)
+    }
+
+    fileprivate func outcome(_ answer: HTTPCheck.Result?, at address: IPAddress?) -> TargetCheck.Outcome {
+        guard let answer else {
+            let reason = UnreachableReason.nameNotFound
+            return TargetCheck.Outcome(
+                failure: .init(reason: reason, party: .unknown, text: "the name has no address"))
+        }
+        return TargetCheck.Outcome(
+            failure: self.failure(answer, at: address), phases: answer.phases,
+            certificateExpiry: answer.certificate?.expiry.map { WallTime(microseconds: $0 * 1_000_000) })
+    }
+
+    private func failure(_ answer: HTTPCheck.Result, at address: IPAddress?) -> TargetCheck.Outcome.Failure? {
+        guard let reason = WebRungs.failure(answer, self.lastStage) else { return nil }
+        let evidence = FailureEvidence(
+            failure: answer.failure ?? .httpStatus, stage: self.failedStage(answer), status: answer.status,
+            socketError: answer.socketError, refusal: answer.refusal, peer: address, local: answer.local,
+            text: answer.text, before: self.verdict, after: self.verdict, peers: self.peers)
+        let attribution = FaultClassifier.attribution(of: evidence)
+        let text = answer.text.isEmpty ? attribution?.evidence.first ?? reason.description : answer.text
+        return .init(reason: reason, party: attribution?.party ?? reason.party, text: text)
+    }
+
+    // What the check was doing when it failed.
+    private func failedStage(_ answer: HTTPCheck.Result) -> Stage {
+        switch answer.reached {
+        case nil, .resolve: .connect
+        case .connect: self.url.scheme == .https ? .tls : .response
+        case .tls, .request, .response, .body: .response
+        }
+    }
+}

@@ -1,0 +1,122 @@
+internal import Testing
+internal import TidegateCore
+internal import TidegateNetwork
+internal import TidegateReachability
+internal import TidegateTestKit
+
+/// When and how targets are checked, on a real kernel with scripted servers.
+@Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
+struct TargetCheckScenarioTests {
+    private let hosts: VethPairFixture
+    private let web = ScriptedHTTPChecker()
+
+    init() throws { self.hosts = try VethPairFixture() }
+
+    private func fixture(
+        _ target: String, _ check: TargetCheck, names: [String: [IPAddress]] = [:]
+    ) throws -> MonitorFixture {
+        var configuration = ReachabilityConfiguration(targets: [try Target(target)])
+        configuration.targetChecks = [try Target(target): check]
+        return MonitorFixture(
+            self.hosts.here, configuration, names: names, targetChecker: HTTPTargetChecker(web: self.web))
+    }
+
+    private func report(_ fixture: MonitorFixture) -> TargetCheckReport? { fixture.monitor.status.checks.values.first }
+
+    private func wait(_ fixture: MonitorFixture) -> Duration? {
+        self.report(fixture)?.nextCheck.map { .microseconds($0.microseconds - TestTime().wall().microseconds) }
+    }
+
+    @Test("A change of path halves the wait for the next check")
+    func pathChange() async throws {
+        try self.hosts.there.ip("addr add 10.0.0.9/24 dev p0")
+        let fixture = try self.fixture("198.51.100.2:443", TargetCheck(.tcp, interval: .seconds(3600)))
+        #expect(await eventually { self.report(fixture)?.isReached == true })
+        #expect(try #require(self.wait(fixture)) > .seconds(3500))
+        try self.hosts.here.ip("route replace default via 10.0.0.9")
+        #expect(await eventually { self.wait(fixture).map { $0 < .seconds(2000) } ?? false })
+        #expect(try #require(self.wait(fixture)) > .seconds(1700))
+        #expect(self.report(fixture)?.isReached == true, "what was found last stays known until then")
+    }
+
+    @Test("An address that does not answer is followed by the others at once")
+    func addresses() async throws {
+        self.web.say { question in
+            question.address.family == .ipv6
+                ? HTTPCheck.Result(reached: nil, failure: .timedOut) : HTTPCheck.Result(reached: .connect)
+        }
+        let fixture = try self.fixture(
+            "db.test:5432", TargetCheck(.tcp, interval: .seconds(3600)),
+            names: ["db.test": [try address("2001:db8:9::1"), try address("198.51.100.2")]])
+        #expect(await eventually { self.report(fixture)?.isReached == true })
+        #expect(self.web.questions.map(\.address.description) == ["2001:db8:9::1", "198.51.100.2"])
+    }
+
+    @Test("A name without an address is not reached, and says why; no packet is needed to know")
+    func noName() async throws {
+        let fixture = try self.fixture("absent.test:443", TargetCheck(.tcp, interval: .seconds(3600)))
+        #expect(await eventually { self.report(fixture)?.isReached == false })
+        #expect(self.report(fixture)?.lastFailure?.reason == .nameNotFound)
+        #expect(self.web.questions.isEmpty)
+    }
+
+    @Test("A check by HTTP requests its URL; a status of 400 and above is a failure, whose party follows from it")
+    func http() async throws {
+        self.web.say { _ in HTTPCheck.Result(reached: .response, status: 503) }
+        let fixture = try self.fixture(
+            "198.51.100.2:80", try TargetCheck(url: "http://198.51.100.2/health", interval: .seconds(1)))
+        #expect(await eventually { self.report(fixture)?.isReached == false })
+        #expect(self.report(fixture)?.lastFailure?.reason == .httpError)
+        #expect(self.report(fixture)?.lastFailure?.party == .theirs)
+        #expect(self.report(fixture)?.lastFailure?.text == "the server answered 503")
+        #expect(self.web.questions.first?.url.description == "http://198.51.100.2/health")
+        self.web.say { _ in HTTPCheck.Result(reached: .response, status: 302) }
+        #expect(
+            await fixture.status { $0.targets.first?.verdict.level == .online }.targets.first?.verdict.level == .online)
+    }
+
+    @Test("A check by TLS makes the handshake, and the end of the certificate is known")
+    func tls() async throws {
+        self.web.say { _ in
+            HTTPCheck.Result(
+                reached: .tls,
+                certificate: CertificateSummary(
+                    subject: "CN=a", issuer: "CN=b", notAfter: "Mar  1 12:00:00 2027 GMT"))
+        }
+        let fixture = try self.fixture("198.51.100.2:8443", TargetCheck(.tls, interval: .seconds(3600)))
+        #expect(await eventually { self.report(fixture)?.isReached == true })
+        #expect(self.web.questions.first?.lastStage == .tls)
+        #expect(self.report(fixture)?.certificateExpiry?.description == "2027-03-01T12:00:00.000Z")
+    }
+
+    @Test("Silence right after the start is repeated before it counts")
+    func settle() async throws {
+        self.web.say { _ in HTTPCheck.Result(reached: nil, failure: .timedOut) }
+        let fixture = try self.fixture("198.51.100.2:443", TargetCheck(.tcp, interval: .seconds(3600)))
+        #expect(await eventually { self.web.questions.count == 1 })
+        #expect(self.report(fixture)?.isReached == nil)
+        #expect(await eventually { self.report(fixture)?.isReached == false })
+        #expect(self.web.questions.count == 2)
+        #expect(self.report(fixture)?.lastFailure?.reason == .timeout)
+    }
+
+    @Test("Values outside their range are refused by name")
+    func validation() throws {
+        let (host, port) = (try Target("a.test"), try Target("a.test:1"))
+        func problem(_ target: Target, _ check: TargetCheck) -> String? {
+            var configuration = ReachabilityConfiguration(targets: [target])
+            configuration.targetChecks = [target: check]
+            do throws(ConfigurationValueError) {
+                try configuration.validate()
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+        #expect(problem(port, TargetCheck(.tcp)) == nil)
+        #expect(problem(host, TargetCheck(.tcp))?.hasSuffix("a check by tcp needs a target with a port") ?? false)
+        #expect(problem(port, TargetCheck(.tcp, interval: .milliseconds(1)))?.contains("interval") ?? false)
+        #expect(problem(port, TargetCheck(.tcp, timeout: .zero))?.contains("timeout") ?? false)
+        #expect(throws: ConfigurationValueError.self) { try TargetCheck(url: "ftp://a.test/") }
+    }
+}
