@@ -29,7 +29,7 @@ struct InternetRungTests {
         arguments: [
             ("http://a.test/204", nil, answer(204), InternetObservation.Finding.good),
             ("http://a.test/204", nil, answer(200), .good),
-            ("http://a.test/204", nil, answer(200, body: "<html>Log in"), .portal(location: nil)),
+            ("http://a.test/", nil, answer(200, body: "<html>A page"), .unexpected),
             (
                 "http://a.test/204", nil, answer(302, location: "http://portal.test/login"),
                 .portal(location: "http://portal.test/login")
@@ -48,6 +48,15 @@ struct InternetRungTests {
     func one(_ text: String, _ body: String?, _ answer: HTTPCheck.Result, _ finding: InternetObservation.Finding) throws
     {
         #expect(ConnectivityEvaluator.observation(try Self.url(text, body: body), answer).finding == finding)
+    }
+
+    @Test("A check URL that answers with a page is no portal, and what it has to answer is said")
+    func page() throws {
+        let page = ConnectivityEvaluator.observation(try Self.url("http://a.test/"), Self.answer(200, body: "<html>"))
+        let report = InternetRung.report([page])
+        #expect(report.status == .bad && report.reason == .limited)
+        let text = "http://a.test/ answered 200; a check URL over http has to answer 204, or 200 without a body"
+        #expect(report.evidence == [text])
     }
 
     private typealias Finding = InternetObservation.Finding

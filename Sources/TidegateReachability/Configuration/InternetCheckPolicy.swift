@@ -30,8 +30,9 @@ public struct InternetCheckPolicy: Sendable, Hashable {
 
 /// A URL whose answer shows whether the internet can be reached.
 ///
-/// Over http the answer has to be 204, an empty 200, or begin with the expected body: anything else is a portal's. Over
-/// https any 2xx status is good, because the certificate proves the server.
+/// Over http the answer has to be 204, an empty 200, or begin with the expected body. A redirect to another host, status
+/// 511 and another body than the expected one are a portal's; anything else only means that the URL is no good for this.
+/// Over https any 2xx status is good, because the certificate proves the server.
 public struct InternetCheckURL: Sendable, Hashable {
     let location: HTTPURL
     /// How the answer's body begins; nil if it is empty.

@@ -5,7 +5,7 @@ struct InternetObservation: Sendable, Hashable {
     enum Finding: Sendable, Hashable {
         /// The expected answer.
         case good
-        /// A portal answered, and redirected there if it named a location.
+        /// A portal answered: with a redirect, with 511, or with another body than the one that is known.
         case portal(location: String?)
         /// Neither of the two.
         case unexpected
@@ -30,8 +30,10 @@ enum ConnectivityEvaluator {
             return InternetObservation(url: url, finding: .silent, evidence: "\(url.text): \(text)")
         }
         let place = answer.location.map { " with Location \($0)" } ?? ""
+        let finding = self.finding(url, answer, status)
+        let wanted = finding == .unexpected ? "; \(url.expectation)" : ""
         return InternetObservation(
-            url: url, finding: self.finding(url, answer, status), evidence: "\(url.text) answered \(status)\(place)")
+            url: url, finding: finding, evidence: "\(url.text) answered \(status)\(place)\(wanted)")
     }
 
     /// A URL whose host could not be resolved.
@@ -56,7 +58,8 @@ enum ConnectivityEvaluator {
         case .http:
             if self.isExpected(url, answer, status, takesAnyBody: false) { return .good }
             if (300..<400).contains(status) { return self.redirect(url, answer.location) }
-            return (200..<300).contains(status) ? .portal(location: nil) : .unexpected
+            // Only a body that is known can be a wrong one: any other may be what the URL always answers.
+            return (200..<300).contains(status) && url.expectedBody != nil ? .portal(location: nil) : .unexpected
         }
     }
 
@@ -90,5 +93,16 @@ enum ConnectivityEvaluator {
         let good = Set(observations.filter { $0.finding == .good }.map(\.url.location.scheme))
         if good == schemes { return .full }
         return !good.isEmpty || observations.contains { $0.finding == .unexpected } ? .limited : .none
+    }
+}
+
+extension InternetCheckURL {
+    /// What the URL has to answer, as a clause.
+    fileprivate var expectation: String {
+        if self.expectedBody != nil { return "a check URL has to answer with the body that is configured" }
+        switch self.location.scheme {
+        case .http: return "a check URL over http has to answer 204, or 200 without a body"
+        case .https: return "a check URL over https has to answer with a status from 200 to 299"
+        }
     }
 }
