@@ -16,7 +16,7 @@ struct EventRecord {
         self.level = projection.level.loggerLevel
         self.message = projection.message
         for field in projection.fields {
-            if let key = field.logKey, let text = field.value.logText { self.fields[key] = "\(text)" }
+            if let key = field.logKey, let value = field.value.logValue { self.fields[key] = .stringConvertible(value) }
         }
     }
 }
@@ -35,16 +35,16 @@ extension Event.Level {
 
 extension EventProjection.Value {
     /// The value as it stands in a line; nil for what is not known.
-    fileprivate var logText: String? {
+    fileprivate var logValue: LogValue? {
         switch self {
-        case .text(let text): text
-        case .url(let url): URLRedaction().text(of: url)
-        case .integer(let number): number.map { "\($0)" }
-        case .number(let number): number.map { "\($0)" }
-        case .flag(let flag): "\(flag)"
-        case .duration(let duration): duration.map { "\(DurationText($0))" }
-        case .systemError(let number): TextFile.errorMessage(number)
-        case .json(let value): "\(value)"
+        case .text(let text): text.map { .text($0) }
+        case .url(let url): .text(URLRedaction().text(of: url))
+        case .integer(let number): number.map { .integer($0) }
+        case .number(let number): number.map { .number($0) }
+        case .flag(let flag): .flag(flag)
+        case .duration(let duration): duration.map { .duration($0) }
+        case .systemError(let number): .text(TextFile.errorMessage(number))
+        case .json(let value): .text("\(value)")
         }
     }
 }

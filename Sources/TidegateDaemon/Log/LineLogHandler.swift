@@ -31,7 +31,7 @@ package struct LineLogHandler: LogHandler {
         var merged = self.metadata.merging(self.metadataProvider?.get() ?? [:]) { _, new in new }
         merged.merge(event.metadata ?? [:]) { _, new in new }
         if let error = event.error { merged["error"] = "\(error)" }
-        let fields = merged.sorted { $0.key < $1.key }.map { (name: $0.key, value: "\($0.value)") }
+        let fields = merged.sorted { $0.key < $1.key }.map { (name: $0.key, value: LogValue($0.value)) }
         let line = LogLine(
             time: self.time.wall().description, level: event.level.rawValue, message: "\(event.message)", fields: fields
         )

@@ -11,15 +11,15 @@ struct LogLine: Sendable {
     var level: String
     var message: String
     /// In the order of the line.
-    var fields: [(name: String, value: String)]
+    var fields: [(name: String, value: LogValue)]
 
     /// The line in `format`, without a line end.
     func text(in format: LogFormat) -> String {
         let fixed = [("time", self.time), ("level", self.level), ("msg", self.message)]
-        let pairs = fixed + self.fields.map { ($0.name, $0.value) }
+        let pairs = fixed.map { (name: $0.0, value: LogValue.text($0.1)) } + self.fields
         return switch format {
-        case .logfmt: pairs.map { "\($0.0)=\(LogLine.quoted($0.1))" }.joined(separator: " ")
-        case .json: JSONValue.object(pairs.map { JSONValue.Member($0.0, .string($0.1)) }).description
+        case .logfmt: pairs.map { "\($0.name)=\(LogLine.quoted($0.value.description))" }.joined(separator: " ")
+        case .json: JSONValue.object(pairs.map { JSONValue.Member($0.name, $0.value.json) }).description
         }
     }
 

@@ -88,7 +88,8 @@ package struct Daemon: Sendable {
     private var startMetadata: Logger.Metadata {
         [
             "version": "\(self.settings.version)", "config": "\(self.settings.configurationFile ?? "none")",
-            "tasks": "\(self.configuration.tasks.count)", "web": "\(self.settings.webConfigurationFile ?? "none")",
+            "tasks": .stringConvertible(self.configuration.tasks.count),
+            "web": "\(self.settings.webConfigurationFile ?? "none")",
         ]
     }
 
@@ -96,7 +97,7 @@ package struct Daemon: Sendable {
     private var checkMetadata: Logger.Metadata? {
         let kinds = self.monitorConfiguration.reachability.targetChecks.values.map(\.kind).filter { $0 != .none }
         guard !kinds.isEmpty else { return nil }
-        return Dictionary(grouping: kinds, by: \.rawValue).mapValues { "\($0.count)" }
+        return Dictionary(grouping: kinds, by: \.rawValue).mapValues { .stringConvertible($0.count) }
     }
 
     /// What the services share.

@@ -23,7 +23,8 @@ struct LogService: Service {
                     self.logger.log(level: record.level, "\(record.message)", metadata: record.fields)
                 }
                 guard self.events.dropped > dropped else { continue }
-                self.logger.warning("log events dropped", metadata: ["count": "\(self.events.dropped - dropped)"])
+                self.logger.warning(
+                    "log events dropped", metadata: ["count": .stringConvertible(self.events.dropped - dropped)])
                 dropped = self.events.dropped
             }
         } onGracefulShutdown: {
