@@ -55,7 +55,7 @@ struct HopWalkMachine {
     /// True while an answer to a packet would say something that is not known yet.
     func isWanted(_ probe: Probe) -> Bool {
         let end = min(self.ends[probe.transport] ?? .max, (self.arrival ?? .max))
-        return self.outcomes[probe] == nil && probe.limit <= end && !self.isDecided(probe.limit)
+        return self.outcomes[probe] == nil && probe.limit <= end && !self.isDecided(probe)
     }
 
     /// True once nothing more is worth waiting for.
@@ -78,10 +78,10 @@ struct HopWalkMachine {
         return max(tcp, udp)
     }
 
-    // Both transports would say the same.
-    private func isDecided(_ limit: Int) -> Bool {
-        switch self.outcome(limit) {
-        case .reached?: true
+    // The other transport has said the same; whether a port accepts connections only TCP says.
+    private func isDecided(_ probe: Probe) -> Bool {
+        switch self.outcome(probe.limit) {
+        case .reached?: probe.transport == .udp || self.outcomes[probe] != nil
         case let outcome?: outcome.isTimeExceeded
         case nil: false
         }

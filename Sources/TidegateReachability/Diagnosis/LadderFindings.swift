@@ -36,8 +36,13 @@ struct NameFindings: Sendable {
 
     /// The addresses to continue with: the system's, otherwise those that a server answered.
     var addresses: [IPAddress] {
-        if case .success(let addresses)? = self.system { return addresses }
-        return self.servers.flatMap(\.addresses).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        switch self.system {
+        case .success(let addresses)?: return addresses
+        // What another server knows helps no program: the system takes the first denial for an answer.
+        case .failure(.nameNotFound)?: return []
+        case .failure?, nil:
+            return self.servers.flatMap(\.addresses).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        }
     }
 }
 
@@ -127,7 +132,8 @@ struct PathFindings: Sendable {
     /// True if who was asked on the way tells why the target is silent, so that nobody need wait for it.
     var isSilenceExplained: Bool {
         guard let walk = self.walk else { return false }
-        if walk.isDestinationReached { return true }
+        // A port that accepts connections is slow until its time is up, not silent.
+        if let arrival = walk.arrival { return arrival.how != .connected }
         let gateway = self.verdict.path?.gateway
         let reaches = [walk, self.sentinelWalk].compactMap { $0?.reach(past: gateway) }
         let isAlive = reaches.contains(.gateway) || self.gateway.answer.map { $0 != .unresolved } ?? false

@@ -19,11 +19,12 @@ struct NameCauseFinder {
     private func missing(_ name: NameFindings) -> Cause {
         // An address of the other version proves that the resolver works.
         if !name.addresses.isEmpty { return .thisHost(.missingRecord(name.name, of: self.wantedFamily)) }
-        if name.servers.contains(where: { $0.answers.values.contains(.noData) }) {
+        let denying = name.servers.first { $0.answers.values.contains(.nameNotFound) }
+        let isKnownElsewhere = AddressFamily.allCases.contains { !name.answered($0).isEmpty }
+        if denying == nil, name.servers.contains(where: { $0.answers.values.contains(.noData) }) {
             return .thisHost(.missingRecord(name.name, of: nil))
         }
-        let denying = name.servers.first { $0.answers.values.contains(.nameNotFound) }
-        if let server = denying, server.control == .nameNotFound {
+        if let server = denying, isKnownElsewhere || server.control == .nameNotFound {
             return .resolver(.denies(server.server, name: name.name))
         }
         return .thisHost(.nameNotFound(name.name, resolver: denying?.server))

@@ -21,6 +21,11 @@ struct ReachedFindings {
             guard let failure = ladder.firstFailure,
                 self.findings.name?.addresses.contains(where: { $0.family == ladder.family }) ?? true
             else { return nil }
+            // The target was reached over this family all the same.
+            if ladder.rungs.contains(where: { $0.rung == .tcp && $0.status == .ok }), failure.rung == .internet {
+                return
+                    "the internet check over \(ladder.family.name) fails: \(failure.evidence.joined(separator: "; "))"
+            }
             let text = ladder.cause?.description ?? failure.evidence.first ?? failure.rung.rawValue
             return "\(ladder.family.name) does not work: \(text)"
         }

@@ -44,6 +44,8 @@ internal import TidegateCore
         self.record(.reached(.refused, after: .milliseconds(2)), .tcp, 4)
         #expect(!self.isWanted(.udp, 5) && !self.isWanted(.tcp, 5) && !self.isWanted(.udp, 4))
         self.record(.reached(.refused, after: .milliseconds(1)), .udp, 3)
+        #expect(self.isWanted(.tcp, 3), "whether the port accepts connections only TCP says")
+        self.record(.reached(.connected, after: .milliseconds(1)), .tcp, 3)
         self.record(try self.answer("10.0.0.1", 11), .udp, 1)
         #expect(!self.isWanted(.tcp, 1), "both transports say the same")
         #expect(!self.machine.isOver)
@@ -51,6 +53,7 @@ internal import TidegateCore
         #expect(self.machine.isOver)
         let result = self.machine.result(at: Self.moment(7))
         #expect(result.hops.count == 3 && result.arrival?.hop == 3)
+        #expect(result.arrival?.how == .connected)
         #expect(result.duration == .milliseconds(7))
     }
 

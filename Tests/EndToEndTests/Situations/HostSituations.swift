@@ -1,0 +1,121 @@
+import Testing
+import TidegateTestKit
+
+extension Situations {
+    /// The outage is on this host, its links, or its router.
+    @Suite struct ThisHost {
+        @Test("S5: the router hung a moment ago; the kernel still takes it for reachable")
+        func s5() async throws {
+            let lab = try lab()
+            let answer = try await lab.during {
+                #expect(try await $0.explain(page).status == 0)
+                return try await $0.during(keepingNeighbours: true, .dark(.router, "lan")) {
+                    try await $0.explain(page)
+                }
+            }
+            answer.expect(rung: "gateway", party: "gateway", says: ["10.77.0.1"])
+            #expect(answer.says("last confirmed"), "\(answer)")
+        }
+
+        @Test("S8: nothing listens on an address of this host", arguments: ["127.0.0.1", "10.77.0.2"])
+        func s8(_ address: String) async throws {
+            let answer = try await lab().explain("\(address):80")
+            answer.expect(rung: "tcp", party: "mine", says: ["nothing listens", "80"])
+        }
+
+        @Test("S9: this host's own firewall rejects the target")
+        func s9() async throws {
+            let answer = try await lab().during(
+                .rules(.client, "chain o { type filter hook output priority 0; ip daddr 203.0.113.10 reject; }")
+            ) { try await $0.explain("203.0.113.10:80") }
+            answer.expect(rung: "tcp", party: "mine", says: ["nft list ruleset"], not: ["start the service"])
+        }
+
+        @Test("S15: the interface that had the default route is down")
+        func s15() async throws {
+            let answer = try await lab().during(.ip(.client, "link set uplink down", undo: "link set uplink up")) {
+                try await $0.explain(page)
+            }
+            #expect(["interface", "route"].contains(answer.firstFailure), "\(answer)")
+            answer.expect(rung: answer.firstFailure, party: "mine", says: ["ip link set uplink up"])
+        }
+
+        @Test("S16: an absent host on the own link, without a port")
+        func s16() async throws {
+            let answer = try await lab().during { try await $0.explain("10.77.0.99") }
+            answer.expect(rung: "tcp", party: "theirs", says: ["no host on uplink has the address 10.77.0.99"])
+        }
+
+        @Test("S43: the uplink has no carrier")
+        func s43() async throws {
+            let answer = try await lab().during(.ip(.router, "link set lan down", undo: Self.lanUp)) {
+                try await $0.explain(page)
+            }
+            answer.expect(rung: "carrier", party: "mine", says: ["uplink", "cable"])
+        }
+
+        @Test("S44: the uplink has no carrier, and a second one has a route")
+        func s44() async throws {
+            let answer = try await lab().during(
+                .ip(
+                    .client, "route add default via 10.78.0.1 dev up2 metric 200",
+                    undo: "route del default via 10.78.0.1 dev up2"),
+                .ip(.router, "link set lan down", undo: Self.lanUp)
+            ) { try await $0.explain(page) }
+            answer.expect(
+                rung: "carrier", party: "mine", says: ["uplink", "up2", "ignore_routes_with_linkdown"])
+        }
+
+        @Test("S45: there is no default route")
+        func s45() async throws {
+            let answer = try await lab().during(
+                .ip(.client, "-4 route del default", undo: "route list"),
+                .ip(.client, "-6 route del default", undo: "route list")
+            ) { try await $0.explain("203.0.113.10:80") }
+            answer.expect(rung: "route", party: "mine", says: ["default", "route"])
+        }
+
+        @Test("S46: the default route leads to a gateway that is not there")
+        func s46() async throws {
+            let answer = try await lab().during(
+                .ip(.client, "route replace default via 10.77.0.99 dev uplink metric 100", undo: "route list")
+            ) { try await $0.explain("203.0.113.10:80") }
+            answer.expect(rung: "gateway", party: "gateway", says: ["10.77.0.99"])
+        }
+
+        @Test("S47: a blackhole route")
+        func s47() async throws {
+            let answer = try await lab().during(
+                .ip(.client, "route add blackhole 203.0.113.10", undo: "route del blackhole 203.0.113.10")
+            ) { try await $0.explain("203.0.113.10:80") }
+            answer.expect(rung: "route", party: "mine", says: ["blackhole"])
+        }
+
+        @Test("S48: a rule prohibits the target")
+        func s48() async throws {
+            let rule = "to 203.0.113.10 pref 100 prohibit"
+            let answer = try await lab().during(.ip(.client, "rule add \(rule)", undo: "rule del \(rule)")) {
+                try await $0.explain("203.0.113.10:80")
+            }
+            answer.expect(rung: "route", party: "mine", says: ["rule"])
+        }
+
+        @Test("S49: a multicast address is no host")
+        func s49() async throws {
+            let answer = try await lab().explain("224.0.0.1:80")
+            answer.expect(rung: "route", party: "mine", says: ["224.0.0.1"])
+        }
+
+        @Test("S52: the router has hung for long: the kernel has given it up")
+        func s52() async throws {
+            let answer = try await lab().during(
+                .dark(.router, "lan"),
+                .ip(.client, "neigh replace 10.77.0.1 dev uplink nud failed", undo: "neigh flush all"),
+                .ip(.client, "neigh replace 2001:db8:77::1 dev uplink nud failed", undo: "neigh flush all")
+            ) { try await $0.explain(page) }
+            answer.expect(rung: "gateway", party: "gateway", says: ["10.77.0.1"])
+        }
+
+        private static let lanUp = "link set lan up"
+    }
+}

@@ -1,0 +1,86 @@
+import Testing
+import TidegateTestKit
+
+extension Situations {
+    /// The outage is beyond the gateway, or on the way.
+    @Suite struct Provider {
+        private static let forwardsNothing = SituationLab.Outage.rules(
+            .router, "chain f { type filter hook forward priority 0; policy drop; }")
+        private static let isDead = SituationLab.Outage.rules(
+            .provider, "chain p { type filter hook prerouting priority -300; policy drop; }")
+
+        @Test("S1: the router answers, and forwards nothing: a name")
+        func s1Name() async throws {
+            let answer = try await lab().during(Self.forwardsNothing) { try await $0.explain(page) }
+            answer.expect(rung: "internet", party: "upstream", says: ["10.77.0.1"], not: ["another", "resolv.conf"])
+        }
+
+        @Test("S1: the provider is dead behind a living router: a name, and an internet check that fails as well")
+        func s1Check() async throws {
+            let answer = try await lab().during(Self.isDead) {
+                try await $0.explain(page, "--internet-check", "http://check.example/")
+            }
+            answer.expect(rung: "internet", party: "upstream", says: ["10.77.0.1"], not: ["another", "resolv.conf"])
+        }
+
+        @Test("S1: the provider is dead behind a living router: an address")
+        func s1Address() async throws {
+            let answer = try await lab().during(Self.isDead) { try await $0.explain("203.0.113.10:80") }
+            answer.expect(rung: "internet", party: "upstream", says: ["10.77.0.1"], not: ["is up"])
+        }
+
+        @Test("S2: the gateway has no route to the resolver")
+        func s2() async throws {
+            let answer = try await lab().during(
+                .ip(.router, "-4 route del default", undo: "-4 route add default via 100.64.0.1"),
+                .ip(.router, "-6 route del default", undo: "-6 route add default via 2001:db8:100::1")
+            ) { try await $0.explain(page) }
+            answer.expect(rung: "dns", party: "upstream", says: ["10.77.0.1", "no route"], not: ["resolver that"])
+            #expect(answer.says("10.77.0.1", "no route"), "\(answer)")
+        }
+
+        @Test("S3: the gateway has no route to the target")
+        func s3() async throws {
+            let answer = try await lab().during(
+                .rules(
+                    .router,
+                    """
+                    chain f { type filter hook forward priority 0;
+                    ip daddr 203.0.113.10 reject with icmp net-unreachable; }
+                    """)
+            ) { try await $0.explain("203.0.113.10:80") }
+            answer.expect(rung: "tcp", party: "upstream", says: ["10.77.0.1", "no route"], not: ["is running"])
+        }
+
+        @Test("S4: the gateway's firewall forbids the target")
+        func s4() async throws {
+            let answer = try await lab().during(
+                .rules(
+                    .router,
+                    """
+                    chain f { type filter hook forward priority 0;
+                    ip daddr 203.0.113.10 reject with icmp admin-prohibited; }
+                    """)
+            ) { try await $0.explain("203.0.113.10:80") }
+            answer.expect(rung: "tcp", party: "gateway", says: ["10.77.0.1", "firewall"], not: ["is running"])
+        }
+
+        @Test("S6: packets go in circles beyond the provider")
+        func s6() async throws {
+            let answer = try await lab().during(
+                .ip(.provider, "route add 203.0.113.66 via 203.0.113.10", undo: "route del 203.0.113.66"),
+                .ip(.servers, "route add 203.0.113.66 via 203.0.113.1", undo: "route del 203.0.113.66")
+            ) { try await $0.explain("203.0.113.66:80") }
+            answer.expect(rung: "tcp", party: "path", says: ["circles"], not: ["is running"])
+        }
+
+        @Test("S51: the provider is dead, a target by address, with an internet check")
+        func s51() async throws {
+            let answer = try await lab().during(Self.isDead) {
+                try await $0.explain("203.0.113.10:80", "--internet-check", "http://203.0.113.30/")
+            }
+            #expect(["internet", "tcp"].contains(answer.firstFailure), "\(answer)")
+            answer.expect(rung: answer.firstFailure, party: "upstream", says: ["10.77.0.1"])
+        }
+    }
+}

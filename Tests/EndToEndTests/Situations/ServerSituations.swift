@@ -1,0 +1,126 @@
+import Testing
+import TidegateTestKit
+
+extension Situations {
+    /// The server answers, and something is wrong with what it says; or it works, with findings.
+    @Suite struct Servers {
+        @Test("S17: an internet check's URL answers 200 with a body")
+        func s17() async throws {
+            let answer = try await lab().explain(page, "--internet-check", "http://check.example/body")
+            let internet = answer.families["ipv4"]?.rungs.first { $0.rung == "internet" }
+            #expect(internet?.reason != "portal", "\(answer)")
+            #expect(answer.text.contains("204"), "it says what a check must answer: \(answer)")
+        }
+
+        @Test("S18: a self-signed certificate")
+        func s18() async throws {
+            let answer = try await lab().explain("https://selfsigned.example/")
+            answer.expect(rung: "tls", party: "theirs", says: ["self-signed"], not: ["clock"])
+        }
+
+        @Test("S19: an expired certificate")
+        func s19() async throws {
+            let answer = try await lab().explain("https://expired.example/")
+            answer.expect(rung: "tls", party: "theirs", says: ["expired"], not: ["settings"])
+            #expect(answer.says("expired"), "\(answer)")
+        }
+
+        @Test("S20: a certificate for another name")
+        func s20() async throws {
+            let answer = try await lab().explain("https://wrong.example/")
+            answer.expect(rung: "tls", party: "theirs", says: ["other.example"], not: ["clock"])
+        }
+
+        @Test("S21: plain HTTP on port 443")
+        func s21() async throws {
+            let answer = try await lab().explain("https://plain.example/")
+            answer.expect(
+                rung: "tls", party: "theirs", says: ["does not speak TLS", "http://"], not: ["certificate"])
+        }
+
+        @Test("S22: a reset in the handshake")
+        func s22() async throws {
+            let answer = try await lab().explain("https://reset.example/")
+            answer.expect(rung: "tls", party: "theirs", says: ["reset"], not: ["certificate"])
+        }
+
+        @Test("S23: a reset after the request")
+        func s23() async throws {
+            let answer = try await lab().explain("http://reset.example/")
+            answer.expect(rung: "http", party: "theirs", says: ["reset"], not: ["not valid HTTP"])
+        }
+
+        @Test("S24: an SSH server answers the HTTP request")
+        func s24() async throws {
+            let answer = try await lab().explain("http://203.0.113.24:22/")
+            answer.expect(rung: "http", party: "theirs", says: ["HTTP"])
+            #expect(answer.says("does not speak HTTP"), "\(answer)")
+        }
+
+        @Test("S26: the second address of a name is dead")
+        func s26() async throws {
+            try await lab().explain("http://multi.example/", timeout: "10s").expect(
+                rung: nil, party: nil, says: ["203.0.113.11"])
+        }
+
+        @Test("S27: IPv6 is broken, IPv4 works")
+        func s27() async throws {
+            let answer = try await lab().during(
+                .ip(.provider, "-6 route del 2001:db8:77::/64", undo: Self.routeBack)
+            ) { try await $0.explain(page, timeout: "10s") }
+            answer.expect(rung: nil, party: nil, says: ["IPv6"])
+        }
+
+        @Test("S28: the first byte takes four seconds")
+        func s28() async throws {
+            try await lab().explain("http://203.0.113.24:8088/", timeout: "10s").expect(
+                rung: nil, party: nil, says: ["first byte"])
+        }
+
+        @Test("S29: the server refuses the connection")
+        func s29() async throws {
+            let answer = try await lab().explain("203.0.113.10:81")
+            answer.expect(rung: "tcp", party: "theirs", says: ["203.0.113.10:81"])
+            #expect(answer.says("refused"), "\(answer)")
+        }
+
+        @Test("S30: the server accepts a request and does not answer")
+        func s30() async throws {
+            let answer = try await lab().explain("http://203.0.113.24:8080/")
+            answer.expect(rung: "http", party: "theirs", says: ["203.0.113.24:8080"])
+        }
+
+        @Test("S31: the server does not answer the TLS handshake")
+        func s31() async throws {
+            let answer = try await lab().explain("https://203.0.113.24:8443/")
+            answer.expect(rung: "tls", party: "theirs", says: ["203.0.113.24:8443"], not: ["certificate"])
+        }
+
+        @Test("S32: a firewall drops one port of a server that answers on others")
+        func s32() async throws {
+            let answer = try await lab().explain("203.0.113.10:9999")
+            answer.expect(rung: "tcp", party: "theirs", says: ["203.0.113.10:9999"])
+        }
+
+        @Test(
+            "S33 to S38: an error status",
+            arguments: [
+                (33, 500, "theirs"), (34, 401, "mine"), (35, 403, "mine"), (36, 404, "mine"), (37, 429, "theirs"),
+                (38, 503, "theirs"),
+            ])
+        func s33to38(_ number: Int, _ status: Int, _ party: String) async throws {
+            let answer = try await lab().explain("http://www.example/\(status)")
+            answer.expect(rung: "http", party: party)
+            #expect(answer.says("\(status)"), "\(answer)")
+        }
+
+        @Test("S39: the last router says that the host is gone")
+        func s39() async throws {
+            let answer = try await lab().explain("203.0.113.11:80")
+            answer.expect(rung: "tcp", party: "theirs", says: ["203.0.113.11"])
+            #expect(answer.says("host unreachable"), "\(answer)")
+        }
+
+        private static let routeBack = "-6 route add 2001:db8:77::/64 via 2001:db8:100::2"
+    }
+}
