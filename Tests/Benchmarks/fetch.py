@@ -4,6 +4,7 @@ What the list costs in memory is seen between a short one and a long one.
 """
 
 import statistics
+import subprocess
 
 import harness
 
@@ -44,14 +45,14 @@ def write_lists(path, count):
 
 
 def transfer(words):
-    measured = harness.Measured(words)
+    measured = harness.Measured(words, output=subprocess.DEVNULL)
     if measured.status != 0:
         raise RuntimeError(f"{words[0]} ended with {measured.status}")
     return measured
 
 
 def summary(runs):
-    result = {count: statistics.median(one.resident for one in runs[count]) / 1024 for count in (FEW, MANY)}
+    result = {count: statistics.median(one.peak for one in runs[count]) / 1024 for count in (FEW, MANY)}
     result["rate"] = MANY / statistics.median(one.seconds for one in runs[MANY])
     result["cpu"] = statistics.median(one.cpu for one in runs[MANY]) / MANY * 1e6
     return result

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -59,6 +60,7 @@ class Measured:
         process = subprocess.Popen(words, stdout=output or subprocess.PIPE, stderr=subprocess.DEVNULL)
         timer = start + limit
         text = b""
+        self.peak = 0
         if process.stdout:
             text = process.stdout.read()
         while True:
@@ -67,13 +69,22 @@ class Measured:
                 break
             if time.monotonic() > timer:
                 process.send_signal(signal.SIGKILL)
+            self.peak = high_water(process.pid) or self.peak
             time.sleep(0.005)
         process.returncode = os.waitstatus_to_exitcode(status)
         self.status = process.returncode
         self.seconds = time.monotonic() - start
         self.cpu = usage.ru_utime + usage.ru_stime
-        self.resident = usage.ru_maxrss
         self.text = text.decode()
+
+
+def high_water(pid):
+    """The most that a process had resident, in KiB; getrusage(2) counts what its parent had before exec(2), too."""
+    try:
+        found = re.search(r"^VmHWM:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found.group(1)) if found else None
 
 
 @contextlib.contextmanager

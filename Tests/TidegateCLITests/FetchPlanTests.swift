@@ -19,9 +19,10 @@ import TidegateDaemon
 
     private func plan(_ arguments: String...) throws -> Planned {
         let options = try FetchOptions.parse(arguments)
-        let plan = try FetchPlan(options)
+        var plan = try FetchPlan(options)
         var names = FileNames()
-        return Planned(plan: plan, items: try options.urls.map { try plan.item(for: $0, &names) })
+        let items = try options.urls.map { try plan.item(for: $0, &names) }
+        return Planned(plan: plan, items: items)
     }
 
     private func errorMessage(_ arguments: [String]) async -> String {

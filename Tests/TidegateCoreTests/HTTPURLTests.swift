@@ -46,4 +46,27 @@ import TidegateCore
             try HTTPURL("http://a:99999/")
         }
     }
+
+    @Test(
+        "A URL near another one is parsed as it is alone",
+        arguments: [
+            "http://a.example:81/", "http://a.example:81/x?y#z", "http://a.example:81?y", "http://a.example:81",
+            "http://a.example:811/x", "http://a.example/x", "http://a.example:81#x", "https://a.example:81/x",
+            "http://A.example:81/x", "http://u:p@a.example:81/x", "http://a.example:81/\u{e4}",
+            "http://a.example:81/ x",
+            "http://b.example:81/x", "ftp://a.example:81/x", "",
+        ])
+    func near(_ text: String) throws {
+        for other in ["http://a.example:81/p/q?r", "http://a.example:81/", "http://u@a.example:81/x", "http://[::1]/"] {
+            let base = try HTTPURL(other)
+            do throws(HTTPURLError) {
+                let (near, alone) = (try HTTPURL(text, near: base), try HTTPURL(text))
+                #expect(near.text == alone.text && near.textWithoutQuery == alone.textWithoutQuery)
+                #expect(near.origin == alone.origin && near.userInfo == alone.userInfo)
+                #expect(near.path == alone.path && near.query == alone.query)
+            } catch {
+                #expect(throws: error) { try HTTPURL(text) }
+            }
+        }
+    }
 }

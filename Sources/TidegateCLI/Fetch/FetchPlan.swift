@@ -33,8 +33,8 @@ struct FetchPlan: Sendable {
     let internetCheck: InternetCheckPolicy
     let output: Output
     private let continues: Bool
-    /// The request, but for its URL and its destination.
-    private let template: TaskRequest
+    /// The request before, of which the next one has everything but its URL and its destination.
+    private var template: TaskRequest
 
     /// - Throws: A usage error.
     init(_ options: FetchOptions) throws {
@@ -58,7 +58,7 @@ struct FetchPlan: Sendable {
     }
 
     /// The transfer of a URL; `names` are those of the files before.
-    func item(for url: String, _ names: inout FileNames) throws(TextError) -> Item {
+    mutating func item(for url: String, _ names: inout FileNames) throws(TextError) -> Item {
         switch self.output {
         case .standardOutput: return Item(request: try self.request(url, to: .descriptor(1)))
         case .discard: return Item(request: try self.request(url, to: .discard))
@@ -78,9 +78,10 @@ struct FetchPlan: Sendable {
 
     private func file(_ path: String) -> Destination { .file(path, continues: self.continues) }
 
-    private func request(_ url: String, to destination: Destination) throws(TextError) -> TaskRequest {
+    private mutating func request(_ url: String, to destination: Destination) throws(TextError) -> TaskRequest {
         do throws(TaskError) {
-            return try self.template.copy(of: url, to: destination)
+            self.template = try self.template.copy(of: url, to: destination)
+            return self.template
         } catch {
             throw TextError(error.underlying)
         }

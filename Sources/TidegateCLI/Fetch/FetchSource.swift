@@ -4,7 +4,7 @@ internal import TidegateDaemon
 
 /// The transfers of a run: those of the arguments, and those of the input file, which is read as they are needed.
 struct FetchSource {
-    private let plan: FetchPlan
+    private var plan: FetchPlan
     private let list: URLList?
     private var names = FileNames()
     /// What is planned before anything starts.
@@ -17,7 +17,7 @@ struct FetchSource {
         self.plan = plan
         self.list = try options.inputFile.map { file throws(CommandError) in try URLList(file) }
         do throws(TextError) {
-            for url in options.urls { self.items.append(try plan.item(for: url, &self.names)) }
+            for url in options.urls { self.items.append(try self.plan.item(for: url, &self.names)) }
         } catch {
             throw ValidationError(error.description)
         }

@@ -53,6 +53,22 @@ package final class HTTPURL: Sendable {
             userInfo: at.map { String(authority[..<$0]) }, path: path.isEmpty ? "/" : path, query: query)
     }
 
+    /// As ``init(_:zone:)``, quicker for a URL of the same server as another one: most lists are of few servers.
+    package convenience init(_ text: String, near other: HTTPURL) throws(HTTPURLError) {
+        let known = other.textWithoutQuery.utf8.prefix(other.textWithoutQuery.utf8.count - other.path.utf8.count)
+        guard other.userInfo == nil, text.utf8.starts(with: known),
+            let start = text.utf8.index(text.startIndex, offsetBy: known.count, limitedBy: text.endIndex),
+            start < text.endIndex, [UInt8(ascii: "/"), UInt8(ascii: "?")].contains(text.utf8[start]),
+            text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+        else {
+            try self.init(text)
+            return
+        }
+        let end = text.utf8[start...].firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex
+        let (path, query) = HTTPURL.split(text[start..<end])
+        self.init(origin: other.origin, userInfo: nil, path: path.isEmpty ? "/" : path, query: query)
+    }
+
     /// The root of a host; a target without a port gets the scheme's.
     package convenience init(scheme: Scheme, target: Target) {
         self.init(
@@ -99,8 +115,8 @@ package final class HTTPURL: Sendable {
     }
 
     private static func split(_ text: Substring) -> (path: String, query: String?) {
-        guard let mark = text.firstIndex(of: "?") else { return (String(text), nil) }
-        return (String(text[..<mark]), String(text[text.index(after: mark)...]))
+        guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (String(text), nil) }
+        return (String(text[..<mark]), String(text[text.utf8.index(after: mark)...]))
     }
 
     private static func target(

@@ -38,7 +38,7 @@ extension TaskRequest {
     /// - Throws: ``TaskError`` with the reason `invalidRequest` if it is no URL of a server.
     package func copy(of url: String, to destination: Destination) throws(TaskError) -> TaskRequest {
         let address: HTTPURL
-        do { address = try HTTPURL(url) } catch { throw TaskRequest.invalid(error.description) }
+        do { address = try HTTPURL(url, near: self.address) } catch { throw TaskRequest.invalid(error.description) }
         return TaskRequest(self, url: url, address: address, destination: destination)
     }
 
