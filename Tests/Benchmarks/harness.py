@@ -159,9 +159,11 @@ class Hosts:
     def swap_address(self):
         """What a DHCP server that changed its mind does to a client."""
         # Removing the first address of a prefix takes the others with it, so the new one comes after.
-        self.at_home(f"addr del {self.here}/24 dev uplink")
-        self.at_home(f"addr add {self.swapped}/24 dev uplink")
-        self.at_home(f"route add default via {self.peer}")
+        # By one process: the time without an address is the same for all, and short.
+        lines = (f"addr del {self.here}/24 dev uplink\naddr add {self.swapped}/24 dev uplink\n"
+                 f"route add default via {self.peer}\n")
+        subprocess.run(["ip", "-n", self.inside, "-batch", "-"], input=lines.encode(), check=True,
+                       stdout=subprocess.DEVNULL)
 
 
 def status(words):
