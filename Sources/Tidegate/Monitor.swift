@@ -30,6 +30,9 @@ public final class Monitor: Sendable {
     /// Has recorded every event of the bus since its start.
     package let recorder: MetricsRecorder
     let time: any TimeSource
+    /// Diagnoses this host again and again, if the configuration wants that.
+    private let host: HostDiagnostics
+    private let hostTask: Task<Void, Never>?
     private let hasFirstStatus = Atomic<Bool>(false)
 
     /// Starts watching; the first verdict follows within milliseconds.
@@ -57,7 +60,7 @@ public final class Monitor: Sendable {
         let bus = bus ?? EventBus(time: time)
         let recorder = MetricsRecorder(
             build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel,
-            targetNames: configuration.namesOfTargets)
+            targetNames: configuration.namesOfTargets, settlesParties: configuration.diagnosesHost)
         // Attached first, so that the counters equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
@@ -76,14 +79,21 @@ public final class Monitor: Sendable {
             monitor: reachability, resolver: resolver, web: web,
             internetCheck: configuration.reachability.internetCheck, time: time,
             dependencies: PathDiagnostics.Dependencies(time: time, onThreadStart: onThreadStart))
+        let host = HostDiagnostics(
+            self.diagnostics, bus: bus, walksToInternet: configuration.reachability.internetCheck.isEnabled, time: time)
+        self.host = host
+        self.hostTask = configuration.diagnosesHost ? Task { await host.run() } : nil
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
-            observer: configuration.observer)
+            observer: configuration.observer, diagnosis: { host.evidence($0) })
     }
+
+    deinit { self.hostTask?.cancel() }
 
     /// Ends every task, then the watching; partial files that a later run can continue are kept.
     public func stop() async {
+        self.hostTask?.cancel()
         await self.session.invalidate(cancellingTasks: true)
         self.reachability.stop()
     }
@@ -111,6 +121,12 @@ extension Monitor: MonitorView {
 
     /// One task; nil if the id is not known.
     package func task(_ id: TaskID) -> TaskInfo? { self.session.task(withID: id)?.info }
+
+    /// The latest diagnosis of this host; nil unless the configuration wants them.
+    package var diagnosis: HostDiagnosis? { self.host.latest }
+
+    /// Diagnoses this host again, unless that was done less than 15 s ago.
+    package func pageViewed() { self.host.viewed() }
 
     /// Counts of tasks and connections now.
     package func sessionStatistics() -> SessionStatistics { self.session.statistics() }

@@ -12,6 +12,9 @@ public struct MonitorConfiguration: Sendable {
     public var targetNames: [Target: String]
     /// Whether metrics distinguish attempts by host.
     public var hostLabel: HostLabel
+    /// Whether this host is diagnosed after every change of its paths, and every 15 s while something is bad: the gateway
+    /// and the resolvers are asked, and routers on the way to those that are silent; off by default.
+    public var diagnosesHost = false
     /// Called to decide about redirects, authentication and responses of every task; nil for the defaults.
     public var hooks: SessionHooks?
     /// Called with the responses, progress and completion of every task.

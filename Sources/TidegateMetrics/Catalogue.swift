@@ -110,6 +110,9 @@ package enum Catalogue {
     static let reasonInfo = MetricDefinition.gauge(
         "tidegate_reachability_reason_info", by: ["family", "reason"], "Why a family is not reachable, if it is not."
     )
+    static let rungStatus = MetricDefinition.gauge(
+        "tidegate_rung_status", by: ["family", "rung", "status"],
+        "How each rung stood in the latest diagnosis of this host; absent before the first.")
     static let defaultPath = MetricDefinition.gauge(
         "tidegate_default_path", by: ["family"], "Whether the family's sentinels are routed.")
     static let interfaceUp = MetricDefinition.gauge(

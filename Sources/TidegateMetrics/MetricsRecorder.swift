@@ -21,16 +21,16 @@ package final class MetricsRecorder: Sendable {
     /// verdict.
     ///
     /// `hostLabel` says whether attempts are labelled with their host; checks are recorded of the targets that have a
-    /// name.
+    /// name; with `settlesParties` a failure in silence is counted up to 30 s later, once it is settled whose it was.
     package init(
         build: BuildInfo, start: MonotonicTime, wall: WallTime, hostLabel: HostLabel = .off,
-        targetNames: [Target: String] = [:]
+        targetNames: [Target: String] = [:], settlesParties: Bool = false
     ) {
         let registry = Registry(start: wall)
         let overflows = TableFamily<OtherLabel, Counter>(Catalogue.labelOverflow)
         self.registry = registry
         self.overflows = overflows
-        self.tasks = TaskRecorder(registry)
+        self.tasks = TaskRecorder(registry, settlesParties: settlesParties)
         self.attempts = AttemptRecorder(registry, hosts: HostMetrics(hostLabel, overflows: overflows))
         self.gate = GateRecorder(registry)
         self.reachability = ReachabilityRecorder(registry, start: start)
@@ -60,11 +60,15 @@ package final class MetricsRecorder: Sendable {
     package func exposition(
         of inputs: ScrapeInputs, in format: ExpositionFormat, choice: FamilyChoice = .all
     ) -> [UInt8] {
-        self.registry.exposition(of: inputs, in: format, choice: choice)
+        self.tasks.settle(at: inputs.now)
+        return self.registry.exposition(of: inputs, in: format, choice: choice)
     }
 
     /// The samples of the text exposition as values, in its order; exemplars are left to scrapes.
-    package func samples(of inputs: ScrapeInputs) -> [MetricSample] { self.registry.samples(of: inputs) }
+    package func samples(of inputs: ScrapeInputs) -> [MetricSample] {
+        self.tasks.settle(at: inputs.now)
+        return self.registry.samples(of: inputs)
+    }
 
     private func record(_ payload: Event.Payload, at time: WallTime, _ moment: MonotonicTime) {
         switch payload {
@@ -80,18 +84,24 @@ package final class MetricsRecorder: Sendable {
             self.netlink.record(netlink)
         case .task(let task):
             self.bus.record(.task)
-            self.record(task.kind, of: task.id, kind: task.taskKind, at: time)
+            self.record(task.kind, of: task.id, kind: task.taskKind, at: time, moment)
         case .session(let session):
             self.bus.record(.session)
             self.attempts.record(session)
+            if case .attributionRevised(let task, attempt: _, from: _, let party) = session {
+                self.tasks.revised(task, to: party)
+            }
         case .daemon(let daemon):
             self.bus.record(.daemon)
             self.daemon.record(daemon, at: time)
+            if case .stopping = daemon { self.tasks.settle(at: nil) }
         }
     }
 
     @inline(__always)
-    private func record(_ event: TaskEvent.Kind, of task: TaskID, kind: TaskKind, at time: WallTime) {
+    private func record(
+        _ event: TaskEvent.Kind, of task: TaskID, kind: TaskKind, at time: WallTime, _ moment: MonotonicTime
+    ) {
         switch event {
         case .created: self.tasks.created(kind)
         case .resumed: self.tasks.resumed()
@@ -107,13 +117,13 @@ package final class MetricsRecorder: Sendable {
         case .retriesExhausted(let reason): self.attempts.exhausted(reason)
         case .restarted: self.attempts.restarted()
         case .refetched(let bytes): self.attempts.refetched(bytes)
-        case .completed(let result): self.completed(result, of: task, at: time)
+        case .completed(let result): self.completed(result, of: task, at: time, moment)
         case .attemptStarted, .responseHead, .moved, .moveFailed: break
         }
     }
 
-    private func completed(_ result: TaskResult, of id: TaskID, at time: WallTime) {
-        self.tasks.completed(result, Exemplar.Source(task: id, time: time))
+    private func completed(_ result: TaskResult, of id: TaskID, at time: WallTime, _ moment: MonotonicTime) {
+        self.tasks.completed(result, Exemplar.Source(task: id, time: time), at: moment)
         self.attempts.completed(result)
     }
 }

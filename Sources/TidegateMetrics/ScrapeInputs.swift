@@ -10,6 +10,8 @@ package struct ScrapeInputs: Sendable {
     package var targetNames: [Target: String]
     /// The session's counts.
     package var session: SessionStatistics
+    /// The latest diagnosis of the host; nil if none was made.
+    package var diagnosis: HostDiagnosis?
     /// What the bus's subscribers hold and have dropped.
     package var subscribers: [SubscriberKind: SubscriberStatistics]
     /// The process's own figures; nil if they cannot be read.
@@ -45,6 +47,7 @@ extension ScrapeInputs {
             now: time.monotonic(), status: view.status, targetNames: targetNames, session: view.sessionStatistics(),
             subscribers: statistics, process: ProcessReader(time: time).sample(),
             requestsInFlight: requestsInFlight)
+        self.diagnosis = view.diagnosis
     }
 }
 

@@ -26,10 +26,22 @@ public final class Session: Sendable {
     /// `hooks` are asked, and `observer` is called, about every task.
     /// - Throws: ``ConfigurationValueError``, which names the property that is outside its range; ``TaskError`` with the
     ///   reason `internal` if the system gives no thread.
-    public init(
+    public convenience init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)? = nil,
         hooks: SessionHooks? = nil, observer: TaskObserver? = nil
+    ) throws {
+        try self.init(
+            configuration, bus: bus, paths: paths, resolver: resolver, time: time, generator: generator,
+            journal: journal, hooks: hooks, observer: observer, diagnosis: { _ in nil })
+    }
+
+    /// A session that attributes silence by the latest diagnosis of the host, too.
+    package init(
+        _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
+        time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)?,
+        hooks: SessionHooks?, observer: TaskObserver?,
+        diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?
     ) throws {
         try configuration.validate()
         let storage = journal as? any JournalStorage
@@ -43,7 +55,7 @@ public final class Session: Sendable {
                 random: RandomSource(generator), disk: try DiskThread(),
                 mailbox: Mailbox(events: SessionEvents(time: time)),
                 registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: storage, hooks: hooks,
-                observer: observer)
+                observer: observer, diagnosis: diagnosis)
             self.dependencies = dependencies
             dependencies.mailbox.connect(
                 try TransferThread(time: time) { SessionLoop(engine: $0, dependencies: dependencies) })

@@ -39,7 +39,7 @@ struct Fixture {
     private static var targetNames: [Target: String] { EveryEvent.target.map { [$0: "api"] } ?? [:] }
 
     var inputs: ScrapeInputs {
-        ScrapeInputs(
+        var inputs = ScrapeInputs(
             now: self.time.monotonic(), status: EveryEvent.status, targetNames: Fixture.targetNames,
             session: EveryEvent.statistics,
             subscribers: Dictionary(
@@ -51,6 +51,12 @@ struct Fixture {
                 maxVirtualBytes: 18_446_744_073_709_551_616, residentBytes: 20_971_520, startSeconds: 1_790_000_000.25,
                 threads: 5),
             requestsInFlight: 1)
+        let ladder = Explanation.Ladder(
+            family: .ipv4, rungs: [RungReport(rung: .route, status: .ok), RungReport(rung: .gateway, status: .bad)])
+        inputs.diagnosis = HostDiagnosis(
+            explanation: Explanation(target: "the internet", addresses: [], ladders: [ladder], conclusion: .broken),
+            time: WallTime(microseconds: 0))
+        return inputs
     }
 
     func text(_ format: ExpositionFormat = .openMetrics, of inputs: ScrapeInputs? = nil) -> String {

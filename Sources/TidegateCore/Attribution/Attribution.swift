@@ -19,6 +19,17 @@ public struct Attribution: Sendable, Hashable {
         self.evidence = evidence
     }
 
+    /// Who was silent, if silence is all that there is to go by, so that a later diagnosis may know better.
+    package var silence: SilenceEvidence.Silent? {
+        guard !self.isCertain else { return nil }
+        return switch self.cause {
+        case .resolver(.silent(let servers))?: .resolvers(servers)
+        case .unknown?, .router(.silent)?, .router(.absent)?, .provider(.nothingBeyond)?, .onTheWay(.ends)?:
+            self.rung == .dns ? .resolvers([]) : .target
+        case .thisHost?, .router?, .provider?, .resolver?, .onTheWay?, .server?, nil: nil
+        }
+    }
+
     /// An attribution by its cause, which says whose it is.
     package init(cause: Cause, rung: Rung? = nil, isCertain: Bool, evidence: [String]) {
         self.init(party: cause.party, rung: rung, isCertain: isCertain, evidence: evidence)

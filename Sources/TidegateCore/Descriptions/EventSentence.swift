@@ -67,6 +67,8 @@ extension SessionEvent {
         case .circuitOpened(let origin, let pause):
             "\(origin) failed too often; no requests to it for \(DurationText(pause))"
         case .circuitClosed(let origin): "\(origin) answers again"
+        case .attributionRevised(task: _, let attempt, from: _, let to):
+            "attempt \(attempt) failed by what is now known: \(to)"
         case .invalidated: "no more requests are made"
         }
     }

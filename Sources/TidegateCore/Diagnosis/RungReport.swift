@@ -1,7 +1,7 @@
 /// What was found on one rung of the ladder.
 public struct RungReport: Sendable, Hashable {
     /// How a rung stands.
-    public enum Status: String, Sendable, CaseIterable, Hashable {
+    public enum Status: String, Sendable, MetricLabel {
         /// It holds.
         case ok
         /// It fails.

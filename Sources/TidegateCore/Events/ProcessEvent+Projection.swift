@@ -13,6 +13,13 @@ extension SessionEvent {
                 ])
         case .circuitClosed(let origin):
             EventProjection("session.circuitClosed", .info, "circuit closed", [.both("origin", .url(origin))])
+        case .attributionRevised(let task, let attempt, let from, let to):
+            EventProjection(
+                "attribution.revised", .info, "attribution revised",
+                [
+                    .both("task", .text(task.description)), .both("attempt", .integer(Int64(attempt))),
+                    .both("from", .text(from.rawValue)), .both("to", .text(to.rawValue)),
+                ])
         case .invalidated: EventProjection("session.invalidated", .debug, "session invalidated")
         }
     }

@@ -6,6 +6,8 @@ public enum SessionEvent: Sendable {
     indirect case circuitOpened(origin: String, pause: Duration)
     /// The origin of an open circuit answers again.
     case circuitClosed(origin: String)
+    /// A later diagnosis found out whose failure an attempt's silence was; events of the task itself stay as they are.
+    indirect case attributionRevised(task: TaskID, attempt: Int, from: FaultParty, to: FaultParty)
     /// The session is over and its last task has ended.
     case invalidated
 }

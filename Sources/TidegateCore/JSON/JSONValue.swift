@@ -36,6 +36,12 @@ package enum JSONValue: Sendable, Hashable {
     package static func optional(_ number: (some BinaryInteger)?) -> JSONValue {
         number.map { .integer(Int64(clamping: $0)) } ?? .null
     }
+
+    /// An object with one more member at its end; any other value stays as it is.
+    package func adding(_ member: Member) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members + [member])
+    }
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,

@@ -14,3 +14,11 @@ package struct HostDiagnosis: Sendable, Hashable {
         self.since = since
     }
 }
+
+extension HostDiagnosis {
+    /// The object that `/api/v1/status` has as `diagnosis`: that of `explain --json`, and when it was made.
+    package var json: JSONValue {
+        self.explanation.json.adding(.init("time", .string(self.time.description)))
+            .adding(.init("since", .optional(self.since?.description)))
+    }
+}

@@ -9,11 +9,12 @@ extension Configuration {
     func monitorConfiguration(version: String) throws(TextError) -> MonitorConfiguration {
         let named = self.reachability.targets.compactMap { entry in entry.target.map { ($0, entry.name) } }
         do {
-            let configuration = MonitorConfiguration(
+            var configuration = MonitorConfiguration(
                 reachability: try self.reachabilityConfiguration(targets: named.map(\.0)),
                 session: self.sessionConfiguration(version: version),
                 targetNames: Dictionary(named, uniquingKeysWith: { first, _ in first }),
                 hostLabel: self.metrics.hostLabel)
+            configuration.diagnosesHost = true
             try configuration.validate()
             return configuration
         } catch {

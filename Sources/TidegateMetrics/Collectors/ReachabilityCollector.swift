@@ -30,6 +30,20 @@ enum ReachabilityCollector {
         }
     }
 
+    static func registerRungs(in registry: Registry) {
+        registry.collect(Catalogue.rungStatus) { inputs, samples in
+            for ladder in inputs.diagnosis?.explanation.ladders ?? [] {
+                for report in ladder.rungs {
+                    for status in RungReport.Status.allCases {
+                        samples.add(
+                            ladder.family.label, report.rung.label, status.label, value: report.status == status ? 1 : 0
+                        )
+                    }
+                }
+            }
+        }
+    }
+
     static func registerLinks(in registry: Registry) {
         registry.collect(Catalogue.interfaceUp) { inputs, samples in
             for link in inputs.status.countedLinks { samples.add(link.name, value: link.isUsable ? 1 : 0) }

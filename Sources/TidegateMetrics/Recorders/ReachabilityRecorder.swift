@@ -18,6 +18,7 @@ struct ReachabilityRecorder: Sendable {
         self.transitions = registry.adding(TableFamily(Catalogue.transitions, from: changes))
         self.lastTransition = registry.gauge(Catalogue.lastTransition)
         ReachabilityCollector.registerPaths(in: registry)
+        ReachabilityCollector.registerRungs(in: registry)
         ReachabilityCollector.registerLinks(in: registry)
         ReachabilityCollector.registerTargets(in: registry)
         self.detection = registry.histogram(Catalogue.detection)

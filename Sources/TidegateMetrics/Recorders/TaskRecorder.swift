@@ -10,8 +10,12 @@ struct TaskRecorder: Sendable {
     private let completions: FixedLabelFamily<CompletionKey, Counter>
     private let failures: TableFamily<Label2<TaskFailure, FaultParty>, Counter>
     private let durations: TableFamily<CompletionKey, Histogram>
+    // Nil if nobody revises parties.
+    private let unsettled: UnsettledFailures?
 
-    init(_ registry: Registry) {
+    /// A recorder; with `settlesParties` a failure in silence is counted once its party is settled.
+    init(_ registry: Registry, settlesParties: Bool) {
+        self.unsettled = settlesParties ? UnsettledFailures() : nil
         registry.collect(Catalogue.tasks) { inputs, samples in
             for state in [TaskState.Name.suspended, .waiting, .running] {
                 samples.add(state.label, value: inputs.session.tasks[state] ?? 0)
@@ -59,11 +63,31 @@ struct TaskRecorder: Sendable {
 
     func released(_ reason: HoldReason, after duration: Duration) { self.heldSeconds[reason].add(duration) }
 
-    func completed(_ result: TaskResult, _ source: Exemplar.Source) {
+    func completed(_ result: TaskResult, _ source: Exemplar.Source, at moment: MonotonicTime) {
         let key = CompletionKey(kind: result.kind, outcome: result.outcome)
         self.completions[key].add()
         self.durations[key].observe(result.duration, from: source)
         guard key.outcome == .failure else { return }
-        self.failures[Label2(result.failure ?? .internal, result.attribution?.party ?? .unknown)].add(from: source)
+        let (failure, party) = (result.failure ?? .internal, result.attribution?.party ?? .unknown)
+        if let unsettled = self.unsettled, result.attribution?.silence != nil,
+            unsettled.add(
+                .init(task: result.id, failure: failure, party: party, source: source, moment: moment))
+        {
+            return
+        }
+        self.failures[Label2(failure, party)].add(from: source)
+    }
+
+    /// Counts a task's failure for the party that it turned out to be, unless it was counted before.
+    func revised(_ task: TaskID, to party: FaultParty) {
+        guard let entry = self.unsettled?.take(task) else { return }
+        self.failures[Label2(entry.failure, party)].add(from: entry.source)
+    }
+
+    /// Counts the failures whose party is settled by now; at nil all.
+    func settle(at now: MonotonicTime?) {
+        for entry in self.unsettled?.take(settledAt: now) ?? [] {
+            self.failures[Label2(entry.failure, entry.party)].add(from: entry.source)
+        }
     }
 }

@@ -49,7 +49,9 @@ enum ExplanationComposer {
 
     private static func isReached(_ ladder: Explanation.Ladder, _ target: ExplainTarget) -> Bool {
         guard !target.isInternet else {
-            return ladder.firstFailure == nil && ladder.rungs.contains { $0.rung == .internet && $0.status == .ok }
+            // Where the daemon may not walk to the internet, a resolver that answers is all there is to go by.
+            return ladder.firstFailure == nil
+                && ladder.rungs.contains { [.dns, .internet].contains($0.rung) && $0.status == .ok }
         }
         guard let stage = target.lastStage else {
             let isNamed = ladder.rungs.contains { $0.rung == .dns && [.ok, .notApplicable].contains($0.status) }

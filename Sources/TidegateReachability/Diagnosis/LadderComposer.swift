@@ -24,7 +24,7 @@ struct LadderComposer {
 
     // Of the internet as a whole, something beyond the gateway has to have answered.
     private func internetLadder(_ rungs: [RungReport], _ path: PathFindings) -> Explanation.Ladder {
-        guard self.findings.target.isInternet, path.walk != nil, path.verdict.level >= .routed else {
+        guard self.findings.target.isInternet, path.verdict.level >= .routed else {
             return Explanation.Ladder(family: self.family, rungs: rungs)
         }
         let finder = CauseFinder(findings: self.findings, path: path)
@@ -32,12 +32,15 @@ struct LadderComposer {
             let proven = rungs.map { report in
                 guard report.rung == .internet, report.status == .unknown else { return report }
                 var report = report
-                (report.status, report.basis) = (.ok, .measured)
+                (report.status, report.basis) = (.ok, path.walk == nil ? .implied : .measured)
+                if path.walk == nil { report.evidence.append("a name server beyond the gateway answers") }
                 report.evidence.removeAll { $0 == InternetRung.notConfigured }
                 return report
             }
             return Explanation.Ladder(family: self.family, rungs: proven)
         }
+        // Without a walk nobody beyond the gateway was asked.
+        guard path.walk != nil else { return Explanation.Ladder(family: self.family, rungs: rungs) }
         let cause = finder.silence(.target)
         return self.ladder(rungs, cause, CauseFinder.rung(of: cause, shownBy: .internet))
     }

@@ -75,7 +75,7 @@ extension PathDiagnosis {
                     let server = servers.first(where: { $0.verdict.level >= .routed && !$0.server.isLoopback })?.server
                 else { return (nil, [:]) }
                 async let walk = self.walk(to: server, self.diagnostics.dependencies.dnsPort)
-                let sentinel = self.sentinel(server.family)
+                let sentinel = self.walksToInternet ? self.sentinel(server.family) : nil
                 var walks: [IPAddress: HopWalkResult] = [:]
                 if let sentinel { walks[sentinel] = await self.walk(to: sentinel, nil) }
                 walks[server] = await walk

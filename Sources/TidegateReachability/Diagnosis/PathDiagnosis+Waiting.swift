@@ -66,7 +66,8 @@ extension PathDiagnosis {
             path.verdict.path?.gateway != nil || path.leadsToGateway
         else { return .walks(target: path.walk, sentinel: path.sentinelWalk, losesLargePackets: false) }
         let subject = path.subject.address
-        async let walk = done == nil ? self.walk(to: subject, path.port) : done
+        let isAllowed = self.walksToInternet || path.subject != .sentinel(subject)
+        async let walk = done == nil && isAllowed ? self.walk(to: subject, path.port) : done
         async let sentinel = self.sentinelWalk(path)
         return .walks(target: await walk, sentinel: await sentinel, losesLargePackets: false)
     }
@@ -83,7 +84,7 @@ extension PathDiagnosis {
 
     private func sentinelWalk(_ path: PathFindings) async -> HopWalkResult? {
         if let walk = path.sentinelWalk { return walk }
-        guard let sentinel = path.sentinel, sentinel != path.subject.address else { return nil }
+        guard self.walksToInternet, let sentinel = path.sentinel, sentinel != path.subject.address else { return nil }
         return await self.walk(to: sentinel, nil)
     }
 

@@ -6,6 +6,8 @@ struct PathDiagnosis: Sendable {
     let diagnostics: PathDiagnostics
     private let deadline: MonotonicTime
     let progress: DiagnosisProgress?
+    /// Whether packets with limited hops are sent towards a public address.
+    var walksToInternet = true
 
     // How many addresses of a family are tried at once; the first one's path is explained.
     static let mostAddresses = 3

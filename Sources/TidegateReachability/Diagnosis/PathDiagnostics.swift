@@ -57,6 +57,18 @@ package final class PathDiagnostics: Sendable {
         return ExplanationComposer.compose(found.findings)
     }
 
+    /// Diagnoses the internet as a whole, and keeps what it found as evidence about silence elsewhere.
+    ///
+    /// - Parameter walksToInternet: Whether packets with limited hops are sent towards a public address.
+    func diagnoseHost(walksToInternet: Bool, within limit: Duration) async -> HostFindings {
+        let target = ExplainTarget.internet
+        let found = DiagnosisProgress(LadderFindings(target: target, families: AddressFamily.allCases), changed: nil)
+        var diagnosis = PathDiagnosis(self, within: limit, progress: found)
+        diagnosis.walksToInternet = walksToInternet
+        await diagnosis.findAll(target, AddressFamily.allCases)
+        return HostFindings(found.findings)
+    }
+
     /// Whether the gateway of a family's default path answers; no packet is sent if it has just been reachable.
     package func gateway(_ family: AddressFamily) async -> RungReport {
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit + .seconds(1))

@@ -29,7 +29,10 @@ struct StatusRoutes: Sendable {
         return response
     }
 
-    func status() -> Response { .json(self.dependencies.view.status.json) }
+    func status() -> Response {
+        let view = self.dependencies.view
+        return .json(view.status.json.adding(.init("diagnosis", view.diagnosis?.json ?? .null)))
+    }
 
     func targets() -> Response {
         .json(TargetsDocument.json(self.dependencies.view.status, names: self.dependencies.configuration.targetNames))

@@ -5,11 +5,16 @@ internal import TidegateTransfer
 final class FailureReporter {
     private let driver: TaskDriver
     private let gate: PathGate
+    private let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
     private var attributor = FaultAttributor()
 
-    init(driver: TaskDriver, gate: PathGate) {
+    /// A reporter; `diagnosis` gives what the latest diagnosis of the host found over a family.
+    init(
+        driver: TaskDriver, gate: PathGate, diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?
+    ) {
         self.driver = driver
         self.gate = gate
+        self.diagnosis = diagnosis
     }
 
     // MARK: - Attempts
@@ -45,12 +50,13 @@ final class FailureReporter {
         before.path = FaultAttributor.pathBefore(
             connected: end.live.contact == nil ? nil : end.live.path.current, first: before.path,
             best: record.target?.verdict(for: nil).path, after: after.path)
+        let found = self.diagnosis(outcome.peer?.family ?? after.path?.source?.family ?? .ipv4)
         return FailureEvidence(
             failure: failure, stage: end.stage, status: end.status, socketError: outcome.socketError,
             refusal: outcome.refusal, peer: outcome.peer, local: outcome.connection?.local ?? connect?.local,
             isImmediate: connect?.isImmediate ?? false, unanswered: connect.map { $0.retransmits + 1 } ?? 0,
             resolveFailure: end.resolveFailure, text: failure == .tlsFailed ? end.text : "", before: before,
-            after: after)
+            after: after, gateway: found?.gateway ?? .unknown, witnesses: found?.witnesses ?? [])
     }
 
     /// What is known of a failed attempt, for the decision about another one.

@@ -15,6 +15,8 @@ struct SessionDependencies: Sendable {
     let journal: (any JournalStorage)?
     let hooks: SessionHooks?
     let observer: TaskObserver?
+    /// What the latest diagnosis of the host found over a family; nil if none was made lately.
+    let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
 }
 
 /// The components of a session that the others are made of, each made with those it needs.
@@ -46,7 +48,7 @@ struct SessionComponents {
         self.lookup = AddressLookup(gate: self.gate, paths: given.paths, resolver: given.resolver) {
             mailbox.send(.gate(target: $0, $1))
         }
-        self.failures = FailureReporter(driver: self.driver, gate: self.gate)
+        self.failures = FailureReporter(driver: self.driver, gate: self.gate, diagnosis: given.diagnosis)
         self.origins = OriginGuard(
             driver: self.driver, table: self.table, failures: self.failures, journal: self.journal,
             controller: RetryController(

@@ -1,0 +1,117 @@
+internal import Synchronization
+package import TidegateCore
+
+/// Diagnoses this host whenever ``DiagnosisSchedule`` says so, keeps the latest result, and revises the attribution of
+/// attempts that had failed in silence before.
+package final class HostDiagnostics: Sendable {
+    private struct State {
+        var latest: HostDiagnosis?
+        var evidence: [AddressFamily: SilenceEvidence] = [:]
+        var endedAt: MonotonicTime?
+        var silent = SilentAttempts()
+    }
+
+    /// How long a diagnosis counts as evidence, and a silent attempt may be revised.
+    static let lifetime = Duration.seconds(30)
+    private static let limit = Duration.seconds(5)
+
+    private let diagnostics: PathDiagnostics
+    private let bus: EventBus
+    private let time: any TimeSource
+    private let walksToInternet: Bool
+    private let state = Mutex(State())
+    private let inputs: AsyncStream<DiagnosisSchedule.Input?>
+    private let input: AsyncStream<DiagnosisSchedule.Input?>.Continuation
+
+    /// Diagnoses by `diagnostics`; nothing is sent before ``run()``.
+    ///
+    /// - Parameter walksToInternet: Whether packets with limited hops are sent towards a public address.
+    package init(_ diagnostics: PathDiagnostics, bus: EventBus, walksToInternet: Bool, time: any TimeSource) {
+        self.diagnostics = diagnostics
+        self.bus = bus
+        self.time = time
+        self.walksToInternet = walksToInternet
+        (self.inputs, self.input) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(32))
+        bus.attach(SilenceObserver(diagnostics: self))
+    }
+
+    /// The latest diagnosis; nil before the first.
+    package var latest: HostDiagnosis? { self.state.withLock { $0.latest } }
+
+    /// What the latest diagnosis knows of a family's gateway and of what lies beyond it; nil if it is too old.
+    package func evidence(_ family: AddressFamily) -> SilenceEvidence? {
+        let now = self.time.monotonic()
+        return self.state.withLock { state in
+            guard let ended = state.endedAt, now - ended <= HostDiagnostics.lifetime else { return nil }
+            return state.evidence[family]
+        }
+    }
+
+    /// Somebody looks at the status page.
+    package func viewed() { self.input.yield(.viewed) }
+
+    /// Diagnoses until the Swift task is cancelled.
+    package func run() async {
+        var schedule = DiagnosisSchedule()
+        for await input in self.inputs {
+            let now = self.time.monotonic()
+            if let input { schedule = schedule.after(input, at: now) }
+            guard let deadline = schedule.deadline else { continue }
+            guard deadline <= now else {
+                // Nil only wakes this loop up; a deadline that has moved by then is looked at again.
+                let isSet = self.diagnostics.monitor.call(after: deadline - now) { self.input.yield(nil) }
+                if isSet { continue } else { return }
+            }
+            schedule = schedule.after(.began, at: now)
+            let isBad = await self.diagnose(from: now)
+            schedule = schedule.after(.ended(isBad: isBad), at: self.time.monotonic())
+            self.input.yield(nil)
+        }
+    }
+
+    private func diagnose(from start: MonotonicTime) async -> Bool {
+        let found = await self.diagnostics.diagnoseHost(
+            walksToInternet: self.walksToInternet, within: HostDiagnostics.limit)
+        let (now, wall) = (self.time.monotonic(), self.time.wall())
+        let revisions = self.state.withLock { state in
+            let previous = state.latest
+            let isSame = previous?.explanation.firstFailure?.rung == found.explanation.firstFailure?.rung
+            state.latest = HostDiagnosis(
+                explanation: found.explanation, time: wall, since: isSame ? previous?.since ?? wall : wall)
+            (state.evidence, state.endedAt) = (found.evidence, now)
+            return state.silent.revisions(by: found.evidence, before: start, at: now)
+        }
+        for revision in revisions {
+            self.bus.publish(
+                .session(
+                    .attributionRevised(
+                        task: revision.task, attempt: revision.attempt, from: revision.from, to: revision.to)))
+        }
+        return found.explanation.conclusion == .broken
+    }
+
+    fileprivate func receive(_ event: Event) {
+        switch event.payload {
+        case .path: self.input.yield(.changed)
+        case .task(let task):
+            guard case .attemptFailed(let summary, _, let attribution?, isCharged: _) = task.kind,
+                let silent = attribution.silence
+            else { return }
+            let attempt = SilentAttempts.Attempt(
+                task: task.id, number: summary.number, party: attribution.party, silent: silent,
+                family: summary.remote?.family ?? .ipv4, moment: event.moment)
+            self.state.withLock { $0.silent.add(attempt) }
+            self.input.yield(.failed)
+        case .link, .netlink, .session, .daemon: break
+        }
+    }
+}
+
+/// Tells a host's diagnostics what happens on the bus; the bus does not keep them alive.
+private final class SilenceObserver: EventSink {
+    private weak let diagnostics: HostDiagnostics?
+
+    init(diagnostics: HostDiagnostics) { self.diagnostics = diagnostics }
+
+    func receive(_ event: Event) { self.diagnostics?.receive(event) }
+}

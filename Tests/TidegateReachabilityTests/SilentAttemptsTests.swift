@@ -1,0 +1,65 @@
+import Testing
+import TidegateCore
+
+@testable import TidegateReachability
+
+/// Which attempts a diagnosis revises.
+@Suite struct SilentAttemptsTests {
+    private static let gateway = IPAddress(ipv4: 0x0A00_0001)
+    private static let provider: [AddressFamily: SilenceEvidence] = [
+        .ipv4: SilenceEvidence(
+            silent: .target, gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .gateway)])
+    ]
+
+    private func at(_ seconds: UInt64) -> MonotonicTime {
+        MonotonicTime(nanoseconds: (1_000 + seconds) * 1_000_000_000)
+    }
+
+    private func attempt(
+        _ number: Int, _ party: FaultParty, at seconds: UInt64, _ silent: SilenceEvidence.Silent = .target,
+        _ family: AddressFamily = .ipv4
+    ) throws -> SilentAttempts.Attempt {
+        SilentAttempts.Attempt(
+            task: try #require(TaskID("00000000-0000-4000-8000-000000000001")), number: number, party: party,
+            silent: silent, family: family, moment: self.at(seconds))
+    }
+
+    @Test("A diagnosis that began after an attempt revises it, once")
+    func revised() throws {
+        var attempts = SilentAttempts()
+        attempts.add(try self.attempt(1, .unknown, at: 0))
+        attempts.add(try self.attempt(2, .resolver, at: 1, .resolvers([])))
+        let revisions = attempts.revisions(by: Self.provider, before: self.at(2), at: self.at(3))
+        #expect(revisions.map(\.attempt) == [1, 2])
+        #expect(revisions.map(\.from) == [.unknown, .resolver] && revisions.allSatisfy { $0.to == .upstream })
+        #expect(attempts.revisions(by: Self.provider, before: self.at(9), at: self.at(9)).isEmpty)
+    }
+
+    @Test("An attempt that failed while the diagnosis was made waits for the next")
+    func later() throws {
+        var attempts = SilentAttempts()
+        attempts.add(try self.attempt(1, .unknown, at: 5))
+        #expect(attempts.revisions(by: Self.provider, before: self.at(4), at: self.at(6)).isEmpty)
+        #expect(attempts.revisions(by: Self.provider, before: self.at(6), at: self.at(7)).count == 1)
+    }
+
+    @Test("Nothing is revised after 30 seconds, by another version of IP, or to the same party or none")
+    func unrevised() throws {
+        var attempts = SilentAttempts()
+        attempts.add(try self.attempt(1, .unknown, at: 0))
+        #expect(attempts.revisions(by: Self.provider, before: self.at(31), at: self.at(31)).isEmpty)
+        attempts.add(try self.attempt(2, .unknown, at: 40, .target, .ipv6))
+        attempts.add(try self.attempt(3, .upstream, at: 40))
+        #expect(attempts.revisions(by: Self.provider, before: self.at(41), at: self.at(41)).isEmpty)
+        attempts.add(try self.attempt(4, .path, at: 50))
+        let nobody: [AddressFamily: SilenceEvidence] = [.ipv4: SilenceEvidence(silent: .target)]
+        #expect(attempts.revisions(by: nobody, before: self.at(51), at: self.at(51)).isEmpty)
+    }
+
+    @Test("A burst is bounded")
+    func bounded() throws {
+        var attempts = SilentAttempts()
+        for number in 0..<5_000 { attempts.add(try self.attempt(number, .unknown, at: 0)) }
+        #expect(attempts.count <= SilentAttempts.capacity)
+    }
+}
