@@ -102,7 +102,7 @@ package final class HostDiagnostics: Sendable {
                 family: summary.remote?.family ?? .ipv4, moment: event.moment)
             self.state.withLock { $0.silent.add(attempt) }
             self.input.yield(.failed)
-        case .link, .netlink, .session, .daemon: break
+        case .targetCheck, .link, .netlink, .session, .daemon: break
         }
     }
 }
