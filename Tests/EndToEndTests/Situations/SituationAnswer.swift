@@ -41,29 +41,29 @@ struct SituationAnswer: Decodable, CustomStringConvertible {
     }
 
     /// What a reader learns besides rung and party: the failing rung's evidence, the advice, and the findings.
-    var words: String {
+    var said: String {
         let evidence = self.families.values.flatMap(\.rungs).filter { $0.rung == self.firstFailure }.flatMap(\.evidence)
         return (evidence + [self.advice] + self.findings).joined(separator: "; ")
     }
 
     /// True if the reader learns all of that.
-    func says(_ words: String...) -> Bool { words.allSatisfy { self.words.localizedStandardContains($0) } }
+    func says(_ phrases: String...) -> Bool { phrases.allSatisfy { self.said.localizedStandardContains($0) } }
 
     /// Records an issue unless this is the rung, the party, and these words are said and those are not.
     ///
     /// Without a rung the target has to be reached.
     func expect(
-        rung: String?, party: String?, says words: [String] = [], not unwanted: [String] = [],
+        rung: String?, party: String?, says phrases: [String] = [], not unwanted: [String] = [],
         at location: SourceLocation = #_sourceLocation
     ) {
         #expect(self.firstFailure == rung, "\(self)", sourceLocation: location)
         #expect(self.party == party, "\(self)", sourceLocation: location)
         #expect(self.status == (rung == nil ? 0 : 1), "\(self)", sourceLocation: location)
-        for word in words {
-            #expect(self.words.localizedStandardContains(word), "“\(word)” in: \(self)", sourceLocation: location)
+        for phrase in phrases {
+            #expect(self.said.localizedStandardContains(phrase), "“\(phrase)” in: \(self)", sourceLocation: location)
         }
-        for word in unwanted {
-            #expect(!self.words.localizedStandardContains(word), "no “\(word)” in: \(self)", sourceLocation: location)
+        for phrase in unwanted {
+            #expect(!self.said.localizedStandardContains(phrase), "no “\(phrase)” in: \(self)", sourceLocation: location)
         }
     }
 }
