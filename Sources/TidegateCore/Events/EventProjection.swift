@@ -34,6 +34,8 @@ package struct EventProjection: Sendable {
     /// What a field holds, before it is written down.
     package enum Value: Sendable {
         case text(String?)
+        /// A reason or a party: for programs its name, for people its words.
+        case word(String?, String?)
         /// A URL or an origin, which passes the redaction.
         case url(String)
         case integer(Int64?)
@@ -121,6 +123,7 @@ extension EventProjection.Value {
     fileprivate func json(_ redaction: URLRedaction) -> JSONValue {
         switch self {
         case .text(let text): .optional(text)
+        case .word(let code, _): .optional(code)
         case .url(let url): .string(redaction.text(of: url))
         case .integer(let number): .optional(number)
         case .number(let number): number.map(JSONValue.number) ?? .null

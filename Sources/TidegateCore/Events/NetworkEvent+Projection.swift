@@ -14,7 +14,8 @@ extension PathEvent {
                 .json("family", .text(family?.rawValue)), .both("target", .text(target?.description)),
                 .json("from", .json(self.from.changeJSON)), .log("from", .text(self.from.level.rawValue)),
                 .json("to", .json(now.changeJSON)), .log("to", .text(now.level.rawValue)),
-                .log("reason", .text(now.reason?.rawValue)), .log("interface", .text(now.path?.interface)),
+                .log("reason", .word(now.reason?.rawValue, now.reason?.description)),
+                .log("interface", .text(now.path?.interface)),
                 .log("gateway", .text(now.path?.gateway?.description)),
                 .log("source", .text(now.path?.source?.description)), .log("lasted", .duration(self.lasted)),
             ])
@@ -28,8 +29,10 @@ extension TargetCheckEvent {
             self.failure == nil ? "target reached" : "target not reached",
             [
                 .both("target", .text(self.target.description)), .both("check", .text(self.kind.rawValue)),
-                .both("reached", .flag(self.failure == nil)), .both("reason", .text(self.failure?.reason.rawValue)),
-                .both("party", .text(self.failure?.party.rawValue)), .both("text", .text(self.failure?.text)),
+                .both("reached", .flag(self.failure == nil)),
+                .both("reason", .word(self.failure?.reason.rawValue, self.failure?.reason.description)),
+                .both("party", .word(self.failure?.party.rawValue, self.failure?.party.description)),
+                .both("text", .text(self.failure?.text)),
                 .both("connectSeconds", .duration(self.phases.connect), log: "connect"),
                 .both("tlsSeconds", .duration(self.phases.tls), log: "tls"),
                 .both("responseSeconds", .duration(self.phases.processing), log: "response"),
@@ -51,7 +54,8 @@ extension LinkEvent {
         guard let now = self.to else { return EventProjection("link.changed", .info, message, fields) }
         let state: [EventProjection.Field] = [
             .log("admin", .text(now.isAdminUp ? "up" : "down")), .log("carrier", .flag(now.hasCarrier)),
-            .log("operstate", .text(now.operState.rawValue)), .log("reason", .text(now.reason?.rawValue)),
+            .log("operstate", .text(now.operState.rawValue)),
+            .log("reason", .word(now.reason?.rawValue, now.reason?.description(ofLink: now.name))),
         ]
         return EventProjection("link.changed", .info, message, fields + state)
     }

@@ -18,7 +18,8 @@ extension SessionEvent {
                 "attribution.revised", .info, "attribution revised",
                 [
                     .both("task", .text(task.description)), .both("attempt", .integer(Int64(attempt))),
-                    .both("from", .text(from.rawValue)), .both("to", .text(to.rawValue)),
+                    .both("from", .word(from.rawValue, from.description)),
+                    .both("to", .word(to.rawValue, to.description)),
                 ])
         case .invalidated: EventProjection("session.invalidated", .debug, "session invalidated")
         }
@@ -92,7 +93,7 @@ extension RemoteWriteEvent {
                 [
                     .json("reason", .text(failure.reason.rawValue)), .log("reason", .text(failure.reason.label)),
                     .both("status", .integer(failure.status.map(Int64.init))),
-                    .both("party", .text(failure.party?.rawValue)),
+                    .both("party", .word(failure.party?.rawValue, failure.party?.description)),
                     .both("error", .text(failure.explanation)),
                 ], pending: nil)
         case .dropped(let loss, let samples, let detail, let pending, let isNews):

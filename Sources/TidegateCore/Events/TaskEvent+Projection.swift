@@ -24,11 +24,14 @@ extension TaskEvent.Kind {
         case .held(let reason, let detail):
             EventProjection(
                 "task.held", reason.level, "task held",
-                [.both("reason", .text(reason.rawValue)), .both("detail", .text(detail))])
+                [.both("reason", .word(reason.rawValue, reason.description)), .both("detail", .text(detail))])
         case .released(let reason, let after):
             EventProjection(
                 "task.released", reason.level, "task released",
-                [.both("reason", .text(reason.rawValue)), .both("afterSeconds", .duration(after), log: "after")])
+                [
+                    .both("reason", .word(reason.rawValue, reason.description)),
+                    .both("afterSeconds", .duration(after), log: "after"),
+                ])
         case .gate(let result, let waited):
             EventProjection(
                 "task.gate", result == .timeout ? .info : .trace,
@@ -68,7 +71,8 @@ extension TaskEvent.Kind {
                 [.both("reason", .text(reason.label)), .both("delaySeconds", .duration(delay), log: "in")])
         case .retriesExhausted(let reason):
             EventProjection(
-                "task.retriesExhausted", .info, "retries exhausted", [.both("reason", .text(reason.rawValue))])
+                "task.retriesExhausted", .info, "retries exhausted",
+                [.both("reason", .word(reason.rawValue, reason.description))])
         case .restarted, .refetched, .moved, .moveFailed: self.file
         case .created, .resumed, .suspended, .held, .released, .gate, .completed: nil
         }
@@ -105,7 +109,7 @@ extension TaskEvent.Kind {
                 .both("status", .integer(result.status.map(Int64.init))),
                 .both("file", .text(result.file)), .both("bytes", .integer(result.bytes)),
                 .json("reason", .text(result.failure?.rawValue)), .log("error_type", .text(result.failure?.label)),
-                .both("party", .text(result.attribution?.party.rawValue)),
+                .both("party", .word(result.attribution?.party.rawValue, result.attribution?.party.description)),
                 .both("explanation", .text(result.explanation)),
                 .both("name", .text(result.name)), .json("method", .text(result.method)),
                 .both("url", .url(result.url)),
@@ -126,7 +130,8 @@ extension TaskEvent.Kind {
                 .both("attempt", .integer(Int64(summary.number))),
                 .both("status", .integer(summary.status.map(Int64.init))),
                 .json("reason", .text(failure.rawValue)), .log("error_type", .text(failure.label)),
-                .both("party", .text(attribution?.party.rawValue)), .json("charged", .flag(isCharged)),
+                .both("party", .word(attribution?.party.rawValue, attribution?.party.description)),
+                .json("charged", .flag(isCharged)),
                 .log("evidence", .text(attribution?.evidence.first)),
                 .log("remote", .text(summary.remote?.description)),
             ])

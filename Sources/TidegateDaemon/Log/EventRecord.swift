@@ -38,6 +38,8 @@ extension EventProjection.Value {
     fileprivate var logValue: LogValue? {
         switch self {
         case .text(let text): text.map { .text($0) }
+        case .word(let code?, let text?): .word(code, text)
+        case .word: nil
         case .url(let url): .text(URLRedaction().text(of: url))
         case .integer(let number): number.map { .integer($0) }
         case .number(let number): number.map { .number($0) }

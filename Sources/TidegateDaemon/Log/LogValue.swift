@@ -4,6 +4,8 @@ internal import TidegateCore
 /// The value of a field of the log: text in logfmt, in JSON a number or a flag if it is one.
 enum LogValue: Sendable, Hashable, CustomStringConvertible {
     case text(String)
+    /// A reason or a party: its words in logfmt, which people read, and its name in JSON.
+    case word(String, String)
     case integer(Int64)
     case number(Double)
     case flag(Bool)
@@ -12,7 +14,7 @@ enum LogValue: Sendable, Hashable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .text(let text): text
+        case .text(let text), .word(_, let text): text
         case .integer(let number): "\(number)"
         case .number(let number): "\(number)"
         case .flag(let flag): "\(flag)"
@@ -22,7 +24,7 @@ enum LogValue: Sendable, Hashable, CustomStringConvertible {
 
     var json: JSONValue {
         switch self {
-        case .text(let text): .string(text)
+        case .text(let text), .word(let text, _): .string(text)
         case .integer(let number): .integer(number)
         case .number(let number): .number(number)
         case .flag(let flag): .bool(flag)
