@@ -30,20 +30,30 @@ import Testing
     func explain() {
         #expect(
             self.help("explain") == """
-                OVERVIEW: Show why a host or URL is reachable or not, and which party is at
-                fault.
+                OVERVIEW: Show why a host or URL is reachable or not, and whose failure it is.
 
-                Checks every rung of the ladder for IPv4 and IPv6, from the interface to the
-                HTTP response, and prints the evidence for each. Reads the kernel directly;
-                needs no daemon and no privileges.
+                Checks every rung of the ladder over IPv4 and IPv6, from the interface to the
+                HTTP response. Of a target that works it prints the result, the way out, and
+                what is worth knowing; of one that does not, what is wrong, whose failure it
+                is, what to do, and the evidence of every rung. Without a target it answers why
+                this host is offline: every way out, and every resolver.
 
-                Exit status: 0 if the target was reached, 1 if a rung failed, 3 if nothing
-                could be checked.
+                Reads the kernel directly; needs no daemon and no privileges. Where a target or
+                a resolver is silent, it sends a dozen packets with limited hops towards it and
+                towards a public address, as traceroute does.
 
-                USAGE: tidegate explain <host[:port]|url> [-4] [-6] [--internet-check <url> ...] [--cacert <file>] [--timeout <duration>] [--json] [--quiet]
+                Examples:
+                  tidegate explain
+                  tidegate explain https://example.com/
+                  tidegate explain -v db.example.com:5432 10.0.0.7:22
+
+                Exit status: 0 if every target works, 1 if one does not, 3 if nothing could be
+                checked.
+
+                USAGE: tidegate explain [<host[:port]|url> ...] [-4] [-6] [--internet-check <url> ...] [--cacert <file>] [--proxy <url>] [--proxy-from-environment] [--internet] [--timeout <duration>] [--verbose] [--json] [--quiet]
 
                 ARGUMENTS:
-                  <host[:port]|url>       A host, a host with a port, or a URL.
+                  <host[:port]|url>       Hosts, hosts with a port, or URLs.
 
                 OPTIONS:
                   -4                      Use IPv4 only.
@@ -51,12 +61,18 @@ import Testing
                   --internet-check <url>  URL to check for internet access (repeatable).
                   --cacert <file>         CA certificates (PEM) to verify servers against,
                                           instead of the system's.
-                  --timeout <duration>    Maximum time for all checks. (default: 20s)
-                  --json                  Print one JSON object.
+                  --proxy <url>           Proxy to use, as http://HOST:PORT.
+                  --proxy-from-environment
+                                          Use the proxy that http_proxy, https_proxy, all_proxy
+                                          and no_proxy name.
+                  --internet              Request the default internet check URLs, too.
+                  --timeout <duration>    Maximum time for each target. (default: 5s)
+                  -v, --verbose           Print the ladder of a target that works, too, over
+                                          both versions of IP.
+                  --json                  Print one JSON object for each target.
                   -q, --quiet             Print nothing; only set the exit status.
                   --version               Show the version.
                   -h, --help              Show help information.
-
                 """)
     }
 

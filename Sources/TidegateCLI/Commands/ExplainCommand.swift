@@ -28,6 +28,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var family: FamilyOptions
     @OptionGroup var internetCheck: InternetCheckOptions
     @OptionGroup var authority: AuthorityOptions
+    @OptionGroup var proxies: ProxyOptions
 
     @Flag(name: .customLong("internet"), help: "Request the default internet check URLs, too.")
     var checksInternet = false
@@ -55,7 +56,10 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try self.authority.check()
-        let subjects = try self.subjects.map { try TargetText.parseSubject($0) }
+        let environment = ProxyEnvironment(variable: Terminal.variable)
+        let subjects = try self.subjects.map {
+            try self.proxies.apply(to: try TargetText.parseSubject($0), environment: environment)
+        }
         let limit = try OptionParsing.positive(self.timeout, of: "--timeout")
         let monitor = OneShotMonitor(targets: [])
         _ = await monitor.reachability.firstStatus(within: min(limit, OneShotMonitor.resolveTimeout))

@@ -51,6 +51,7 @@ enum ExplanationText {
             }
             if let party = explanation.party { lines += page.row("whose", party.description) }
             if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
+            for finding in explanation.findings { lines += page.row("also", finding) }
             return lines
         }
     }

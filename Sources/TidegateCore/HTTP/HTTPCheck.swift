@@ -12,6 +12,8 @@ package enum HTTPCheck {
         package var method: String
         /// When to give up, from the start.
         package var limit: Duration
+        /// The HTTP proxy to go through, whose address ``address`` is then; nil goes direct.
+        package var proxy: HTTPURL?
         /// When to give up connecting, from the start; nil for ``limit``.
         package var connectLimit: Duration?
         /// How much of the answer's body to keep.

@@ -10,13 +10,32 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     let location: HTTPURL?
     /// True if it is the internet as a whole: every way out of this host, and every resolver.
     package let isInternet: Bool
+    /// The proxy that requests go through; the ladder is that of its host then.
+    let proxy: HTTPURL?
+    /// A proxy that the environment names and that is not used; nil if there is none.
+    package var unusedProxy: String?
 
-    private init(target: Target, description: String, location: HTTPURL?, isInternet: Bool = false) {
+    private init(
+        target: Target, description: String, location: HTTPURL?, isInternet: Bool = false, proxy: HTTPURL? = nil
+    ) {
         self.target = target
         self.description = description
         self.location = location
         self.isInternet = isInternet
+        self.proxy = proxy
     }
+
+    /// The same through a proxy; a host without a URL is only asked for through it on its port, and the internet as a
+    /// whole has none.
+    package func through(_ proxy: HTTPURL) -> ExplainTarget {
+        guard !self.isInternet else { return self }
+        return ExplainTarget(
+            target: proxy.target, description: "\(self.description) through the proxy \(proxy.origin)",
+            location: self.location, proxy: proxy)
+    }
+
+    /// The URL; nil if none was given.
+    package var givenURL: HTTPURL? { self.location }
 
     /// The internet as a whole.
     package static let internet = ExplainTarget(

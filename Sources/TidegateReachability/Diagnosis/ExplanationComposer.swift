@@ -21,6 +21,7 @@ enum ExplanationComposer {
         } else if let failing {
             explanation.conclusion = failing.firstFailure?.rung == .monitor ? .notChecked : .broken
             explanation.firstFailure = failing.firstFailure
+            explanation.findings = ReachedFindings(findings: findings, ladders: ladders).proxies
             self.set(failing.cause ?? .unknown(.silence), in: &explanation, findings)
         } else {
             // Of what neither failed nor was reached, the party is not known.

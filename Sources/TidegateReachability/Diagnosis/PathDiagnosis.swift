@@ -37,6 +37,7 @@ struct PathDiagnosis: Sendable {
             findings.health = report.health
             findings.links = report.links
             findings.wallTime = self.diagnostics.time.wall()
+            findings.unusedProxy = target.unusedProxy
         }
         await withTaskGroup(of: Void.self) { group in
             for subject in subjects {
@@ -182,6 +183,7 @@ struct PathDiagnosis: Sendable {
             for address in addresses {
                 var question = HTTPCheck.Request(url: target.url, address: address, lastStage: stage, limit: limit)
                 question.connectLimit = PathDiagnosis.resolution
+                question.proxy = target.location == nil ? nil : target.proxy
                 group.addTask { [question] in
                     var answer = await self.diagnostics.web.check(question)
                     guard answer.failure == .cancelled else { return (address, answer) }

@@ -66,7 +66,8 @@ struct ReachedFindings {
         return ["the certificate has \(days) day\(days == 1 ? "" : "s") left (until \(text))"]
     }
 
-    private var proxies: [String] {
+    /// A proxy that may be needed here; worth knowing about a target that was not reached, too.
+    var proxies: [String] {
         self.findings.unusedProxy.map { ["the environment names the proxy \($0), which was not used (--proxy)"] } ?? []
     }
 

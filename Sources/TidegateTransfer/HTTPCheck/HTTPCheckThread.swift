@@ -59,7 +59,7 @@ final class HTTPCheckThread: Sendable {
         AttemptRequest(
             id: AttemptID(rawValue: number), url: check.url, method: check.method, addresses: [check.address],
             sink: .chunks(body), connectTimeout: min(check.connectLimit ?? check.limit, check.limit),
-            tls: TLSOptions(caFile: self.caFile, isInsecure: isInsecure), userAgent: self.userAgent,
+            tls: TLSOptions(caFile: self.caFile, isInsecure: isInsecure), proxy: check.proxy, userAgent: self.userAgent,
             lastStage: check.lastStage, usesFreshConnection: true, wantsCertificate: true)
     }
 }

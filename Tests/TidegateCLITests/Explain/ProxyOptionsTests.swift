@@ -1,0 +1,58 @@
+import ArgumentParser
+import Testing
+import Tidegate
+import TidegateCore
+
+@testable import TidegateCLI
+
+/// Which proxy `explain` goes through, and which one it only mentions.
+@Suite struct ProxyOptionsTests {
+    private func environment(_ variables: [String: String]) -> ProxyEnvironment {
+        ProxyEnvironment { variables[$0] }
+    }
+
+    private func proxy(_ url: String, _ variables: [String: String]) throws -> String? {
+        self.environment(variables).proxy(for: try HTTPURL(url))?.text
+    }
+
+    @Test("Each scheme has its variable, all_proxy is for both, and HTTP_PROXY is ignored")
+    func variables() throws {
+        let all = ["http_proxy": "http://p:1", "HTTPS_PROXY": "http://p:2", "all_proxy": "http://p:3"]
+        #expect(try self.proxy("http://a.test/", all) == "http://p:1")
+        #expect(try self.proxy("https://a.test/", all) == "http://p:2")
+        #expect(try self.proxy("https://a.test/", ["all_proxy": "http://p:3"]) == "http://p:3")
+        #expect(try self.proxy("http://a.test/", ["HTTP_PROXY": "http://p:1"]) == nil)
+    }
+
+    @Test(
+        "no_proxy excepts hosts, domains and everything",
+        arguments: [
+            ("a.test", true), ("test", true), (".test", true), ("*", true), ("b.test, a.test", true), ("x", false),
+        ])
+    func exceptions(_ list: String, _ isExcepted: Bool) throws {
+        let variables = ["http_proxy": "http://p:1", "no_proxy": list]
+        #expect(try self.proxy("http://a.test/", variables) == (isExcepted ? nil : "http://p:1"))
+    }
+
+    @Test("A proxy that is used stands in the target, one that is not is noted without its password")
+    func applied() throws {
+        let environment = self.environment(["http_proxy": "http://u:secret@p.test:3128/"])
+        let target = try ExplainTarget("http://a.test/x")
+        let plain = try ProxyOptions.parse([]).apply(to: target, environment: environment)
+        #expect(plain.description == "http://a.test/x" && plain.unusedProxy == "http://p.test:3128")
+        let used = try ProxyOptions.parse(["--proxy-from-environment"]).apply(to: target, environment: environment)
+        #expect(used.description == "http://a.test/x through the proxy http://p.test:3128")
+        #expect(used.target == (try Target("p.test:3128")) && used.unusedProxy == nil)
+        let given = try ProxyOptions.parse(["--proxy", "q.test:8080"]).apply(to: target, environment: environment)
+        #expect(given.target == (try Target("q.test:8080")))
+    }
+
+    @Test("Bad input names the option", arguments: [["--proxy", "https://p:1"], ["--proxy", "http://p:0"]])
+    func bad(_ arguments: [String]) throws {
+        #expect {
+            try ProxyOptions.parse(arguments)
+        } throws: {
+            "\(ProxyOptions.message(for: $0))".contains("--proxy:")
+        }
+    }
+}
