@@ -31,9 +31,22 @@ struct Terminal: Sendable {
         Terminal.write(line + "\n", to: STDOUT_FILENO).map { OutputError(code: $0) }
     }
 
-    /// Writes bytes to standard output as they are; returns why they could not be written.
+    /// Writes text to standard output as it is; exits if that fails.
+    func print(_ text: String, terminator: String) {
+        if let code = Terminal.write(text + terminator, to: STDOUT_FILENO) {
+            OutputError(code: code).exitProgram()
+        }
+    }
+
+    /// Writes bytes to standard output; returns why they could not be written.
     func write(_ bytes: [UInt8]) -> OutputError? {
         Terminal.write(bytes, to: STDOUT_FILENO).map { OutputError(code: $0) }
+    }
+
+    /// The number of rows of the terminal on standard output; 24 if it is unknown.
+    var rows: Int {
+        var size = winsize()
+        return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0 ? Int(size.ws_row) : 24
     }
 
     /// Prints a line to standard error; a failure is ignored, since there is nowhere left to report it.

@@ -32,6 +32,13 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
     }
 
+    /// The URL of the status page for a browser on this host.
+    package func page(isEncrypted: Bool) -> String {
+        // No browser connects to the address that stands for all of them.
+        let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][self.host] ?? self.host
+        return "\(isEncrypted ? "https" : "http")://\(ListenAddress(host: host, port: self.port).description)/"
+    }
+
     private static func host(of part: Substring, in text: String) throws(EndpointError) -> String {
         if part.isEmpty { return "::" }
         if part.hasPrefix("["), part.hasSuffix("]") {

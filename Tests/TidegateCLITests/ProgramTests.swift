@@ -127,6 +127,7 @@ import TidegateTestKit
             [BuiltProduct.path(of: "tidegate"), "serve", "--web.listen-address", address] + home.options)
         let isUp = await eventually { first.errorsSoFar.contains("msg=listening address=\(address)") }
         try #require(isUp, "\(first.errorsSoFar)")
+        #expect(await eventually { first.errorsSoFar.contains("msg=\"open http://\(address)/\"") })
         let second = try await Program.run(
             [BuiltProduct.path(of: "tidegate"), "serve", "--web.listen-address", address] + other.options)
         #expect(second.status == 1)

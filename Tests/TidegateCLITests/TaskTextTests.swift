@@ -3,6 +3,9 @@ import TidegateCore
 
 @testable import TidegateCLI
 
+// Testing has a type of the same name.
+private typealias Status = TidegateCLI.ExitStatus
+
 /// The daemon's tasks as people read them.
 @Suite struct TaskTextTests {
     private let plain = TextStyle(isColored: false, width: 200)
@@ -18,19 +21,78 @@ import TidegateCore
         return task
     }
 
-    @Test("A list says why a task failed, and what the others wait for")
-    func states() throws {
-        let failed = try self.task { ($0.outcome, $0.reason) = ("failure", "timedOut") }
-        #expect(TaskText.list([failed], self.plain) == ["ID  failure(timedOut)    GET http://a/x"])
-        let cancelled = try self.task { ($0.outcome, $0.reason) = ("cancelled", "cancelled") }
-        #expect(TaskText.state(cancelled) == "cancelled")
-        #expect(try TaskText.state(self.task { ($0.state, $0.waitsFor) = ("waiting", "path") }) == "waiting(path)")
+    private let now = WallTime(microseconds: 1_700_000_000_000_000)
+
+    @Test("A list has a header, and a row with key or name, age, state, next run, whose and why for each task")
+    func list() throws {
+        let failed = try self.task { task in
+            (task.id, task.key, task.created) = ("0199a3c2-aaaa-7000", "iso", "2023-11-14T20:13:20.000Z")
+            (task.outcome, task.reason, task.party) = ("failure", "connectFailed", "gateway")
+        }
+        let backup = try self.task { task in
+            (task.id, task.name, task.created) = ("0199a3c2-aabb-7000", "backup", "2023-11-14T22:12:50.000Z")
+            (task.state, task.waitsFor, task.detail) = ("waiting", "backoff", "could not connect")
+            (task.party, task.nextRun) = ("theirs", "2023-11-14T22:15:25.500Z")
+        }
+        let running = try self.task { task in
+            (task.id, task.created) = ("0199b000-aabb-7000", "2023-11-12T22:13:20.000Z")
+            (task.state, task.fraction) = ("running", 0.431)
+        }
+        #expect(
+            TaskText.list([failed, backup, running], self.plain, at: self.now) == [
+                "ID            KEY OR NAME  AGE  STATE         NEXT RUN  WHOSE        REASON",
+                "0199a3c2-aaa  iso          2h   failed        -         your router  could not connect",
+                "0199a3c2-aab  backup       30s  waiting       in 2m     the server   could not connect",
+                "0199b000      http://a/x   2d   running 43 %  -         -            -",
+            ])
+        #expect(TaskText.list([], self.plain, at: self.now) == ["no tasks"])
+    }
+
+    @Test("States, reasons and parties are words, whatever the daemon's names for them")
+    func plainEnglish() throws {
+        for reason in TaskFailure.allCases {
+            let task = try self.task { ($0.outcome, $0.reason) = ("failure", reason.rawValue) }
+            #expect(TaskText.state(task) == "failed")
+            #expect(TaskText.reason(task) == reason.description)
+        }
+        for reason in HoldReason.allCases {
+            let task = try self.task { ($0.state, $0.waitsFor) = ("waiting", reason.rawValue) }
+            #expect(TaskText.state(task) == "waiting" && TaskText.reason(task) == reason.description)
+        }
+        for party in FaultParty.allCases {
+            #expect(try TaskText.party(self.task { $0.party = party.rawValue }) == party.description)
+        }
+        let status = try self.task { ($0.outcome, $0.reason, $0.status) = ("failure", "httpStatus", 503) }
+        #expect(TaskText.reason(status) == "server returned an error status (503)")
+        let exhausted = try self.task { task in
+            (task.outcome, task.reason, task.explanation) = ("failure", "retriesExhausted", "refused, after 4 attempts")
+            (task.party, task.ended) = ("theirs", "2023-11-14T22:10:20.000Z")
+        }
+        #expect(TaskText.reason(exhausted) == "refused, after 4 attempts")
+        #expect(
+            TaskText.summary(exhausted, at: self.now) == "failed 3m ago: refused, after 4 attempts (the server)")
+        let replaced = try self.task { ($0.outcome, $0.explanation) = ("cancelled", "replaced by the task 2") }
+        #expect(TaskText.state(replaced) == "cancelled" && TaskText.reason(replaced) == "replaced by the task 2")
+        #expect(try TaskText.state(self.task { $0.outcome = "success" }) == "done")
+    }
+
+    @Test("The exit status of tasks wait tells success, failure, giving up and not knowing apart")
+    func exits() throws {
+        func status(_ outcome: String, _ reason: String? = nil) throws -> Int32? {
+            try Status(endOf: self.task { ($0.outcome, $0.reason) = (outcome, reason) })?.number
+        }
+        #expect(try status("success") == nil && status("cancelled", "cancelled") == 1)
+        #expect(try status("failure", "httpStatus") == 1 && status("failure", "gateTimeout") == 75)
+        #expect(try status("failure", "outcomeUnknown") == 3)
+        let statuses: [Status] = [.gaveUp, .unknown, .no, .usage]
+        #expect(statuses.map { $0.worse(than: .gaveUp).number } == [75, 3, 1, 2])
+        #expect(statuses.map { Status.no.worse(than: $0).number } == [1, 1, 1, 2])
     }
 
     @Test("What counted as an attempt is shown, not every hop on the way")
     func attempts() throws {
         let ended = try self.task { ($0.outcome, $0.attempts) = ("success", 1) }
-        #expect(TaskText.details(ended, self.plain).contains("attempts  1"))
+        #expect(TaskText.details(ended, self.plain, at: self.now).contains("attempts  1"))
     }
 
     @Test("Names, keys and explanations cannot steer the reader's terminal")
@@ -39,7 +101,7 @@ import TidegateCore
             (task.name, task.key) = ("\u{1b}[2Jx", "a\nb")
             task.explanation = "right\u{202e}left\u{9b}31m"
         }
-        let lines = TaskText.details(hostile, self.plain)
+        let lines = TaskText.details(hostile, self.plain, at: self.now)
         #expect(lines.contains("name         \\u{1b}[2Jx"), "\(lines)")
         #expect(lines.contains("key          a\\u{a}b"), "\(lines)")
         #expect(lines.contains("explanation  right\\u{202e}left\\u{9b}31m"), "\(lines)")

@@ -64,13 +64,15 @@ struct TasksTests {
             await daemon.tasks("submit", url, "--suspended", "--key", "k", "-o", daemon.file("x")))
         let again = try await daemon.tasks("submit", url, "--key", "k")
         #expect(try Self.id(again) == rests)
-        #expect(again.errors == "tidegate: key \"k\" exists, keeping its task\n")
+        #expect(
+            again.errors
+                == "tidegate: nothing was submitted: the key \"k\" exists, and its task is suspended\n", "\(again)")
         let next = try Self.id(await daemon.tasks("submit", url, "--key", "k", "--on-duplicate", "append"))
         #expect(next != rests)
         let list = try await daemon.tasks("list")
-        #expect(list.status == 0 && list.output.contains(rests) && list.output.contains(next), "\(list)")
+        #expect(list.status == 0 && list.output.hasPrefix("ID ") && list.output.contains(" k  "), "\(list)")
         let shown = try await daemon.tasks("show", next)
-        #expect(shown.output.contains("waiting(schedule)"), "\(shown)")
+        #expect(shown.output.contains("state     waiting\nreason    begins after the task \(rests)\n"), "\(shown)")
 
         _ = await daemon.stop(SIGKILL)
         #expect(try await daemon.tasks("list").status == 1)
@@ -78,7 +80,7 @@ struct TasksTests {
         #expect(try await daemon.tasks("show", rests).output.contains("suspended"))
         #expect(server.requests.isEmpty)
         #expect(try await daemon.tasks("resume", rests).status == 0)
-        let isDone = try await eventually { try await daemon.tasks("show", next).output.contains("success") }
+        let isDone = try await eventually { try await daemon.tasks("show", next).output.contains("done") }
         #expect(isDone)
         #expect(FileManager.default.contents(atPath: daemon.file("x"))?.count == 1000)
         #expect(server.requests.count == 2)
@@ -120,6 +122,10 @@ struct TasksTests {
             nobody.errors == "tidegate: no daemon is listening on the control socket \(daemon.socket); start one with "
                 + "\"tidegate serve\"\n")
         try await daemon.start()
+        let several = try await daemon.tasks("suspend", "nope", "nothing")
+        #expect(several.status == 1)
+        #expect(
+            several.errors == "tidegate: no such task: \"nope\"\ntidegate: no such task: \"nothing\"\n", "\(several)")
         let unknown = "00000000-0000-7000-8000-000000000000"
         for arguments in [["show", unknown], ["cancel", unknown], ["suspend", unknown], ["resume", "x"]] {
             let output = try await daemon.tasks(arguments[0], arguments[1])
@@ -146,6 +152,111 @@ struct TasksTests {
         #expect(second.errors.contains("uses the state directory \(daemon.file("state"))"), "\(second.errors)")
         #expect(await daemon.stop()?.status == 0)
         #expect(!FileManager.default.fileExists(atPath: daemon.socket))
+    }
+
+    @Test("Tasks are named by key or the beginning of an id, all of several are tried, and wait says how they ended")
+    func references() async throws {
+        let server = try LiveServer { request in
+            request.path == "/500" ? .respond(500, text: "sorry") : .respond(text: "hello")
+        }
+        defer { server.stop() }
+        let daemon = Daemon()
+        try await daemon.start()
+        let good = try await daemon.tasks("submit", server.url("/a"), "--key", "good")
+        let hint = "without -o the first 64 KiB of the body are kept: tidegate tasks show good --body\n"
+        #expect(good.errors == hint, "\(good)")
+        _ = try Self.id(await daemon.tasks("submit", server.url("/500"), "--key", "bad", "--retry", "0"))
+        let rests = try Self.id(
+            await daemon.tasks("submit", server.url("/b"), "--key", "rests", "--suspended", "-o", daemon.file("b")))
+
+        let waited = try await daemon.tasks("wait", "good")
+        #expect(waited.status == 0 && waited.output.contains(" done "), "\(waited)")
+        let failed = try await daemon.tasks("wait", "good", "bad")
+        #expect(failed.status == 1, "\(failed)")
+        #expect(failed.output.hasSuffix(": server returned an error status (500) (the server)\n"), "\(failed)")
+        let late = try await daemon.tasks("wait", "rests", "--timeout", "0")
+        #expect(late.status == 75 && late.errors == "tidegate: not over yet: \(rests) suspended\n", "\(late)")
+        #expect(try await daemon.tasks("wait", "rests", "nope", "--timeout", "0").status == 1)
+
+        #expect(try await daemon.tasks("show", "good", "--body").output == "hello")
+        #expect(try await daemon.tasks("show", "bad", "--body").output == "sorry")
+        let unfinished = try await daemon.tasks("show", "rests", "--body")
+        #expect(unfinished.status == 1 && unfinished.errors.contains("is not over; its body is kept once it is"))
+        let again = try await daemon.tasks("submit", server.url("/500"), "--key", "bad")
+        #expect(again.status == 0 && again.errors.contains("its task is over: failed "), "\(again)")
+        #expect(again.errors.hasSuffix("(the server); --on-duplicate replace runs it again\n"), "\(again)")
+
+        let rows = try await daemon.tasks("list", "--state", "suspended").output.split(separator: "\n")
+        #expect(rows.count == 2 && rows[0].hasPrefix("ID ") && rows[1].contains("rests"), "\(rows)")
+        let beginning = try #require(rows[1].split(separator: " ").first.map(String.init))
+        let ambiguous = try await daemon.tasks("show", String(rests.prefix(4)))
+        #expect(ambiguous.status == 2 && ambiguous.errors.contains("fits 3 tasks: "), "\(ambiguous)")
+        let cancelled = try await daemon.tasks("cancel", "nope", String(rests.prefix(20)))
+        #expect(cancelled.status == 1 && cancelled.output == "\(rests) cancelled\n", "\(cancelled)")
+        #expect(cancelled.errors == "tidegate: no such task: \"nope\"\n" && rests.hasPrefix(beginning))
+        #expect(await daemon.stop()?.status == 0)
+    }
+
+    @Test("tasks wait outlives a daemon that is killed, and whose the failure was is kept over the restart")
+    func restart() async throws {
+        let latch = Latch()
+        let server = try LiveServer { request in
+            request.path == "/500"
+                ? .respond(500, text: "")
+                : LiveServerAnswer([.waitFor(latch)] + LiveServerAnswer.respond(text: "x").steps)
+        }
+        defer { server.stop() }
+        let daemon = Daemon()
+        try await daemon.start()
+        _ = try Self.id(await daemon.tasks("submit", server.url("/500"), "--key", "bad", "--retry", "0"))
+        #expect(try await daemon.tasks("wait", "bad").status == 1)
+        let id = try Self.id(await daemon.tasks("submit", server.url("/x"), "-o", daemon.file("x"), "--key", "k"))
+        // By its id: a key could only be looked up while a daemon runs.
+        let waiting = try Program([
+            BuiltProduct.path(of: "tidegate"), "tasks", "wait", id, "--control.socket", daemon.socket,
+        ])
+        #expect(await eventually { !server.requests.filter { $0.path == "/x" }.isEmpty })
+        _ = await daemon.stop(SIGKILL)
+        try await daemon.start()
+        latch.open()
+        let output = await waiting.finish(within: .seconds(60))
+        #expect(output.status == 0 && output.output.contains(" done "), "\(output)")
+        let shown = try await daemon.tasks("show", "bad")
+        #expect(shown.output.contains("whose        the server\n"), "\(shown)")
+        let body = try await daemon.tasks("show", "k", "--body")
+        #expect(body.status == 1 && body.errors.contains("went to the file \(daemon.file("x"))"), "\(body)")
+    }
+
+    @Test(
+        "A user without a daemon is told about root's, and who may use its socket",
+        .enabled(if: NetworkNamespace.isAvailable, "needs root"))
+    func rootsDaemon() async throws {
+        let tidegate = BuiltProduct.path(of: "tidegate")
+        // A /run of its own: nothing of the host's is touched.
+        let script = """
+            mount -t tmpfs none /run && mkdir /run/tidegate || exit 9
+            '\(tidegate)' serve --web.listen-address 127.0.0.1:0 --state.dir /run/state 2> /run/log & daemon=$!
+            while ! grep -q 'control socket listening' /run/log; do kill -0 $daemon || exit 8; sleep 0.05; done
+            as="setpriv --reuid=65534 --regid=65534 --clear-groups env -u XDG_RUNTIME_DIR"
+            $as '\(tidegate)' tasks list; echo "status $?" >&2
+            $as '\(tidegate)' tasks list --control.socket /run/tidegate/control.sock; echo "status $?" >&2
+            chgrp 65534 /run/tidegate/control.sock
+            $as '\(tidegate)' tasks list --control.socket /run/tidegate/control.sock
+            kill $daemon; wait $daemon
+            """
+        let output = try await Program.run(["unshare", "--mount", "sh", "-c", script])
+        #expect(
+            output.errors == """
+                tidegate: no daemon of yours is listening on /run/user/65534/tidegate/control.sock; root's daemon \
+                listens on /run/tidegate/control.sock, for members of the group root: --control.socket \
+                /run/tidegate/control.sock
+                status 1
+                tidegate: permission denied: the control socket /run/tidegate/control.sock is for root, the daemon's \
+                user and members of the socket's group root
+                status 1
+
+                """)
+        #expect(output.output == "no tasks\n", "\(output)")
     }
 
     @Test("fetch holds a body to its SHA-256, and says which it had")

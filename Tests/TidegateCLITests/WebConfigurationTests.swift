@@ -88,6 +88,7 @@ import TidegateTestKit
         defer { daemon.signal(SIGKILL) }
         try #require(await eventually(within: .seconds(60)) { daemon.errorsSoFar.contains("msg=listening address=") })
         let address = try #require(daemon.errorsSoFar.firstMatch(of: /msg=listening address=127\.0\.0\.1:(\d+)/))
+        #expect(await eventually { daemon.errorsSoFar.contains("msg=\"open https://127.0.0.1:\(address.1)/\"") })
         func ask(_ user: String, _ authority: TestAuthority? = nil) async throws -> String {
             let arguments = ["-u", user, "--cacert", (authority ?? folder.authority).certificate]
             return try await Program.run(

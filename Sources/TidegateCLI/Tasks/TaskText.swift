@@ -1,35 +1,62 @@
-internal import TidegateServer
+internal import FoundationEssentials
 internal import TidegateCore
+internal import TidegateDaemon
 
-/// The text of `tasks list` and `tasks show`.
+/// Tasks as people read them.
 enum TaskText {
-    /// A valid task id; anything else is an unknown task.
-    static func id(_ text: String) throws(ControlClientError) -> String {
-        guard let id = TaskID(text) else {
-            throw ControlClientError(.refused(status: 404), "no such task: \"\(text)\"")
+    /// Words for the states and outcomes; `tasks list --state` takes them.
+    enum State: String, CaseIterable {
+        case suspended, waiting, running, done, failed, cancelled
+
+        init?(_ task: TaskDocument) {
+            switch task.outcome.map({ TaskOutcome(rawValue: $0) }) {
+            case .success??: self = .done
+            case .failure??: self = .failed
+            case .cancelled??: self = .cancelled
+            case .some(nil): return nil
+            case nil: self.init(rawValue: task.state)
+            }
         }
-        return id.description
+
+        fileprivate var color: TextColor? {
+            switch self {
+            case .done: .good
+            case .failed: .bad
+            case .waiting: .doubtful
+            case .suspended, .running, .cancelled: nil
+            }
+        }
     }
 
-    static func list(_ tasks: [TaskDocument], _ style: TextStyle) -> [String] {
+    // A URL stands for the name of a task that has none; the whole one is in `tasks show`.
+    private static let nameWidth = 36
+
+    /// The table of `tasks list`, oldest first; nothing but its header if there are no tasks.
+    static func list(_ tasks: [TaskDocument], _ style: TextStyle, at now: WallTime) -> [String] {
         guard !tasks.isEmpty else { return ["no tasks"] }
         var table = Table()
+        table.add(
+            .init("ID", .faint), .init("KEY OR NAME", .faint), .init("AGE", .faint), .init("STATE", .faint),
+            .init("NEXT RUN", .faint), .init("WHOSE", .faint), .init("REASON", .faint))
+        let ids = TaskReference.shortIDs(of: tasks.map(\.id))
         for task in tasks {
             table.add(
-                .init(task.id), .init(self.state(task), self.color(task)), .init(self.share(task)),
-                .init("\(task.method) \(task.url)".escapingControls))
+                .init(ids[task.id] ?? task.id), .init(self.name(task)),
+                .init(self.age(since: task.created, at: now) ?? "-"), .init(self.state(task), State(task)?.color),
+                .init(self.nextRun(task, at: now) ?? "-"), .init(self.party(task) ?? "-"),
+                .init(self.reason(task) ?? "-"))
         }
         return table.lines(style)
     }
 
-    static func details(_ task: TaskDocument, _ style: TextStyle) -> [String] {
+    static func details(_ task: TaskDocument, _ style: TextStyle, at now: WallTime) -> [String] {
         var table = Table()
         let rows: [(String, String?)] = [
             ("id", task.id), ("name", task.name), ("key", task.key), ("request", "\(task.method) \(task.url)"),
-            ("state", self.state(task)), ("waiting for", task.detail), ("progress", self.share(task)),
-            ("attempts", String(task.attempts ?? task.attempt)), ("file", task.file), ("created", task.created),
-            ("ended", task.ended),
-            ("status", task.status.map(String.init)), ("reason", task.reason), ("explanation", task.explanation),
+            ("state", self.state(task)), ("reason", self.reason(task)), ("whose", self.party(task)),
+            ("next run", self.nextRun(task, at: now)), ("attempts", String(task.attempts ?? task.attempt)),
+            ("file", task.file), ("created", task.created), ("ended", task.ended),
+            ("status", task.status.map(String.init)), ("explanation", task.explanation),
         ]
         for (name, value) in rows {
             if let value, !value.isEmpty { table.add(.init(name), .init(value.escapingControls)) }
@@ -37,24 +64,75 @@ enum TaskText {
         return table.lines(style)
     }
 
+    /// `running 43 %`, `waiting`, `failed`.
     static func state(_ task: TaskDocument) -> String {
-        if let outcome = task.outcome {
-            guard outcome == "failure", let reason = task.reason else { return outcome }
-            return "\(outcome)(\(reason))"
+        let word = State(task)?.rawValue ?? "not known"
+        guard task.outcome == nil, let share = self.share(task) else { return word }
+        return "\(word) \(share)"
+    }
+
+    /// What the task waits for, or why it failed; nil if neither.
+    static func reason(_ task: TaskDocument) -> String? {
+        switch State(task) {
+        case .waiting: task.detail ?? task.waitsFor.flatMap { HoldReason(rawValue: $0)?.description }
+        case .failed: self.failure(task)
+        case .cancelled: task.explanation == "the task was cancelled" ? nil : task.explanation
+        case .running: task.detail
+        case .suspended, .done, nil: nil
         }
-        return task.waitsFor.map { "\(task.state)(\($0))" } ?? task.state
     }
 
-    private static func share(_ task: TaskDocument) -> String {
+    private static func failure(_ task: TaskDocument) -> String? {
+        // That every retry was used does not say what failed each time.
+        guard let failure = task.reason.flatMap({ TaskFailure(rawValue: $0) }), failure != .retriesExhausted else {
+            return task.explanation ?? TaskFailure.retriesExhausted.description
+        }
+        return failure.clause(status: task.status, nil)
+    }
+
+    /// Whose failure it was: `your router`; nil if nothing failed.
+    static func party(_ task: TaskDocument) -> String? {
+        task.party.flatMap { FaultParty(rawValue: $0)?.description }
+    }
+
+    /// `failed 3m ago: could not connect (the server)`.
+    static func summary(_ task: TaskDocument, at now: WallTime) -> String {
+        let ago = task.ended.flatMap { self.age(since: $0, at: now) }.map { " \($0) ago" } ?? ""
+        let reason = self.reason(task).map { ": \($0.escapingControls)" } ?? ""
+        return self.state(task) + ago + reason + (self.party(task).map { " (\($0))" } ?? "")
+    }
+
+    private static func name(_ task: TaskDocument) -> String {
+        LineWrapper.cut((task.key ?? task.name ?? task.url).escapingControls, to: self.nameWidth)
+    }
+
+    private static func nextRun(_ task: TaskDocument, at now: WallTime) -> String? {
+        guard let moment = task.nextRun.flatMap({ self.moment($0) }) else { return nil }
+        return moment <= now ? "now" : "in \(self.short(moment.microseconds - now.microseconds))"
+    }
+
+    private static func share(_ task: TaskDocument) -> String? {
         if let fraction = task.fraction { return "\(Int(fraction * 100)) %" }
-        return task.bytes > 0 ? "\(task.bytes) B" : ""
+        return task.bytes > 0 ? ByteText(task.bytes).description : nil
     }
 
-    private static func color(_ task: TaskDocument) -> TextColor? {
-        switch task.outcome {
-        case "success": .good
-        case "failure": .bad
-        default: nil
+    private static func age(since time: String, at now: WallTime) -> String? {
+        self.moment(time).map { self.short(max(0, now.microseconds - $0.microseconds)) }
+    }
+
+    // In one unit, rounded down: the exact times are in `tasks show`.
+    private static func short(_ microseconds: Int64) -> String {
+        let seconds = microseconds / 1_000_000
+        for (unit, length) in [("d", Int64(86_400)), ("h", 3600), ("m", 60)] where seconds >= length {
+            return "\(seconds / length)\(unit)"
+        }
+        return "\(seconds)s"
+    }
+
+    private static func moment(_ text: String) -> WallTime? {
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return (try? Date(text, strategy: format)).map {
+            WallTime(microseconds: Int64(($0.timeIntervalSince1970 * 1_000_000).rounded()))
         }
     }
 }

@@ -1,34 +1,133 @@
 internal import ArgumentParser
+internal import Glibc
+internal import Tidegate
 internal import TidegateServer
 internal import TidegateCore
 
 /// `tidegate tasks list`.
 struct TasksListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List unfinished and recently finished tasks.")
+        commandName: "list", abstract: "List unfinished and recently finished tasks, the newest last.",
+        discussion: """
+            Ids are shortened as far as they stay unambiguous. NEXT RUN is the next attempt, or the next run of a \
+            scheduled task. With --json, one object with all tasks.
+
+            Examples:
+              tidegate tasks list --state waiting --state failed
+              tidegate tasks list --watch
+
+            Exit status: 0, also if there are no tasks; 1 if no daemon answers.
+            """)
+
+    @Option(help: ArgumentHelp("Only tasks in this state (repeatable).", valueName: "state"))
+    var state: [TaskText.State] = []
+
+    @Flag(help: "Refresh the list every second until interrupted.")
+    var watch = false
 
     @OptionGroup var control: ControlOptions
 
     func run() async throws {
-        try await self.control.connecting { () throws(ControlClientError) in
-            self.control.show(try await self.control.client.tasks(), TaskText.list)
+        let terminal = Terminal()
+        guard self.watch else {
+            for line in self.lines(try await self.reply(), terminal.outputStyle) { terminal.print(line) }
+            return
+        }
+        var renderer = TerminalRenderer()
+        var last: [TaskDocument]?
+        while true {
+            let reply = try await self.reply()
+            if terminal.isOutputTerminal, !self.control.json {
+                terminal.print(renderer.render(self.screen(reply, terminal)), terminator: "")
+            } else if reply.value != last {
+                for line in self.lines(reply, terminal.outputStyle) { terminal.print(line) }
+            }
+            last = reply.value
+            try await Task.sleep(for: .seconds(1))
         }
     }
+
+    private func reply() async throws(CommandError) -> ControlReply<[TaskDocument]> {
+        try await self.control.connecting { () throws(ControlClientError) in try await self.control.client.tasks() }
+    }
+
+    private func lines(_ reply: ControlReply<[TaskDocument]>, _ style: TextStyle) -> [String] {
+        if self.control.json, self.state.isEmpty { return [reply.text] }
+        let tasks = reply.value.filter { task in
+            self.state.isEmpty || TaskText.State(task).map(self.state.contains) ?? false
+        }
+        if self.control.json {
+            let object: JSONValue = ["schema": 1, "tasks": .array(tasks.map(\.json))]
+            return [object.description]
+        }
+        return TaskText.list(tasks, style, at: SystemClock().wall())
+    }
+
+    // What is repainted must not be longer than the screen, nor wrap.
+    private func screen(_ reply: ControlReply<[TaskDocument]>, _ terminal: Terminal) -> [String] {
+        let (style, room) = (terminal.outputStyle, terminal.rows - 1)
+        let plain = self.lines(reply, TextStyle(isColored: false, width: style.width))
+        let lines = zip(plain, self.lines(reply, style)).map { plain, colored in
+            LineWrapper.columns(of: plain) <= style.width ? colored : LineWrapper.cut(plain, to: style.width)
+        }
+        // The newest are last.
+        return lines.count > room && room > 2 ? lines.prefix(1) + lines.suffix(room - 1) : lines
+    }
 }
+
+extension TaskText.State: ExpressibleByArgument {}
 
 /// `tidegate tasks show`.
 struct TasksShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the details of a task.")
+        commandName: "show", abstract: "Show the details of a task, or the body that it received.",
+        discussion: """
+            The body of a task without -o is kept by the daemon: its first 64 KiB, of the last 256 tasks, in memory \
+            until the daemon is restarted. Of an error response the same is kept.
 
-    @Argument(help: ArgumentHelp("Task id.", valueName: "id"))
-    var id: String
+            Examples:
+              tidegate tasks show nightly-backup
+              tidegate tasks show nightly-backup --body | jq .
+
+            Exit status: 0 on success, 1 if there is no such task or its body is not kept, 2 for usage errors.
+            """)
+
+    @Argument(help: ArgumentHelp("Key, name, id or unambiguous beginning of an id.", valueName: "task"))
+    var task: String
+
+    @Flag(help: "Write the kept body to standard output.")
+    var body = false
 
     @OptionGroup var control: ControlOptions
 
+    func validate() throws {
+        if self.body, self.control.json { throw ValidationError("--body and --json are mutually exclusive") }
+    }
+
     func run() async throws {
-        try await self.control.connecting { () throws(ControlClientError) in
-            self.control.show(try await self.control.client.task(try TaskText.id(self.id)), TaskText.details)
+        let id = try await self.control.id(of: self.task)
+        let reply = try await self.control.connecting { () throws(ControlClientError) in
+            try await self.control.client.task(id)
         }
+        guard self.body else {
+            return self.control.show(reply) { TaskText.details($0, $1, at: SystemClock().wall()) }
+        }
+        let bytes = try await self.control.connecting { () throws(ControlClientError) in
+            try await self.control.client.body(id)
+        }
+        try self.write(bytes, of: reply.value)
+    }
+
+    private func write(_ bytes: [UInt8], of task: TaskDocument) throws(CommandError) {
+        let terminal = Terminal()
+        let isText = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || [0x09, 0x0A, 0x0D].contains($0) }
+        guard isText || !terminal.isOutputTerminal else {
+            throw CommandError(
+                .usage, "the body is binary (\(ByteText(Int64(bytes.count)))): redirect standard output to a file")
+        }
+        if let error = terminal.write(bytes) { error.exitProgram() }
+        guard task.bytes > bytes.count, !bytes.isEmpty else { return }
+        terminal.printError(
+            "tidegate: these are the first \(ByteText(Int64(bytes.count))) of \(ByteText(task.bytes))")
     }
 }

@@ -11,8 +11,19 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         commandName: "submit", abstract: "Submit requests to the daemon as durable tasks.",
         discussion: """
             Prints the task ids once the tasks are in the journal; they survive a crash of the daemon. With --key the \
-            command is idempotent: a task that already has the key is kept. A request that is not idempotent is sent \
-            at most once; if a crash leaves open whether it was sent, the task fails with outcomeUnknown.
+            command is idempotent: a task that already has the key is kept, and standard error says whether it still \
+            runs or how it ended. A request that is not idempotent is sent at most once; if a crash leaves open \
+            whether it was sent, the task fails, and "tasks wait" ends with 3.
+
+            Without -o or --output-dir the body is kept by the daemon for "tasks show --body": its first 64 KiB, of \
+            the last 256 tasks, in memory until the daemon is restarted.
+
+            Examples:
+              tidegate tasks submit https://example.com/big.iso -o /srv/big.iso --key iso
+              tidegate tasks submit https://api.example.com/orders --json-body '{"id": 7}' --key order-7
+
+            Exit status: 0 if the tasks are accepted or their key is known, 1 if no daemon answers or it cannot \
+            accept a task, 2 for usage errors.
             """)
 
     @Argument(help: ArgumentHelp("URL to request.", valueName: "url"))
@@ -61,15 +72,32 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     func validate() throws { _ = try self.submissions() }
 
     func run() async throws {
+        var newWithoutFile: [String] = []
         for submission in try self.submissions() {
-            try await self.control.connecting { () throws(ControlClientError) in
-                let reply = try await self.control.client.submit(submission)
-                self.control.show(reply) { response, _ in [response.id] }
-                guard !reply.value.new, !self.control.json, let key = submission.key else { return }
-                // The id alone would look like that of a new task, whose request may differ.
-                Terminal().printError("tidegate: key \"\(key.escapingControls)\" exists, keeping its task")
+            let reply = try await self.control.connecting { () throws(ControlClientError) in
+                try await self.control.client.submit(submission)
+            }
+            self.control.show(reply) { response, _ in [response.id] }
+            if reply.value.new {
+                if submission.output == nil { newWithoutFile.append(reply.value.id) }
+            } else if !self.control.json, let key = submission.key {
+                await self.describe(reply.value.id, key: key)
             }
         }
+        guard !self.control.json, let last = newWithoutFile.last else { return }
+        Terminal().printError(
+            "without -o the first 64 KiB of the body are kept: tidegate tasks show \(self.key ?? last) --body")
+    }
+
+    // The id alone would look like that of a new task, whose request may differ.
+    private func describe(_ id: String, key: String) async {
+        let start = "tidegate: nothing was submitted: the key \"\(key.escapingControls)\" exists, and its task"
+        guard let task = try? await self.control.client.task(id).value else {
+            return Terminal().printError("\(start) is kept")
+        }
+        let summary = TaskText.summary(task, at: SystemClock().wall())
+        let text = task.outcome == nil ? "is \(summary)" : "is over: \(summary); --on-duplicate replace runs it again"
+        Terminal().printError("\(start) \(text)")
     }
 
     private func submissions() throws -> [TaskSubmission] {

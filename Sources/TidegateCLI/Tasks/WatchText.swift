@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Tidegate
 internal import TidegateServer
 internal import TidegateCore
 
@@ -11,7 +12,9 @@ struct WatchText {
     mutating func lines(_ line: String, _ style: TextStyle) -> [String] {
         let decoder = JSONDecoder()
         let data = Data(line.utf8)
-        if let snapshot = try? decoder.decode(Snapshot.self, from: data) { return TaskText.list(snapshot.tasks, style) }
+        if let snapshot = try? decoder.decode(Snapshot.self, from: data) {
+            return TaskText.list(snapshot.tasks, style, at: SystemClock().wall())
+        }
         if let gap = try? decoder.decode(Gap.self, from: data) {
             return ["\(gap.count) events were lost; run tasks list for the current state"]
         }

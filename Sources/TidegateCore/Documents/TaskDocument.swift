@@ -49,6 +49,10 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
     package var status: Int?
     package var reason: String?
     package var explanation: String?
+    /// Whose failure it was, of an ended task or of the last attempt; nil if nothing failed.
+    package var party: String?
+    /// When the next attempt, or the next run of the schedule, starts; nil if that is not planned.
+    package var nextRun: String?
 
     /// A task without what only a journal knows of it.
     package init(_ info: TaskInfo) {
@@ -63,8 +67,12 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
         self.file = info.file
         switch info.state {
         case .waiting(let reason, let detail): (self.waitsFor, self.detail) = (reason.rawValue, detail)
-        case .completed(let outcome): self.outcome = outcome.rawValue
-        case .suspended, .running: break
+        case .completed(let outcome):
+            self.outcome = outcome.rawValue
+            (self.reason, self.explanation) = (info.failure?.rawValue, info.explanation)
+            self.party = info.party?.rawValue
+        case .running: self.detail = info.stall
+        case .suspended: break
         }
     }
 
@@ -89,7 +97,8 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
             .init("key", .optional(self.key)), .init("durable", .bool(durable)),
             .init("attempts", .optional(self.attempts)), .init("ended", .optional(self.ended)),
             .init("status", .optional(self.status)), .init("reason", .optional(self.reason)),
-            .init("explanation", .optional(self.explanation)),
+            .init("explanation", .optional(self.explanation)), .init("party", .optional(self.party)),
+            .init("nextRun", .optional(self.nextRun)),
         ]
         return members
     }

@@ -6,6 +6,8 @@ package protocol TaskControl: Sendable {
     func tasks() async throws(ControlRefusal) -> [TaskDocument]
     /// One task with all that is known about it.
     func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument
+    /// What is kept of the body of a task that is over: what was not written to a file, or came with a refusal.
+    func body(_ id: TaskID) async throws(ControlRefusal) -> [UInt8]
     /// Carries out a command; returns once it is durable, with the task as it is then.
     func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument
 }

@@ -49,12 +49,18 @@ public struct TaskInfo: Sendable {
     public var file: String?
     /// Why an attempt under way gets nothing out, as `no path: eth0 has no carrier`; nil while it does.
     package var stall: String?
+    /// Why it failed; nil unless it has.
+    public var failure: TaskFailure?
+    /// What went wrong in one sentence; nil unless it has failed.
+    public var explanation: String?
+    /// Whose failure it was; nil unless it has failed.
+    public var party: FaultParty?
 
     /// A task's entry from its parts.
     package init(
         id: TaskID, name: String? = nil, kind: TaskKind, method: String, url: String, state: TaskState,
         progress: TransferProgress, created: WallTime, started: WallTime? = nil, file: String? = nil,
-        stall: String? = nil
+        failure: TaskFailure? = nil, explanation: String? = nil, party: FaultParty? = nil, stall: String? = nil
     ) {
         self.id = id
         self.name = name
@@ -66,6 +72,9 @@ public struct TaskInfo: Sendable {
         self.created = created
         self.started = started
         self.file = file
+        self.failure = failure
+        self.explanation = explanation
+        self.party = party
         self.stall = stall
     }
 }

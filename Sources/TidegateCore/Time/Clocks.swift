@@ -42,6 +42,11 @@ public struct WallTime: Sendable, Hashable, Comparable {
 
     /// Orders moments.
     public static func < (left: WallTime, right: WallTime) -> Bool { left.microseconds < right.microseconds }
+
+    /// The moment `duration` later.
+    package static func + (time: WallTime, duration: Duration) -> WallTime {
+        WallTime(microseconds: time.microseconds &+ duration.wholeNanoseconds / 1000)
+    }
 }
 
 /// The two clocks of a monitor or a session: they stamp its events and drive the timers of its tasks.

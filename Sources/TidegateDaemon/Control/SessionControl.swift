@@ -3,7 +3,13 @@ internal import TidegateCore
 
 /// The commands of the control socket, on a session with a journal.
 struct SessionControl: TaskControl {
-    let session: Session
+    let monitor: Monitor
+    let notes: AttemptNotes
+    let bodies: KeptBodies
+    /// When the next run of each scheduled task starts, by its name.
+    let nextRuns: @Sendable () async -> [String: WallTime]
+
+    private var session: Session { self.monitor.session }
 
     // Limits the size of the response.
     private static let finishedTasksLimit = 1000
@@ -28,7 +34,34 @@ struct SessionControl: TaskControl {
         }
         var infos = Dictionary(live.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for (id, task) in kept where infos[id] == nil { infos[id] = TaskInfo(task) }
-        return infos.values.sorted { $0.id < $1.id }.map { TaskDocument($0, kept[$0.id]) }
+        let runs = await self.nextRuns()
+        var newest: [String: TaskID] = [:]
+        for info in infos.values {
+            if let name = info.name { newest[name] = max(newest[name] ?? info.id, info.id) }
+        }
+        return infos.values.sorted { $0.id < $1.id }.map { info in
+            let next = info.name.flatMap { newest[$0] == info.id ? runs[$0] : nil }
+            return self.annotated(TaskDocument(info, kept[info.id]), info.id, nextRun: next)
+        }
+    }
+
+    /// The document with what only the daemon knows: whose failure it was, and what comes next.
+    private func annotated(_ document: TaskDocument, _ id: TaskID, nextRun: WallTime?) -> TaskDocument {
+        var document = document
+        document.nextRun = nextRun?.description
+        guard document.outcome == nil else { return document }
+        if let note = self.notes[id] {
+            document.party = note.party?.rawValue
+            if document.waitsFor == HoldReason.backoff.rawValue {
+                document.detail = document.detail ?? note.reason
+                document.nextRun = note.retryAt?.description
+            }
+        }
+        let global = self.monitor.status.global
+        if document.waitsFor == HoldReason.path.rawValue, global.level < .routed, let reason = global.reason {
+            document.party = reason.party.rawValue
+        }
+        return document
     }
 
     func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
@@ -36,7 +69,26 @@ struct SessionControl: TaskControl {
         guard let info = self.session.task(withID: id)?.info ?? kept.map({ TaskInfo($0) }) else {
             throw ControlRefusal(.unknown, "no such task: \(id)")
         }
-        return TaskDocument(info, kept)
+        let runs = await self.nextRuns()
+        return self.annotated(TaskDocument(info, kept), id, nextRun: info.name.flatMap { runs[$0] })
+    }
+
+    func body(_ id: TaskID) async throws(ControlRefusal) -> [UInt8] {
+        let task = try await self.task(id)
+        guard task.outcome != nil else {
+            throw ControlRefusal(.unavailable, "the task \(id) is not over; its body is kept once it is")
+        }
+        if let file = task.file, task.outcome == TaskOutcome.success.rawValue {
+            throw ControlRefusal(.unknown, "the body of the task \(id) went to the file \(file)")
+        }
+        // Of a refused response the session keeps the beginning.
+        let refused = self.session.task(withID: id)?.body() ?? []
+        if let bytes = self.bodies[id] ?? (refused.isEmpty ? nil : refused) { return bytes }
+        guard task.bytes > 0 else { return [] }
+        throw ControlRefusal(
+            .unknown,
+            "the body of the task \(id) is not kept any more: the daemon keeps the last \(KeptBodies.mostBodies) "
+                + "in memory, until it is restarted")
     }
 
     func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
@@ -70,6 +122,7 @@ extension TaskDocument {
         guard let end = kept?.end else { return }
         (self.attempts, self.ended, self.status) = (end.attempts, end.at.description, end.status)
         (self.reason, self.explanation) = (end.failure?.rawValue, end.explanation)
+        self.party = end.party?.rawValue ?? self.party
     }
 }
 

@@ -47,6 +47,11 @@ package struct ScheduleMachine: Sendable {
 
     package init() {}
 
+    /// When the next run of each task is due, by its name.
+    package var dueTimes: [String: MonotonicTime] {
+        Dictionary(self.plans.map { ($0.entry.name, $0.due) }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// When the next run is due; nil without tasks.
     package var nextDue: MonotonicTime? { self.plans.map(\.due).min() }
 

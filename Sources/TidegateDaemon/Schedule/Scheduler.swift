@@ -32,6 +32,12 @@ package actor Scheduler {
         self.handle(.tick)
     }
 
+    /// When the next run of each task starts, by its name.
+    package var nextRuns: [String: WallTime] {
+        let (now, wall) = (self.time.monotonic(), self.time.wall())
+        return self.machine.dueTimes.mapValues { wall + max(.zero, $0 - now) }
+    }
+
     /// Cancels all runs and waits until they have ended.
     package func stop() async {
         self.isStopped = true

@@ -51,9 +51,13 @@ package struct Daemon: Sendable {
             unavailable: {
                 logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
             })
+        let (notes, bodies) = (AttemptNotes(), KeptBodies())
+        bus.attach(notes)
+        var configuration = self.monitorConfiguration
+        configuration.observer = bodies.observer
         let monitor: Monitor
         do {
-            monitor = try Monitor(self.monitorConfiguration, bus: bus, journal: journal, time: time)
+            monitor = try Monitor(configuration, bus: bus, journal: journal, time: time)
             monitor.bus.publish(.daemon(.configurationLoaded(isGood: true)))
             if let journal {
                 monitor.bus.publish(.daemon(.journal(.opened(unfinished: journal.unfinished))))
@@ -65,7 +69,7 @@ package struct Daemon: Sendable {
         try await self.run(
             Dependencies(
                 monitor: monitor, journal: journal, log: log, time: time, logger: logger,
-                watchdog: ShutdownWatchdog(logger: logger)))
+                watchdog: ShutdownWatchdog(logger: logger), notes: notes, bodies: bodies))
     }
 
     private func run(_ dependencies: Dependencies) async throws(DaemonError) {
@@ -108,6 +112,8 @@ package struct Daemon: Sendable {
         let time: any TimeSource
         let logger: Logger
         let watchdog: ShutdownWatchdog
+        let notes: AttemptNotes
+        let bodies: KeptBodies
     }
 
     // Services stop in reverse order: control socket, scheduler, remote write, endpoint, monitor, journal, log.
@@ -129,7 +135,10 @@ package struct Daemon: Sendable {
             access: self.web?.source(time: time, status: status, logger: logger))
         var services: [any Service] = [dependencies.log, MemoryService()]
         if let journal = dependencies.journal { services.append(JournalService(journal: journal, bus: bus)) }
-        services += [MonitorService(monitor: monitor), EndpointService(endpoint: endpoint, logger: logger)]
+        services += [
+            MonitorService(monitor: monitor),
+            EndpointService(endpoint: endpoint, isEncrypted: self.web?.isEncrypted ?? false, logger: logger),
+        ]
         services += try RemoteWriteService.all(
             self.configuration, self.settings, monitor: monitor, endpoint: endpoint, time: time)
         services += [
@@ -139,7 +148,7 @@ package struct Daemon: Sendable {
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
         ]
         // Stopped before the session: a task that is preserved for the next process must not be reported as completed.
-        if dependencies.journal != nil { services.append(self.controlService(monitor, time, logger)) }
+        if dependencies.journal != nil { services.append(self.controlService(dependencies, scheduler)) }
         services.append(StopService(bus: bus, session: monitor.session, watchdog: dependencies.watchdog))
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
@@ -148,11 +157,14 @@ package struct Daemon: Sendable {
         return ServiceGroup(configuration: group)
     }
 
-    private func controlService(_ monitor: Monitor, _ time: any TimeSource, _ logger: Logger) -> ControlService {
-        ControlService(
+    private func controlService(_ dependencies: Dependencies, _ scheduler: Scheduler) -> ControlService {
+        let control = SessionControl(
+            monitor: dependencies.monitor, notes: dependencies.notes, bodies: dependencies.bodies,
+            nextRuns: { await scheduler.nextRuns })
+        return ControlService(
             server: ControlServer(
-                path: self.settings.controlSocket, control: SessionControl(session: monitor.session), bus: monitor.bus,
-                time: time),
-            path: self.settings.controlSocket, logger: logger)
+                path: self.settings.controlSocket, control: control, bus: dependencies.monitor.bus,
+                time: dependencies.time),
+            path: self.settings.controlSocket, logger: dependencies.logger)
     }
 }

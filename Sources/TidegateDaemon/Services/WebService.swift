@@ -15,6 +15,9 @@ struct WebService: Sendable {
         self.access = try self.first.result.get()
     }
 
+    /// True if the file has certificates.
+    var isEncrypted: Bool { self.access.isEncrypted }
+
     /// Follows the file from now on; reports reloads to `status` and the log.
     func source(time: any TimeSource, status: ReloadStatus, logger: Logger) -> WebFileSource {
         WebFileSource(path: self.path, first: self.first, access: self.access, time: time) { report in

@@ -25,6 +25,7 @@ struct ControlRoutes: Sendable {
                 (.post, Self.answering { request, _ in try await routes.submit(request) }),
             ])
         table.add("/api/v1/tasks/{id}", [(.get, Self.answering { try await routes.show($1) })])
+        table.add("/api/v1/tasks/{id}/body", [(.get, Self.answering { try await routes.body($1) })])
         for command in TaskCommand.allCases {
             let handler = Self.answering { try await routes.carryOut(command, $1) }
             table.add("/api/v1/tasks/{id}/\(command.rawValue)", [(.post, handler)])
@@ -72,6 +73,13 @@ struct ControlRoutes: Sendable {
 
     private func show(_ context: ServerContext) async throws(ControlRefusal) -> Response {
         .json(try await self.control.task(try Self.id(context)).response)
+    }
+
+    private func body(_ context: ServerContext) async throws(ControlRefusal) -> Response {
+        let bytes = try await self.control.body(try Self.id(context))
+        return Response(
+            status: .ok, headers: [.contentType: "application/octet-stream"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     private func carryOut(_ command: TaskCommand, _ context: ServerContext) async throws(ControlRefusal) -> Response {

@@ -30,6 +30,11 @@ package struct ControlClient: Sendable {
         return ControlReply(text: reply.text, value: try reply.value(TaskDocument.self))
     }
 
+    /// What the daemon keeps of the body of a task that is over.
+    package func body(_ id: String) async throws(ControlClientError) -> [UInt8] {
+        try await self.call(.GET, "/api/v1/tasks/\(id)/body").bytes
+    }
+
     /// Submits a task; once this returns the task is in the journal, and runs even if the daemon is killed.
     package func submit(_ submission: TaskSubmission) async throws(ControlClientError) -> ControlReply<SubmitDocument> {
         guard let body = try? JSONEncoder().encode(submission) else {
@@ -60,6 +65,13 @@ package struct ControlClient: Sendable {
             }
         }
         guard status < 300 else { throw Reply(status: status, bytes: rest).error }
+    }
+
+    /// The name of the group whose members may use the control socket at a path, or its number; nil if there is no
+    /// socket, or if this user cannot see it.
+    package static func group(of socket: String) -> String? {
+        guard let status = FileStatus(path: socket, followsLinks: true), status.isSocket else { return nil }
+        return UserGroup.name(of: status.group)
     }
 
     // MARK: - One call

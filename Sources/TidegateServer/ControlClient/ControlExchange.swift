@@ -73,6 +73,11 @@ struct ControlExchange: Sendable {
         FileStatus(path: self.socket, followsLinks: true)?.isSocket ?? true
     }
 
+    private var users: String {
+        let group = ControlClient.group(of: self.socket).map { " \($0)" } ?? ""
+        return "root, the daemon's user and members of the socket's group\(group)"
+    }
+
     private var disconnected: ControlClientError {
         ControlClientError(
             .disconnected, "the daemon on the control socket \(self.socket) closed the connection before it responded")
@@ -91,7 +96,7 @@ struct ControlExchange: Sendable {
                 .noDaemon,
                 "no daemon is listening on the control socket \(self.socket); start one with \"tidegate serve\"")
         case let error as IOError where error.errnoCode == EACCES:
-            ControlClientError(.noDaemon, "permission denied: the control socket \(self.socket)")
+            ControlClientError(.noDaemon, "permission denied: the control socket \(self.socket) is for \(self.users)")
         case let error as IOError where error.errnoCode == EAGAIN:
             ControlClientError(
                 .noDaemon, "the daemon on the control socket \(self.socket) is too busy to accept a connection")

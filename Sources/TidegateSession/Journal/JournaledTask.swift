@@ -106,11 +106,13 @@ package struct JournaledEnd: Sendable, Hashable {
     package var attempts: Int
     /// When.
     package var at: WallTime
+    /// Whose failure it was; nil unless it failed.
+    package var party: FaultParty?
 
     /// An end from its parts.
     package init(
         outcome: TaskOutcome, failure: TaskFailure? = nil, explanation: String? = nil, status: Int? = nil,
-        bytes: Int64 = 0, attempts: Int = 0, at: WallTime
+        bytes: Int64 = 0, attempts: Int = 0, at: WallTime, party: FaultParty? = nil
     ) {
         self.outcome = outcome
         self.failure = failure
@@ -119,5 +121,6 @@ package struct JournaledEnd: Sendable, Hashable {
         self.bytes = bytes
         self.attempts = attempts
         self.at = at
+        self.party = party
     }
 }

@@ -196,7 +196,7 @@ struct JournalWriter {
         let result = result()
         let end = JournaledEnd(
             outcome: result.outcome, failure: result.failure, explanation: result.explanation, status: result.status,
-            bytes: result.bytes, attempts: result.attempts, at: self.time.wall())
+            bytes: result.bytes, attempts: result.attempts, at: self.time.wall(), party: result.attribution?.party)
         self.write(.ended(task.id, end), of: task.number, as: .ended)
         return false
     }

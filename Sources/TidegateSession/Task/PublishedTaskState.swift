@@ -60,6 +60,9 @@ final class PublishedTaskState: Sendable {
 
     var body: [UInt8] { self.state.withLock { $0.body } }
 
+    /// How the task ended; nil before.
+    var result: TaskResult? { self.state.withLock { $0.end?.result } }
+
     var resumeData: ResumeData? { self.state.withLock { $0.end?.leftover?.resumeData } }
 
     func response(to request: TaskRequest) -> TaskResponse? {

@@ -111,10 +111,13 @@ public final class TransferTask: Sendable {
     public var upload: TaskProgress { TaskProgress(task: self, direction: .upload) }
 
     func info(showing snapshot: TaskSnapshot) -> TaskInfo {
-        TaskInfo(
+        let result = self.shared.result
+        let failed = result?.outcome == .failure ? result : nil
+        return TaskInfo(
             id: self.id, name: self.request.name, kind: self.request.kind, method: self.request.method,
             url: self.shared.url, state: snapshot.state, progress: snapshot.progress, created: self.shared.created,
-            started: snapshot.started, file: snapshot.file ?? self.request.destination.path, stall: snapshot.stall)
+            started: snapshot.started, file: snapshot.file ?? self.request.destination.path, failure: failed?.failure,
+            explanation: failed?.explanation, party: failed?.attribution?.party, stall: snapshot.stall)
     }
 
     /// The task is over: resumes all who wait for it.

@@ -7,6 +7,7 @@ enum JournalSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { try $0.execute(sql: JournalSchema.version1) }
+        migrator.registerMigration("2") { try $0.execute(sql: "ALTER TABLE task ADD COLUMN party TEXT") }
         return migrator
     }
 

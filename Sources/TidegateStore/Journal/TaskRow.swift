@@ -13,7 +13,7 @@ enum TaskRow {
     // By name, so that a missing column fails the statement instead of a later row.
     private static let columns = """
         id, accepted, description, suspensions, predecessor, in_doubt, hold, placing, life, outcome, failure, explanation,
-        status, bytes, attempts, ended
+        status, bytes, attempts, ended, party
         """
 
     static func insert(_ task: JournaledTask, into database: Database) throws {
@@ -45,10 +45,10 @@ enum TaskRow {
 
     static func finish(_ id: String, _ end: JournaledEnd, _ database: Database) throws {
         try self.update(
-            "outcome = ?, failure = ?, explanation = ?, status = ?, bytes = ?, attempts = ?, ended = ?",
+            "outcome = ?, failure = ?, explanation = ?, status = ?, bytes = ?, attempts = ?, ended = ?, party = ?",
             [
                 end.outcome.rawValue, end.failure?.rawValue, end.explanation, end.status, end.bytes, end.attempts,
-                end.at.microseconds, id,
+                end.at.microseconds, end.party?.rawValue, id,
             ], database)
     }
 
@@ -90,7 +90,8 @@ enum TaskRow {
         return JournaledEnd(
             outcome: outcome, failure: (row["failure"] as String?).flatMap { TaskFailure(rawValue: $0) },
             explanation: row["explanation"], status: row["status"], bytes: row["bytes"] ?? 0,
-            attempts: row["attempts"] ?? 0, at: WallTime(microseconds: row["ended"] ?? 0))
+            attempts: row["attempts"] ?? 0, at: WallTime(microseconds: row["ended"] ?? 0),
+            party: (row["party"] as String?).flatMap { FaultParty(rawValue: $0) })
     }
 
     private static func text(_ value: some Encodable) throws -> String {

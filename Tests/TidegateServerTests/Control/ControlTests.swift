@@ -39,6 +39,11 @@ struct ControlTests {
             return TaskDocument(self.info)
         }
 
+        func body(_ id: TaskID) async throws(ControlRefusal) -> [UInt8] {
+            guard id == self.id else { throw ControlRefusal(.unknown, "there is no task \(id)") }
+            return [0, 10, 255]
+        }
+
         func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
             self.commands.withLock { $0.append(command) }
             return try await self.task(id)

@@ -28,6 +28,7 @@ struct ServerShutdownTests {
 
         func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse { throw self.refusal }
         func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument { throw self.refusal }
+        func body(_ id: TaskID) async throws(ControlRefusal) -> [UInt8] { throw self.refusal }
         func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
             throw self.refusal
         }

@@ -1,0 +1,137 @@
+internal import ArgumentParser
+internal import Tidegate
+internal import TidegateServer
+internal import TidegateCore
+
+/// `tidegate tasks wait`.
+struct TasksWaitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wait", abstract: "Wait until tasks are over; the exit status says how they ended.",
+        discussion: """
+            A restart of the daemon is waited for, up to 30 seconds: the tasks go on after it.
+
+            Examples:
+              tidegate tasks submit https://example.com/big.iso -o big.iso --key iso && tidegate tasks wait iso
+              tidegate tasks wait iso --timeout 1h
+
+            Exit status: 0 if every task is done; of several the worst: 2 for usage errors, 1 if a task failed, was \
+            cancelled or does not exist, or if no daemon answers; 3 if it is not known whether a request was carried \
+            out; 75 if a task gave up waiting for a path, or if it was not over within --timeout.
+            """)
+
+    @Argument(help: ArgumentHelp("Tasks: keys, names, ids or unambiguous beginnings of ids.", valueName: "task"))
+    var tasks: [String]
+
+    @Option(help: ArgumentHelp("Maximum time to wait; 0 asks once, inf waits forever.", valueName: "duration"))
+    var timeout = "inf"
+
+    @Flag(name: .shortAndLong, help: "Print errors only.")
+    var quiet = false
+
+    @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        _ = try OptionParsing.duration(self.timeout, of: "--timeout")
+        if self.quiet, self.control.json { throw ValidationError("--quiet and --json are mutually exclusive") }
+    }
+
+    func run() async throws {
+        let limit = try OptionParsing.duration(self.timeout, of: "--timeout").duration
+        let wait = TaskWait(control: self.control, limit: limit, isQuiet: self.quiet)
+        var worst: ExitStatus?
+        do {
+            try await self.control.forEach(self.tasks) { id throws(ControlClientError) in
+                guard let status = try await wait.end(of: id) else { return }
+                worst = worst.map { $0.worse(than: status) } ?? status
+            }
+        } catch let error as CommandError {
+            throw CommandError(worst.map { $0.worse(than: error.status) } ?? error.status, error.message)
+        }
+        if let worst { throw CommandError(worst) }
+    }
+}
+
+/// Waits for the ends of tasks, by asking the daemon.
+struct TaskWait {
+    let control: ControlOptions
+    let isQuiet: Bool
+    private let start = ContinuousClock.now
+    private let limit: Duration?
+    private let terminal = Terminal()
+    private let line: RefreshedLine
+
+    // A daemon that is restarted has its socket back by then.
+    private static let patience = Duration.seconds(30)
+
+    /// Waits up to `limit` from now, for all tasks together; for as long as it takes if it is nil.
+    init(control: ControlOptions, limit: Duration?, isQuiet: Bool) {
+        self.control = control
+        self.limit = limit
+        self.isQuiet = isQuiet
+        self.line = RefreshedLine(self.terminal, isShown: !isQuiet && self.terminal.isErrorTerminal)
+    }
+
+    /// Waits for the end of a task and prints it; returns the exit status for it, nil for success.
+    func end(of id: String) async throws(ControlClientError) -> ExitStatus? {
+        defer { self.line.clear() }
+        var lastAnswer = ContinuousClock.now
+        var interval = Duration.milliseconds(50)
+        while true {
+            do throws(ControlClientError) {
+                let reply = try await self.control.client.task(id)
+                lastAnswer = .now
+                if let status = self.conclusion(about: reply) { return status.status }
+            } catch {
+                let isGone = error.reason == .noDaemon || error.reason == .disconnected
+                guard isGone, ContinuousClock.now - lastAnswer < TaskWait.patience, !self.isOver else { throw error }
+                self.line.show("waiting \(self.elapsed) for the daemon to come back")
+            }
+            // Cancelled only with the program.
+            try? await Task.sleep(for: min(interval, self.rest))
+            interval = min(interval * 2, .milliseconds(500))
+        }
+    }
+
+    private struct Conclusion {
+        var status: ExitStatus?
+    }
+
+    private func conclusion(about reply: ControlReply<TaskDocument>) -> Conclusion? {
+        let task = reply.value
+        let text = "\(task.id) \(TaskText.summary(task, at: SystemClock().wall()))"
+        if task.outcome == nil, !self.isOver {
+            let name = (task.key ?? task.name ?? task.id).escapingControls
+            self.line.show("waiting \(self.elapsed) for \(name): \(TaskText.summary(task, at: SystemClock().wall()))")
+            return nil
+        }
+        self.line.clear()
+        if self.control.json {
+            self.terminal.print(reply.text)
+        } else if task.outcome == nil {
+            self.terminal.printError("tidegate: not over yet: \(text)")
+        } else if !self.isQuiet || task.outcome != TaskOutcome.success.rawValue {
+            self.terminal.print(text)
+        }
+        return Conclusion(status: task.outcome == nil ? .gaveUp : ExitStatus(endOf: task))
+    }
+
+    private var elapsed: DurationText { DurationText(.seconds((ContinuousClock.now - self.start).components.seconds)) }
+
+    private var rest: Duration {
+        self.limit.map { max(.milliseconds(1), $0 - (ContinuousClock.now - self.start)) } ?? .seconds(60)
+    }
+
+    private var isOver: Bool { self.limit.map { ContinuousClock.now - self.start >= $0 } ?? false }
+}
+
+extension ExitStatus {
+    /// The status for the end of a task; nil for success.
+    init?(endOf task: TaskDocument) {
+        switch (TaskText.State(task), task.reason.flatMap { TaskFailure(rawValue: $0) }) {
+        case (.done, _): return nil
+        case (.failed, .gateTimeout): self = .gaveUp
+        case (.failed, .outcomeUnknown): self = .unknown
+        default: self = .no
+        }
+    }
+}
