@@ -5,6 +5,11 @@ SHELL := /bin/bash
 SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+BIN = $(DESTDIR)$(PREFIX)/bin
+SHARE = $(DESTDIR)$(PREFIX)/share
+COMPLETIONS = bash:bash-completion/completions/tidegate zsh:zsh/site-functions/_tidegate fish:fish/vendor_completions.d/tidegate.fish
 # With more tests at a time each takes longer, and none ends earlier: most of them wait for a process or a processor.
 TESTS_AT_A_TIME ?= 6
 # The tests run with every check for overlapping access; in a release that check alone is a fifteenth of a small request.
@@ -15,13 +20,26 @@ TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base iproute2 nftables ng
   prometheus-alertmanager prometheus-blackbox-exporter python3 python3-prometheus-client
 BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind
 
-.PHONY: run build test client lint format bench setup setup-test setup-bench check-swift
+.PHONY: run build install uninstall test client lint format bench setup setup-test setup-bench check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults
 	.build/release/tidegate serve $(ARGS)
 
 build: setup ## build a release; the Swift runtime is inside, so the binary runs where no Swift is
 	$(SWIFT) build $(RELEASE) --product tidegate
+
+install: ## install tidegate and its completions for bash, zsh and fish below PREFIX (/usr/local) and DESTDIR
+	@# Built before, as a user: root may not have a Swift toolchain.
+	[ -x .build/release/tidegate ] || $(MAKE) build
+	install -D -m 755 .build/release/tidegate $(BIN)/tidegate
+	@for entry in $(COMPLETIONS); do \
+	  file=$(SHARE)/$${entry#*:}; mkdir -p "$${file%/*}" && \
+	    .build/release/tidegate --generate-completion-script "$${entry%%:*}" > "$$file" && chmod 644 "$$file" && \
+	    echo "$$file" || exit 1; \
+	done
+
+uninstall: ## remove what install has put there
+	rm -f $(BIN)/tidegate $(foreach entry,$(COMPLETIONS),$(SHARE)/$(lastword $(subst :, ,$(entry))))
 
 test: setup-test ## run every check: style, house rules, pure, kernel, wire, end to end, peers
 	$(MAKE) lint

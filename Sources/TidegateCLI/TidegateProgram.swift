@@ -9,7 +9,8 @@ enum TidegateProgram {
         let terminal = Terminal()
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
-            if let message = UnknownCommand.message(for: arguments, root: TidegateCommand.self) {
+            let unknown = UnknownCommand.message(for: arguments, root: TidegateCommand.self)
+            if let message = unknown ?? CurlOption.message(for: arguments) {
                 throw CommandError(.usage, message)
             }
             var command = try TidegateCommand.parseAsRoot(arguments)

@@ -21,7 +21,7 @@ struct ReadmeCommandTests {
         }
     }
 
-    /// A directory with every file and program that the commands name, and the two hosts of their URLs.
+    /// A directory with every file and program that the commands name, and the host of their URLs.
     private final class Site {
         let office = try? Office()
         let path = "/tmp/tidegate-readme-\(UUID().uuidString.prefix(8))"
@@ -36,17 +36,13 @@ struct ReadmeCommandTests {
             try FileManager.default.createDirectory(atPath: self.file("bin"), withIntermediateDirectories: true)
             try FileManager.default.createSymbolicLink(
                 atPath: self.file("bin/tidegate"), withDestinationPath: BuiltProduct.path(of: "tidegate"))
-            try "#!/bin/sh\necho synced > synced\n".write(toFile: self.file("sync"), atomically: true, encoding: .utf8)
-            try "#!/bin/sh\necho \"$@\" > copied\n".write(
-                toFile: self.file("bin/rsync"), atomically: true, encoding: .utf8)
-            for script in ["sync", "bin/rsync"] { chmod(self.file(script), 0o755) }
-            try "reachability:\n".write(toFile: self.file("tidegate.yml"), atomically: true, encoding: .utf8)
-            try "rate_limit:\n".write(toFile: self.file("web.yml"), atomically: true, encoding: .utf8)
-            // With -HTTP, openssl(1) sends files that are whole responses.
-            for (name, body) in [("image.iso", "an image"), ("big.iso", "something big")] {
-                try "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)".write(
-                    toFile: self.file("bin/\(name)"), atomically: true, encoding: .utf8)
+            for program in ["date", "curl"] {
+                try "#!/bin/sh\necho \"$@\" > \(program).ran\n".write(
+                    toFile: self.file("bin/\(program)"), atomically: true, encoding: .utf8)
+                chmod(self.file("bin/\(program)"), 0o755)
             }
+            try FileManager.default.createDirectory(atPath: self.file("www"), withIntermediateDirectories: true)
+            try "a page".write(toFile: self.file("www/index.html"), atomically: true, encoding: .utf8)
         }
 
         func serve() async throws {
@@ -54,38 +50,36 @@ struct ReadmeCommandTests {
             let authority = try await TestAuthority()
             // Its files are read as long as the servers run.
             self.authority = authority
-            let identity = try await authority.sign(["example.com", "api.example.com"])
+            let identity = try await authority.sign(["example.com"])
             try office.put(
                 try String(contentsOfFile: authority.certificate, encoding: .utf8), "ssl/certs/ca-certificates.crt")
             self.servers = [
                 try office.router.start([
                     "dnsmasq", "--keep-in-foreground", "--no-resolv", "--no-hosts", "--no-daemon",
-                    "--listen-address=10.0.0.1", "--bind-interfaces", "--address=/example.com/10.0.0.1",
-                    "--address=/api.example.com/198.51.100.2", "--address=/a.root-servers.net/198.41.0.4",
+                    "--listen-address=10.0.0.1", "--bind-interfaces", "--address=/example.com/198.51.100.2",
+                    "--address=/a.root-servers.net/198.41.0.4",
                 ])
             ]
-            for (address, kind) in [("198.51.100.2", "-www"), ("10.0.0.1", "-HTTP")] {
-                let server = "openssl s_server -accept \(address):443 -quiet \(kind)"
-                self.servers.append(
-                    try office.router.start([
-                        "sh", "-c",
-                        "cd \(self.path)/bin && exec \(server) -cert \(identity.certificate) -key \(identity.key)",
-                    ]))
-            }
+            let script = """
+                import http.server, ssl
+                server = http.server.ThreadingHTTPServer(("198.51.100.2", 443), http.server.SimpleHTTPRequestHandler)
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain("\(identity.certificate)", "\(identity.key)")
+                server.socket = context.wrap_socket(server.socket, server_side=True)
+                server.serve_forever()
+                """
+            try script.write(toFile: self.file("server.py"), atomically: true, encoding: .utf8)
+            self.servers.append(
+                try office.router.start(["sh", "-c", "cd \(self.path)/www && exec python3 ../server.py"]))
             let isServed = await eventually(within: .seconds(20)) {
-                for host in ["example.com", "api.example.com"] {
-                    let check = try? await office.run("wait", "--for", "host:\(host):443", "--timeout", "0")
-                    guard check?.status == 0 else { return false }
-                }
-                return true
+                (try? await office.run("wait", "--for", "https://example.com/", "--timeout", "0"))?.status == 0
             }
-            try #require(isServed, "the hosts of the README are not there")
+            try #require(isServed, "the host of the README is not there")
         }
 
         /// Runs a line of the README in a shell on the host; files go into the directory.
         func start(_ line: String) throws -> Program {
-            let line = line.replacing("/srv/", with: "\(self.path)/")
-            return try #require(self.office).start(
+            try #require(self.office).start(
                 ["sh", "-c", "cd \(self.path) && exec \(line)"],
                 environment: [
                     "PATH": "\(self.path)/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")",
@@ -130,11 +124,10 @@ struct ReadmeCommandTests {
             }
             let output = await program.finish(within: .seconds(60))
             #expect(output.status == 0, "\(line): \(output)")
-            if line.hasSuffix("tasks list") { #expect(output.output.contains("https://example.com/big.iso")) }
+            if line.hasSuffix("tasks list") { #expect(output.output.contains(" page ")) }
         }
         #expect(seen == ["explain", "status", "watch", "wait", "run", "fetch", "serve", "tasks"])
-        #expect(site.text(of: "synced") == "synced\n" && site.text(of: "copied") == "-a src dst:\n")
-        #expect(site.text(of: "image.iso") == "an image")
-        #expect(await eventually(within: .seconds(20)) { site.text(of: "big.iso") == "something big" })
+        #expect(site.text(of: "date.ran") == "\n" && site.text(of: "curl.ran") == "-sS https://example.com/\n")
+        #expect(site.text(of: "index.html") == "a page")
     }
 }

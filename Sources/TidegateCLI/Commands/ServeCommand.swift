@@ -10,6 +10,11 @@ struct ServeCommand: AsyncParsableCommand {
             Runs without a configuration file. SIGHUP reloads the configuration file; SIGTERM and SIGINT shut down \
             within ten seconds.
 
+            Examples:
+              tidegate serve
+              tidegate serve --config.file tidegate.yml --config.check
+              tidegate serve --web.listen-address 127.0.0.1:0 --state.dir /tmp/state --control.socket /tmp/control.sock
+
             Exit status: 0 after a shutdown, 1 if a port, the control socket or the state directory cannot be used, \
             2 for usage and configuration errors.
             """)

@@ -8,6 +8,10 @@ struct StatusCommand: AsyncParsableCommand {
         discussion: """
             Reads the kernel directly; needs no daemon and no privileges.
 
+            Examples:
+              tidegate status
+              tidegate status --target example.com:443 --quiet && git pull
+
             Exit status: 0 if the network (with --target: every target) is at least routed, 1 if it is not, 3 if the \
             level is unknown.
             """)

@@ -5,7 +5,15 @@ internal import Tidegate
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show the state of the network, then every change.",
-        discussion: "Reads the kernel directly; needs no daemon and no privileges. Runs until interrupted.")
+        discussion: """
+            Reads the kernel directly; needs no daemon and no privileges. Runs until interrupted.
+
+            Examples:
+              tidegate watch
+              tidegate watch --json --target example.com:443 | jq .
+
+            Exit status: 130 after Ctrl-C, 2 for usage errors.
+            """)
 
     @OptionGroup var targets: TargetOptions
 

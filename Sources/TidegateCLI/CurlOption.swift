@@ -1,0 +1,43 @@
+/// Explains options of curl(1) that `fetch` and `tasks submit` do not have, before the parser calls them unknown.
+enum CurlOption {
+    private static let hints: [String: String] = [
+        "-k": "use --insecure, or better --cacert FILE",
+        "-L": "redirects are followed anyway; --max-redirs 0 turns that off",
+        "--location": "redirects are followed anyway; --max-redirs 0 turns that off",
+        "-s": "use --quiet", "--silent": "use --quiet", "-S": "errors are always shown",
+        "--show-error": "errors are always shown", "-f": "an error status always fails",
+        "--fail": "an error status always fails", "-#": "use --progress bar",
+        "-I": "use --request HEAD --write-out json; \"tidegate explain URL\" shows the status",
+        "--head": "use --request HEAD --write-out json; \"tidegate explain URL\" shows the status",
+        "-i": "use --write-out json", "--include": "use --write-out json", "-w": "use --write-out json",
+        "-v": "\"tidegate explain URL\" shows every step", "--verbose": "\"tidegate explain URL\" shows every step",
+        "-C": "use --continue", "--continue-at": "use --continue", "-d": "use --data", "--data-raw": "use --data",
+        "--json": "use --json-body", "-T": "use --upload-file", "-m": "use --max-time", "-x": "use --proxy",
+        "-A": "use -H 'User-Agent: TEXT'", "--user-agent": "use -H 'User-Agent: TEXT'",
+        "-b": "use -H 'Cookie: TEXT'", "--cookie": "use -H 'Cookie: TEXT'", "-e": "use -H 'Referer: URL'",
+        "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N",
+    ]
+
+    // What tasks have no option for: the daemon runs them with its own configuration.
+    private static let fetchOnly: Set<String> = ["-k", "-i", "-w", "-x", "-Z", "-#", "-C", "-s", "-I"]
+
+    /// The error message for `arguments` that use an option of curl; nil if they do not.
+    static func message(for arguments: [String]) -> String? {
+        let isSubmission = arguments.starts(with: ["tasks", "submit"])
+        guard isSubmission || arguments.first == "fetch" else { return nil }
+        for argument in arguments.prefix(while: { $0 != "--" }) where argument.hasPrefix("-") {
+            guard let option = self.option(in: argument), let hint = self.hints[option] else { continue }
+            let isFetchOnly = self.fetchOnly.contains { self.hints[$0] == hint }
+            if isSubmission, isFetchOnly { continue }
+            return "unknown option '\(option)': \(hint)"
+        }
+        return nil
+    }
+
+    // Of letters that stand together, as in -sSL, the first that is not known here.
+    private static func option(in argument: String) -> String? {
+        guard !argument.hasPrefix("--") else { return argument.split(separator: "=").first.map(String.init) }
+        let options = argument.dropFirst().map { "-\($0)" }
+        return options.first { self.hints[$0] != nil }
+    }
+}

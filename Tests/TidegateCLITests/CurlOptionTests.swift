@@ -1,0 +1,49 @@
+import ArgumentParser
+import Testing
+
+@testable import TidegateCLI
+
+/// What users of curl(1) type from habit.
+@Suite struct CurlOptionTests {
+    @Test(
+        "An option of curl is answered with what to use here",
+        arguments: [
+            ("fetch -k https://a/", "unknown option '-k': use --insecure, or better --cacert FILE"),
+            ("fetch -L a", "unknown option '-L': redirects are followed anyway; --max-redirs 0 turns that off"),
+            ("fetch https://a/ -s", "unknown option '-s': use --quiet"),
+            ("fetch -fsSL a", "unknown option '-f': an error status always fails"),
+            ("fetch -OL a", "unknown option '-L': redirects are followed anyway; --max-redirs 0 turns that off"),
+            (
+                "fetch -I a",
+                "unknown option '-I': use --request HEAD --write-out json; \"tidegate explain URL\" shows the status"
+            ),
+            ("tasks submit -d x a", "unknown option '-d': use --data"),
+            ("fetch --user-agent=x a", "unknown option '--user-agent': use -H 'User-Agent: TEXT'"),
+        ])
+    func hints(_ line: String, _ message: String) {
+        #expect(CurlOption.message(for: line.split(separator: " ").map(String.init)) == message)
+    }
+
+    @Test("Options that exist, and words after --, are left to the parser; so is what a task has no option for")
+    func others() {
+        for line in [
+            "fetch -q -O -o f -X PUT -H a:b -u a:b https://a/", "fetch --max-time 5 --data x a", "run -- curl -k a",
+            "fetch -- -k", "tasks submit -k a", "tasks list -k", "status -k",
+        ] {
+            #expect(CurlOption.message(for: line.split(separator: " ").map(String.init)) == nil, "\(line)")
+        }
+    }
+
+    @Test("No hint hides an option that fetch has")
+    func conflicts() throws {
+        #expect(throws: Never.self) {
+            _ = try FetchOptions.parse([
+                "-q", "-o", "f", "-X", "GET", "-H", "A: b", "-u", "a:b", "--data", "x", "--max-time", "5s", "--proxy",
+                "http://p:1", "--compressed", "--insecure", "http://a/",
+            ])
+        }
+        for option in ["--insecure", "--quiet", "--continue", "--data", "--json-body", "--upload-file", "--max-time"] {
+            #expect(CurlOption.message(for: ["fetch", option]) == nil)
+        }
+    }
+}
