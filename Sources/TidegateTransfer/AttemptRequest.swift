@@ -101,6 +101,8 @@ package struct AttemptRequest: Sendable {
         package var usesFreshConnection: Bool
         /// Whether ``AttemptOutcome/certificate`` is wanted.
         package var wantsCertificate: Bool
+        /// The largest TCP segment that is accepted (TCP_MAXSEG, tcp(7)); nil for what fits the link.
+        package var segmentSize: Int?
     }
 }
 

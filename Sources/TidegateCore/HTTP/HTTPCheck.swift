@@ -16,6 +16,8 @@ package enum HTTPCheck {
         package var proxy: HTTPURL?
         /// When to give up connecting, from the start; nil for ``limit``.
         package var connectLimit: Duration?
+        /// The largest TCP segment that is accepted; nil for what fits the link.
+        package var segmentSize: Int?
         /// How much of the answer's body to keep.
         package var bodyLimit: Int
 

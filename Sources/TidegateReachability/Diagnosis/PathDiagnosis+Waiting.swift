@@ -6,7 +6,8 @@ extension PathDiagnosis {
     private enum Answer: Sendable {
         case gateway(GatewayFindings)
         case web([IPAddress: HTTPCheck.Result])
-        case walks(target: HopWalkResult?, sentinel: HopWalkResult?, losesLargePackets: Bool)
+        case walks(target: HopWalkResult?, sentinel: HopWalkResult?)
+        case smallPackets(pass: Bool)
         case timeIsUp
     }
 
@@ -22,7 +23,10 @@ extension PathDiagnosis {
         var path = await withTaskGroup(of: Answer.self) { group in
             var (path, isEnding) = (known, false)
             if known.verdict.level != .unknown { group.addTask { .gateway(await self.probed(known)) } }
-            if isAsked { group.addTask { .web(await self.checkTarget(target, at: usable)) } }
+            if isAsked {
+                group.addTask { .web(await self.checkTarget(target, at: usable)) }
+                group.addTask { .smallPackets(pass: await self.smallPacketsPass(target, at: usable)) }
+            }
             let done = known.walk
             group.addTask { await self.walks(known, done, after: isAsked ? PathDiagnosis.patience : .zero) }
             for await answer in group {
@@ -31,9 +35,8 @@ extension PathDiagnosis {
                 case .web(let web):
                     path.web = web
                     if web.values.contains(where: { $0.hasReached(.connect) }) { group.cancelAll() }
-                case .walks(let walk, let sentinel, let losesLargePackets):
-                    (path.walk, path.sentinelWalk) = (walk, sentinel)
-                    path.losesLargePackets = losesLargePackets
+                case .walks(let walk, let sentinel): (path.walk, path.sentinelWalk) = (walk, sentinel)
+                case .smallPackets(let pass): path.losesLargePackets = pass && path.web.isEmpty
                 case .timeIsUp: group.cancelAll()
                 }
                 self.progress?.update { [path] in $0.paths[subject.family] = path }
@@ -64,13 +67,30 @@ extension PathDiagnosis {
     ) async -> Answer {
         guard await self.pause(for: patience), path.verdict.level >= .routed,
             path.verdict.path?.gateway != nil || path.leadsToGateway
-        else { return .walks(target: path.walk, sentinel: path.sentinelWalk, losesLargePackets: false) }
+        else { return .walks(target: path.walk, sentinel: path.sentinelWalk) }
         let subject = path.subject.address
         let isAllowed = self.walksToInternet || path.subject != .sentinel(subject)
         async let walk = done == nil && isAllowed ? self.walk(to: subject, path.port) : done
         async let sentinel = self.sentinelWalk(path)
-        return .walks(target: await walk, sentinel: await sentinel, losesLargePackets: false)
+        return .walks(target: await walk, sentinel: await sentinel)
     }
+
+    /// Whether a handshake succeeds in small packets with a server that has been silent in larger ones.
+    ///
+    /// A server's certificates fill the largest packets that the link allows: where those are lost on the way, the
+    /// handshake hangs although the connection stands.
+    private func smallPacketsPass(_ target: ExplainTarget, at addresses: [IPAddress]) async -> Bool {
+        guard target.location?.scheme == .https, let address = addresses.first,
+            await self.pause(for: PathDiagnosis.patience)
+        else { return false }
+        var question = HTTPCheck.Request(
+            url: target.url, address: address, lastStage: .tls, limit: min(self.rest, .seconds(1)))
+        question.segmentSize = PathDiagnosis.smallSegment
+        return await self.diagnostics.web.check(question).hasReached(.tls)
+    }
+
+    // What every link of an IPv4 path has to carry: 576 bytes without the headers (RFC 9293, 3.7.1).
+    private static let smallSegment = 536
 
     /// Waits on the monitor's thread; false if the Swift task was cancelled meanwhile.
     func pause(for duration: Duration) async -> Bool {

@@ -56,10 +56,12 @@ final class HTTPCheckThread: Sendable {
     private func attemptRequest(
         _ check: HTTPCheck.Request, _ number: UInt64, _ body: BodyPrefix, isInsecure: Bool
     ) -> AttemptRequest {
-        AttemptRequest(
+        var request = AttemptRequest(
             id: AttemptID(rawValue: number), url: check.url, method: check.method, addresses: [check.address],
             sink: .chunks(body), connectTimeout: min(check.connectLimit ?? check.limit, check.limit),
             tls: TLSOptions(caFile: self.caFile, isInsecure: isInsecure), proxy: check.proxy, userAgent: self.userAgent,
             lastStage: check.lastStage, usesFreshConnection: true, wantsCertificate: true)
+        if let size = check.segmentSize { request.segmentSize = size }
+        return request
     }
 }

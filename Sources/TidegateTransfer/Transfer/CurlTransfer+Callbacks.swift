@@ -168,6 +168,9 @@ extension CurlTransfer {
         var timeout = CurlLimits.userTimeout
         // Without it the kernel's own, longer timeout holds: slower, not wrong.
         _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &timeout, socklen_t(4))
+        if var size = self.request?.segmentSize.map({ Int32(clamping: $0) }) {
+            _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &size, socklen_t(4))
+        }
         self.connection.noteOpened()
         if self.timestamps.socketOpened == nil { self.timestamps.socketOpened = self.timestamps.clock.monotonic() }
         guard let callbacks = self.pool?.callbacks, let request = self.request else { return descriptor }

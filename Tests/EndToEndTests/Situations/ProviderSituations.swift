@@ -74,6 +74,17 @@ extension Situations {
             answer.expect(rung: "tcp", party: "path", says: ["circles"], not: ["is running"])
         }
 
+        @Test("S7: small packets pass and large ones do not")
+        func s7() async throws {
+            let answer = try await lab().during(
+                // As a network card would send them, and not in one piece.
+                .ip(.servers, "link set s0 gso_max_segs 1", undo: "link set s0 gso_max_segs 65535"),
+                .rules(
+                    .provider, "chain f { type filter hook forward priority 0; tcp sport 443 meta length > 600 drop; }")
+            ) { try await $0.explain("https://www.example/", "-4") }
+            answer.expect(rung: "tls", party: "path", says: ["large"], not: ["certificate"])
+        }
+
         @Test("S51: the provider is dead, a target by address, with an internet check")
         func s51() async throws {
             let answer = try await lab().during(Self.isDead) {

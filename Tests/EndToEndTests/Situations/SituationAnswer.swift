@@ -63,17 +63,21 @@ struct SituationAnswer: Decodable, CustomStringConvertible {
             #expect(self.said.localizedStandardContains(phrase), "“\(phrase)” in: \(self)", sourceLocation: location)
         }
         for phrase in unwanted {
-            #expect(!self.said.localizedStandardContains(phrase), "no “\(phrase)” in: \(self)", sourceLocation: location)
+            #expect(
+                !self.said.localizedStandardContains(phrase), "no “\(phrase)” in: \(self)", sourceLocation: location)
         }
     }
 }
 
 extension SituationLab {
-    /// Runs `tidegate explain` on the client, as nobody, trusting the lab's authority.
-    func explain(_ subject: String, _ options: String..., timeout: String = "5s") async throws -> SituationAnswer {
+    /// Runs `tidegate explain` on the client, as nobody, trusting the lab's authority; without a subject it is about the
+    /// client itself.
+    func explain(_ subject: String?, _ options: String..., timeout: String = "5s") async throws -> SituationAnswer {
         let start = ContinuousClock.now
         let program = try await self.run(
-            ["explain", subject, "--json", "--timeout", timeout, "--cacert", self.files.authority.certificate] + options
+            ["explain"] + [subject].compactMap(\.self) + [
+                "--json", "--timeout", timeout, "--cacert", self.files.authority.certificate,
+            ] + options
         )
         let duration = ContinuousClock.now - start
         let line = program.output.split(separator: "\n").last.map(String.init) ?? ""
@@ -82,7 +86,7 @@ extension SituationLab {
             (answer.status, answer.duration, answer.text) = (program.status, duration, line)
             return answer
         } catch {
-            throw SituationError(description: "explain \(subject): \(program.output)\(program.errors)")
+            throw SituationError(description: "explain \(subject ?? ""): \(program.output)\(program.errors)")
         }
     }
 

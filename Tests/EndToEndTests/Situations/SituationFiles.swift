@@ -36,6 +36,14 @@ final class SituationFiles: Sendable {
         try text.write(toFile: self.path(name), atomically: false, encoding: .utf8)
     }
 
+    /// A new folder in which the user nobody may write.
+    func makeFolder() throws -> String {
+        let path = self.path(UUID().uuidString)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
+        return path
+    }
+
     func setResolvers(_ servers: [String]) throws {
         try self.write(servers.map { "nameserver \($0)\n" }.joined(), to: "resolv.conf")
     }

@@ -104,6 +104,12 @@ final class SituationLab: Sendable {
     func during<Result>(
         keepingNeighbours: Bool = false, _ outages: Outage..., body: (SituationLab) async throws -> Result
     ) async throws -> Result {
+        try await self.during(outages, keepingNeighbours: keepingNeighbours, body: body)
+    }
+
+    func during<Result>(
+        _ outages: [Outage], keepingNeighbours: Bool = false, body: (SituationLab) async throws -> Result
+    ) async throws -> Result {
         if !keepingNeighbours { try self.client.ip("neigh flush all") }
         var made: [Outage] = []
         defer {
