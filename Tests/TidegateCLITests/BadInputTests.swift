@@ -6,7 +6,6 @@ import Tidegate
 
 @Suite struct BadInputTests {
     static let cases: [([String], String)] = [
-        (["explain"], "missing expected argument '<host[:port]|url>'"),
         (
             ["explain", "ftp://a.example/"],
             "\"ftp://a.example/\" is not an http:// or https:// URL"
