@@ -20,6 +20,10 @@ TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base iproute2 nftables ng
   prometheus-alertmanager prometheus-blackbox-exporter python3 python3-prometheus-client
 BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind
 
+# The commit that metrics name (tidegate_build_info); a build that git knows nothing of says "unknown".
+export TIDEGATE_REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || \
+  { git rev-parse HEAD >/dev/null 2>&1 && echo -dirty; })
+
 .PHONY: run build install uninstall test client lint format bench setup setup-test setup-bench check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults

@@ -11,6 +11,12 @@ let base: [SwiftSetting] = [
 // Targets without C: no unsafe expression goes unmarked.
 let safe: [SwiftSetting] = base + [.strictMemorySafety()]
 
+// The commit in 12 hexadecimal digits, `-dirty` behind it if files differ; `make` sets it. SwiftPM's own knowledge of the
+// commit (Context.gitInformation) is as old as its cache of this file.
+let revision = Context.environment["TIDEGATE_REVISION"] ?? ""
+let commit = revision.prefix { $0 != "-" }
+let isCommit = commit.count == 12 && commit.allSatisfy(\.isHexDigit)
+
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
@@ -43,6 +49,12 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
+        .target(
+            name: "CBuild",
+            cSettings: [
+                .define("TIDEGATE_COMMIT", to: isCommit ? "0x\(commit)" : "0"),
+                .define("TIDEGATE_IS_MODIFIED", to: isCommit && revision.hasSuffix("-dirty") ? "1" : "0"),
+            ]),
         // C libraries.
         .systemLibrary(name: "CLinux"),
         .systemLibrary(
@@ -79,7 +91,7 @@ let package = Package(
         .target(
             name: "Tidegate",
             dependencies: [
-                "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateReachability",
+                "CBuild", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateReachability",
                 "TidegateSession", "TidegateTransfer", coreMetrics,
             ], swiftSettings: safe),
 

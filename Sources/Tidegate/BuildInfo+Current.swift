@@ -1,9 +1,19 @@
+internal import CBuild
 package import TidegateMetrics
 
 extension BuildInfo {
     /// This build.
     package static let current = BuildInfo(
-        version: TidegateVersion.version, revision: "unknown", swiftVersion: swiftVersion, architecture: architecture)
+        version: TidegateVersion.version, revision: revision, swiftVersion: swiftVersion, architecture: architecture)
+
+    // The commit in 12 digits, with `-dirty` if files differed from it.
+    private static var revision: String {
+        let commit = tg_build_commit()
+        guard commit != 0 else { return "unknown" }
+        let digits = String(commit, radix: 16)
+        let zeros = String(repeating: "0", count: max(0, 12 - digits.count))
+        return zeros + digits + (tg_build_is_modified() ? "-dirty" : "")
+    }
 
     private static var swiftVersion: String {
         #if swift(>=6.4)
