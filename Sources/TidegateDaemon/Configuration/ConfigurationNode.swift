@@ -46,3 +46,10 @@ struct ConfigurationNode: Sendable {
         if case .list(let nodes) = self.content { nodes } else { [] }
     }
 }
+
+extension ConfigurationNode {
+    /// False for `null` and for nothing.
+    var isGiven: Bool {
+        if case .null = self.content { false } else { true }
+    }
+}

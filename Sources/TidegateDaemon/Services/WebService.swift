@@ -18,6 +18,9 @@ struct WebService: Sendable {
     /// True if the file has certificates.
     var isEncrypted: Bool { self.access.isEncrypted }
 
+    /// What the file sets that has no effect here, a sentence for each key.
+    var warnings: [String] { self.first.warnings }
+
     /// Follows the file from now on; reports reloads to `status` and the log.
     func source(time: any TimeSource, status: ReloadStatus, logger: Logger) -> WebFileSource {
         WebFileSource(path: self.path, first: self.first, access: self.access, time: time) { report in

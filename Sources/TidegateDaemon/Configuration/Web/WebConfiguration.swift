@@ -45,3 +45,24 @@ struct WebConfiguration: Sendable, Hashable {
         }
     }
 }
+
+extension WebConfiguration {
+    /// What is set that has no effect here, a sentence for each key; other exporters may use the same file.
+    var keysWithoutEffect: [String] {
+        var sentences: [String] = []
+        if self.http.http2 == true {
+            sentences.append("http_server_config.http2 has no effect: the endpoint speaks HTTP/1.1 only")
+        }
+        if self.tls.prefersOwnSuites != nil {
+            sentences.append(
+                "tls_server_config.prefer_server_cipher_suites has no effect: suites are in the server's order")
+        }
+        let fixed = (self.tls.suites ?? []).filter(\.isOfTLS13).map(\.rawValue)
+        if !fixed.isEmpty {
+            sentences.append(
+                "tls_server_config.cipher_suites: \(fixed.joined(separator: ", ")) has no effect: the suites of TLS 1.3 "
+                    + "cannot be chosen")
+        }
+        return sentences
+    }
+}

@@ -5,6 +5,8 @@ internal import TidegateCore
 struct WebFile: Sendable {
     /// The access rules of the files.
     let result: Result<LoadedAccessPolicy, ConfigurationError>
+    /// What the file sets that has no effect here, a sentence for each key.
+    let warnings: [String]
     /// The contents of the files, to detect changes; the error message of a file that cannot be read.
     let contents: [String]
     private let stamps: [String: FileStamp?]
@@ -13,11 +15,13 @@ struct WebFile: Sendable {
     /// Reads a file and those that it names; relative paths are relative to its directory.
     init(_ path: String, at moment: WallTime) {
         var files = Files()
+        var configuration = WebConfiguration()
         do throws(ConfigurationError) {
-            self.result = .success(try Self.readPolicy(path, &files))
+            self.result = .success(try Self.readPolicy(path, &files, &configuration))
         } catch {
             self.result = .failure(error)
         }
+        self.warnings = configuration.keysWithoutEffect
         self.contents = files.contents
         self.stamps = files.stamps
         self.moment = moment
@@ -32,7 +36,7 @@ struct WebFile: Sendable {
     }
 
     private static func readPolicy(
-        _ path: String, _ files: inout Files
+        _ path: String, _ files: inout Files, _ configuration: inout WebConfiguration
     ) throws(ConfigurationError) -> LoadedAccessPolicy {
         let text: String
         do {
@@ -44,7 +48,6 @@ struct WebFile: Sendable {
             return try self.loadPolicy(AccessPolicy(), nil, path)
         }
         var problems = ProblemList(file: path)
-        var configuration = WebConfiguration()
         problems.read(WebSchema.root, from: root, into: &configuration)
         guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
         var policy = AccessPolicy()

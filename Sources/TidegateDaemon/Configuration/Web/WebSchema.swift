@@ -77,13 +77,6 @@ enum WebSchema {
     }
 }
 
-extension ConfigurationNode {
-    /// False for `null` and for nothing.
-    fileprivate var isGiven: Bool {
-        if case .null = self.content { false } else { true }
-    }
-}
-
 extension ValueParser<TLSServerConfiguration.ClientCertificate> {
     // The deprecated name is still in use.
     fileprivate static let clientCertificate = ValueParser { node throws(TextError) in

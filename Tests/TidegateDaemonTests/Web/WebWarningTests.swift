@@ -1,0 +1,36 @@
+import Testing
+import Tidegate
+import TidegateTestKit
+
+@testable import TidegateDaemon
+
+/// Keys of web.yml that have no effect here are no mistakes: other exporters may use the same file.
+@Suite(.enabled(if: TestAuthority.isAvailable, "openssl is not installed")) struct WebWarningTests {
+    @Test("A key without effect is named with its reason, and the file is accepted")
+    func warnings() async throws {
+        let folder = try await WebFolder()
+        try folder.write(
+            """
+            http_server_config: {http2: true}
+            tls_server_config:
+              cert_file: cert.pem
+              key_file: key.pem
+              prefer_server_cipher_suites: true
+              cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_AES_128_GCM_SHA256]
+            """)
+        let file = folder.look()
+        #expect(throws: Never.self) { try file.result.get() }
+        #expect(file.warnings.count == 3)
+        #expect(file.warnings[0] == "http_server_config.http2 has no effect: the endpoint speaks HTTP/1.1 only")
+        #expect(file.warnings[1].hasPrefix("tls_server_config.prefer_server_cipher_suites has no effect: "))
+        #expect(file.warnings[2].contains("cipher_suites: TLS_AES_128_GCM_SHA256 has no effect: "))
+    }
+
+    @Test("A file whose keys all have an effect has no warning")
+    func none() async throws {
+        let folder = try await WebFolder()
+        try folder.write(
+            "http_server_config: {http2: false}\ntls_server_config: {cert_file: cert.pem, key_file: key.pem}\n")
+        #expect(folder.look().warnings.isEmpty)
+    }
+}
