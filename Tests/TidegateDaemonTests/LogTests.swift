@@ -36,6 +36,20 @@ import TidegateTestKit
             ])
     }
 
+    @Test("Numbers, flags and durations are numbers and flags in JSON, and text in logfmt")
+    func numbers() throws {
+        let event = Event(
+            sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(),
+            payload: .netlink(.resynced(.startup, duration: .milliseconds(1500))))
+        let record = try #require(EventRecord(event))
+        self.logger(.json, level: .debug).debug(
+            "x", metadata: record.fields.merging(["on": .stringConvertible(true), "n": .stringConvertible(3)]) { $1 })
+        self.logger(.logfmt, level: .debug).debug("x", metadata: record.fields)
+        #expect(
+            self.lines.all.first?.hasSuffix("\"duration\":1.5,\"n\":3,\"on\":true,\"reason\":\"startup\"}\n") ?? false)
+        #expect(self.lines.all.last?.hasSuffix(" duration=1.5s reason=startup\n") ?? false, "\(self.lines.all)")
+    }
+
     @Test("Less important lines than asked for are not written")
     func levels() {
         self.logger(.logfmt, level: .warn).info("nothing")

@@ -2,19 +2,30 @@ internal import TidegateCore
 
 extension ConfigurationSchema {
     static let remoteWrite: [Field<Configuration.RemoteWrite>] = [
-        .value("url", \.url, .url),
-        .value("buffer", \.buffer, ValueParser<ByteText>.size(in: 1 << 20...1 << 40)),
-        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))),
+        .value("url", \.url, .url).documented("The receiver's URL; null sends nothing."),
+        .value("buffer", \.buffer, ValueParser<ByteText>.size(in: 1 << 20...1 << 40)).documented(
+            "How much is kept on disk; when it is full, the oldest samples are dropped and counted.", default: "64MiB"),
+        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))).documented(
+            "From one sample of every metric to the next.", default: "15s"),
         .mapping("labels") { (section, entry) throws(TextError) in
             let value = try ValueParser<String>.text.parse(entry.value)
             section.labels.append(try Configuration.RemoteWrite.Label(checking: entry.key, value: value))
-        },
-        .headers("headers") { $0.headers.append($1) },
+        }.documented("Labels of every series; job is tidegate and instance the host name without them.", default: "{}"),
+        .headers("headers") { $0.headers.append($1) }.documented("Header fields of every request.", default: "{}"),
         .section(
             "basic_auth", \.self,
-            [.value("username", \.user, .text), .value("password_file", \.passwordFile, .absolutePath)]),
-        .value("bearer_token_file", \.tokenFile, .absolutePath),
-        .section("tls", \.self, [.value("ca_file", \.certificateFile, .absolutePath)]),
+            [
+                .value("username", \.user, .text).documented("The user's name."),
+                .value("password_file", \.passwordFile, .absolutePath).documented("A file with the password."),
+            ]),
+        .value("bearer_token_file", \.tokenFile, .absolutePath).documented(
+            "A file with a token, instead of basic_auth."),
+        .section(
+            "tls", \.self,
+            [
+                .value("ca_file", \.certificateFile, .absolutePath).documented(
+                    "A PEM file of authorities that are trusted instead of those of transfers.tls.")
+            ]),
     ]
 
     // Headers that the protocol sets.

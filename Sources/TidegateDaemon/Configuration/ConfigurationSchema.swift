@@ -5,93 +5,178 @@ internal import TidegateCore
 /// The keys of the configuration file, section by section.
 enum ConfigurationSchema {
     static let root: [Field<Configuration>] = [
-        .section("reachability", \.reachability, Self.reachability),
-        .section("transfers", \.transfers, Self.transfers),
-        .section("journal", \.journal, Self.journal),
-        .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks),
+        .section("reachability", \.reachability, Self.reachability)
+            .documented("What is watched, and which targets are checked. Changes need a restart."),
+        .section("transfers", \.transfers, Self.transfers)
+            .documented(
+                "How requests are made. Changes of retry and gate apply to the next runs, others need a restart."),
+        .section("journal", \.journal, Self.journal)
+            .documented("How long finished tasks are kept on disk. Changes need a restart."),
+        .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks)
+            .documented("Requests that the sidecar makes by itself. Changes apply when the file is reloaded."),
         .notAvailable("modules"), .notAvailable("probe_targets"), .notAvailable("probes"),
-        .section("remote_write", \.remoteWrite, Self.remoteWrite, check: Self.checkRemoteWrite),
-        .section("events", \.events, Self.events),
-        .section("metrics", \.metrics, Self.metrics, check: Self.checkMetrics),
+        .section("remote_write", \.remoteWrite, Self.remoteWrite, check: Self.checkRemoteWrite)
+            .documented("Sends samples where Prometheus cannot scrape. Changes need a restart."),
+        .section("events", \.events, Self.events)
+            .documented("The history of events, and what they show of URLs. Changes need a restart."),
+        .section("metrics", \.metrics, Self.metrics, check: Self.checkMetrics)
+            .documented("Which host names metrics show. Changes need a restart."),
     ]
 
     // MARK: reachability
 
     static let reachability: [Field<Configuration.Reachability>] = [
-        .section("interfaces", \.self, [.list("exclude", \.excludedInterfaces, .regularExpression)]),
+        .section(
+            "interfaces", \.self,
+            [
+                .list("exclude", \.excludedInterfaces, .regularExpression).documented(
+                    "Links left out of metrics and events, as regular expressions that match the whole name.",
+                    default: Self.yaml(ReachabilityConfiguration.defaultExcludedInterfaces))
+            ]),
         .section(
             "sentinels", \.self,
-            [.list("ipv4", \.ipv4Sentinels, .sentinel(.ipv4)), .list("ipv6", \.ipv6Sentinels, .sentinel(.ipv6))],
+            [
+                .list("ipv4", \.ipv4Sentinels, .sentinel(.ipv4)).documented(
+                    "IPv4 addresses that stand for the internet in route lookups; no packet is sent to them.",
+                    default: Self.sentinels(.ipv4)),
+                .list("ipv6", \.ipv6Sentinels, .sentinel(.ipv6)).documented(
+                    "The same for IPv6.", default: Self.sentinels(.ipv6)),
+            ],
             check: Self.checkSentinels),
-        .sections("targets", \.targets, blank: Configuration.NamedTarget(), Self.target, check: Self.checkTargets),
-        .section("metered", \.self, [.list("interfaces", \.meteredInterfaces, .regularExpression)]),
+        .sections("targets", \.targets, blank: Configuration.NamedTarget(), Self.target, check: Self.checkTargets)
+            .documented("Hosts, ports and URLs that are watched all the time."),
+        .section(
+            "metered", \.self,
+            [
+                .list("interfaces", \.meteredInterfaces, .regularExpression).documented(
+                    "Links whose traffic costs money, as regular expressions that match the whole name.",
+                    default: "[]")
+            ]),
         .section("internet_check", \.internetCheck, Self.internetCheck, check: Self.checkInternetCheck),
-        .value("mark", \.mark, .mark), .value("uid", \.uid, .userID),
+        .value("mark", \.mark, .mark).documented("The firewall mark to look up routes with, such as 0xca6c."),
+        .value("uid", \.uid, .userID).documented("The user id to look up routes for; null is the sidecar's own."),
     ]
 
     static let internetCheck: [Field<Configuration.InternetCheck>] = [
-        .value("enabled", \.isEnabled, .boolean), .list("urls", \.urls, .checkURL),
-        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(10))),
+        .value("enabled", \.isEnabled, .boolean).documented(
+            "True requests the URLs from time to time; without it no packet shows whether the internet answers.",
+            default: "false"),
+        .list("urls", \.urls, .checkURL).documented(
+            "Best two operators, over http and https. Over http a URL has to answer 204, or 200 without a body.",
+            default: "[]"),
+        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(10))).documented(
+            "From one success to the next check.", default: "5m"),
     ]
 
     static let target: [Field<Configuration.NamedTarget>] = [
-        .value("name", \.name, .name, isRequired: true), .value("host", \.host, .host),
-        .value("port", \.port, .port), .value("url", \.url, .checkURL),
-        .value("check", \.check, ValueParser<TargetCheck.Kind>.name),
-        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))),
-        .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .milliseconds(10))),
+        .value("name", \.name, .name, isRequired: true).documented(
+            "Required: the target's name in metrics and on the page.", default: "api"),
+        .value("host", \.host, .host).documented("A name or an address; or url instead.", default: "api.example.com"),
+        .value("port", \.port, .port).documented("The TCP port.", default: "443"),
+        .value("url", \.url, .checkURL).documented("What is requested, instead of host and port."),
+        .value("check", \.check, ValueParser<TargetCheck.Kind>.name).documented(
+            "none, tcp, tls or http; null is http with a url, tcp with a port, and none otherwise."),
+        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))).documented(
+            "From one check to the next.", default: "15s"),
+        .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .milliseconds(10))).documented(
+            "How long the target has to answer.", default: "5s"),
     ]
 
     // MARK: transfers
 
     static let transfers: [Field<Configuration.Transfers>] = [
-        .value("max_connections_per_host", \.connectionsPerHost, .number(in: 1...1000)),
-        .value("max_connections", \.connections, .number(in: 1...100_000)),
-        .value("proxy", \.proxy, .url),
-        .section("tls", \.self, [.value("ca_file", \.certificateFile, .absolutePath), .notAvailable("pins")]),
-        .section("retry", \.retry, Self.retry),
-        .section("budget", \.budget, Self.budget),
-        .section("gate", \.gate, Self.gate),
+        .value("max_connections_per_host", \.connectionsPerHost, .number(in: 1...1000)).documented(
+            "How many connections one origin has at most.", default: "\(SessionConfiguration().maxConnectionsPerHost)"),
+        .value("max_connections", \.connections, .number(in: 1...100_000)).documented(
+            "How many there are at most in all.", default: "\(SessionConfiguration().maxConnections)"),
+        .value("proxy", \.proxy, .url).documented("The proxy's URL; the environment is not read."),
+        .section(
+            "tls", \.self,
+            [
+                .value("ca_file", \.certificateFile, .absolutePath).documented(
+                    "A PEM file of authorities that are trusted instead of the system's."),
+                .notAvailable("pins"),
+            ]),
+        .section("retry", \.retry, Self.retry).documented("When a failed request is tried again."),
+        .section("budget", \.budget, Self.budget).documented(
+            "What retries cost, for each origin: while its tokens are used up, tasks wait."),
+        .section("gate", \.gate, Self.gate).documented("What a task waits for before it is sent."),
     ]
 
     static let retry: [Field<Configuration.Retry>] = [
-        .value("attempts", \.attempts, .number(in: 1...1000)),
-        .value("base", \.base, .duration(atLeast: .milliseconds(1))),
-        .value("cap", \.cap, .duration(atLeast: .milliseconds(1))), .value("max_elapsed", \.maxElapsed, .limit),
-        .list("statuses", \.statuses, .number(in: 400...599)),
+        .value("attempts", \.attempts, .number(in: 1...1000)).documented(
+            "How many attempts a request has; lost paths do not count.", default: "\(RetryPolicy().attempts)"),
+        .value("base", \.base, .duration(atLeast: .milliseconds(1))).documented(
+            "The first wait between attempts, which doubles.", default: "\(DurationText(RetryPolicy().base))"),
+        .value("cap", \.cap, .duration(atLeast: .milliseconds(1))).documented(
+            "The longest wait.", default: "\(DurationText(RetryPolicy().cap))"),
+        .value("max_elapsed", \.maxElapsed, .limit).documented(
+            "How long all attempts may take together; time without a path does not count.",
+            default: "\(DurationText(RetryPolicy().maxElapsed))"),
+        .list("statuses", \.statuses, .number(in: 400...599)).documented(
+            "The statuses after which a request is tried again.",
+            default: "\(RetryPolicy().statuses.sorted())"),
     ]
 
     static let budget: [Field<Configuration.Budget>] = [
-        .value("tokens", \.tokens, .number(in: 0...1e9)), .value("retry_cost", \.retryCost, .number(in: 0...1e9)),
-        .value("connect_cost", \.connectCost, .number(in: 0...1e9)),
-        .value("refill_per_second", \.refillPerSecond, .number(in: 0...1e9)),
+        .value("tokens", \.tokens, .number(in: 0...1e9)).documented(
+            "How many there are at most.", default: "\(RetryBudgetPolicy().tokens)"),
+        .value("retry_cost", \.retryCost, .number(in: 0...1e9)).documented(
+            "What a retry costs.", default: "\(RetryBudgetPolicy().retryCost)"),
+        .value("connect_cost", \.connectCost, .number(in: 0...1e9)).documented(
+            "What a retry costs after a failed connection.", default: "\(RetryBudgetPolicy().connectCost)"),
+        .value("refill_per_second", \.refillPerSecond, .number(in: 0...1e9)).documented(
+            "How many come back in a second.", default: "\(RetryBudgetPolicy().refillPerSecond)"),
     ]
 
     static let gate: [Field<Configuration.Gate>] = [
-        .list("require", \.require, .requirement), .value("patience", \.patience, .limit),
+        .list("require", \.require, .requirement).documented(
+            "none, routed, online, unmetered or interface:NAME; all have to hold.", default: "[routed]"),
+        .value("patience", \.patience, .limit).documented("How long a task waits before it fails.", default: "inf"),
     ]
 
     // MARK: journal
 
     static let journal: [Field<Configuration.Journal>] = [
-        .value("keep_completed", \.keepCompleted, .duration(atLeast: .seconds(1))),
-        .value("path_events", \.pathEvents, .duration(atLeast: .seconds(1))),
+        .value("keep_completed", \.keepCompleted, .duration(atLeast: .seconds(1))).documented(
+            "How long finished tasks are kept.", default: "1d"),
+        .value("path_events", \.pathEvents, .duration(atLeast: .seconds(1))).documented(
+            "How long changes of paths are kept.", default: "7d"),
     ]
 
     // MARK: tasks
 
     static let task: [Field<ScheduledTask>] = [
-        .value("name", \.name, .name, isRequired: true), .value("url", \.submission.url, .url, isRequired: true),
-        .value("method", \.submission.method, .method),
-        .headers("headers") { $0.submission.headers = ($0.submission.headers ?? []) + ["\($1.name): \($1.value)"] },
-        .value("headers_file", \.headersFile, .absolutePath),
-        .value("body_file", \.submission.bodyFile, .absolutePath),
-        .value("every", \.every, .duration(atLeast: .seconds(1)), isRequired: true),
-        .value("jitter", \.jitter, .percentage), .value("download", \.submission.output, .absolutePath),
-        .value("mode", \.submission.mode, .fileMode), .value("timeout", \.timeout, .limit),
-        .list("require", \.submission.require, .requirement), .section("retry", \.retry, Self.retry),
-        .value("sha256", \.submission.sha256, .digest),
+        .value("name", \.name, .name, isRequired: true).documented(
+            "Required: the task's name in metrics, events and on the page.", default: "config-sync"),
+        .value("url", \.submission.url, .url, isRequired: true).documented(
+            "Required: what is requested.", default: "https://example.com/config.tar"),
+        .value("method", \.submission.method, .method).documented("null is GET, and POST with a body_file."),
+        .headers("headers") { $0.submission.headers = ($0.submission.headers ?? []) + ["\($1.name): \($1.value)"] }
+            .documented("Header fields, by name.", default: "{}"),
+        .value("headers_file", \.headersFile, .absolutePath).documented(
+            "A file with a header field on each line, read at each run; for secrets."),
+        .value("body_file", \.submission.bodyFile, .absolutePath).documented("The file to send."),
+        .value("every", \.every, .duration(atLeast: .seconds(1)), isRequired: true).documented(
+            "Required: from one run to the next; a run is left out while the last one is not over.", default: "5m"),
+        .value("jitter", \.jitter, .percentage).documented("By how much of every a run is put off.", default: "10%"),
+        .value("download", \.submission.output, .absolutePath).documented("The file that is replaced by the response."),
+        .value("mode", \.submission.mode, .fileMode).documented("The permissions of the file, such as \"0640\"."),
+        .value("timeout", \.timeout, .limit).documented("How long an attempt, and all of them together, may take."),
+        .list("require", \.submission.require, .requirement).documented("As transfers.gate.require, which null takes."),
+        .section("retry", \.retry, Self.retry.map { $0.documentedAsInherited }).documented(
+            "As transfers.retry, which null takes."),
+        .value("sha256", \.submission.sha256, .digest).documented("The digest that the response has to have."),
     ]
+
+    // MARK: texts
+
+    /// A list as YAML writes it on one line.
+    private static func yaml(_ values: [String]) -> String { JSONValue.array(values.map { .string($0) }).description }
+
+    private static func sentinels(_ family: AddressFamily) -> String {
+        self.yaml((ReachabilityConfiguration.defaultSentinels[family] ?? []).map(\.description))
+    }
 
     // MARK: checks across keys
 
@@ -137,7 +222,7 @@ enum ConfigurationSchema {
         problems.refuseDuplicates(of: "target", in: targets.map { $0.target?.description ?? "" }, at: nodes)
         for (target, node) in zip(targets, nodes) {
             guard case .section(let entries) = node.content else { continue }
-            let keys = Set(entries.map(\.key))
+            let keys = Set(entries.filter { $0.value.isGiven }.map(\.key))
             if let problem = target.problem(given: keys) { problems.add(problem, at: node) }
         }
     }

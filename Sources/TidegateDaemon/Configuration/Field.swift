@@ -8,6 +8,8 @@ typealias SectionPath<Section, Value> = any WritableKeyPath<Section, Value> & Se
 struct Field<Section>: Sendable {
     let key: String
     let isRequired: Bool
+    /// What `tidegate generate config` shows of it; nil for a key that this version does not support.
+    var text: FieldText?
     let read: @Sendable (inout Section, ConfigurationNode, inout ProblemList) -> Void
 
     /// A key with one value; `null` leaves the default.
@@ -15,7 +17,7 @@ struct Field<Section>: Sendable {
         _ key: String, _ path: SectionPath<Section, Value>, _ parser: ValueParser<Value>,
         isRequired: Bool = false
     ) -> Field {
-        Field(key: key, isRequired: isRequired) { section, node, problems in
+        Field(key: key, isRequired: isRequired, text: FieldText(key)) { section, node, problems in
             if case .null = node.content, !isRequired { return }
             guard let value = problems.trying(at: node, { () throws(TextError) in try parser.parse(node) }) else {
                 return
@@ -35,7 +37,7 @@ struct Field<Section>: Sendable {
     static func list<Value: Sendable>(
         _ key: String, _ path: SectionPath<Section, [Value]>, _ parser: ValueParser<Value>
     ) -> Field {
-        Field(key: key, isRequired: false) { section, node, problems in
+        Field(key: key, isRequired: false, text: FieldText(key)) { section, node, problems in
             guard let nodes = problems.list(node) else { return }
             section[keyPath: path] = nodes.compactMap { element in
                 problems.trying(at: element) { () throws(TextError) in try parser.parse(element) }
@@ -47,7 +49,7 @@ struct Field<Section>: Sendable {
     static func list<Value: Sendable>(
         _ key: String, _ path: SectionPath<Section, [Value]?>, _ parser: ValueParser<Value>
     ) -> Field {
-        Field(key: key, isRequired: false) { section, node, problems in
+        Field(key: key, isRequired: false, text: FieldText(key)) { section, node, problems in
             guard let nodes = problems.list(node) else { return }
             section[keyPath: path] = nodes.compactMap { element in
                 problems.trying(at: element) { () throws(TextError) in try parser.parse(element) }
@@ -59,7 +61,7 @@ struct Field<Section>: Sendable {
     static func mapping(
         _ key: String, _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry) throws(TextError) -> Void
     ) -> Field {
-        Field(key: key, isRequired: false) { section, node, problems in
+        Field(key: key, isRequired: false, text: FieldText(key)) { section, node, problems in
             switch node.content {
             case .null: break
             case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
@@ -84,7 +86,8 @@ struct Field<Section>: Sendable {
         _ key: String, _ path: SectionPath<Section, Inner>, _ fields: [Field<Inner>],
         check: @escaping @Sendable (Inner, ConfigurationNode, inout ProblemList) -> Void = { _, _, _ in }
     ) -> Field {
-        Field(key: key, isRequired: false) { section, node, problems in
+        Field(key: key, isRequired: false, text: FieldText(key, .section(fields.compactMap(\.text)))) {
+            section, node, problems in
             problems.read(fields, from: node, into: &section[keyPath: path])
             check(section[keyPath: path], node, &problems)
         }
@@ -95,7 +98,8 @@ struct Field<Section>: Sendable {
         _ key: String, _ path: SectionPath<Section, [Inner]>, blank: Inner, _ fields: [Field<Inner>],
         check: @escaping @Sendable ([Inner], [ConfigurationNode], inout ProblemList) -> Void = { _, _, _ in }
     ) -> Field {
-        Field(key: key, isRequired: false) { section, node, problems in
+        Field(key: key, isRequired: false, text: FieldText(key, .sections(fields.compactMap(\.text)))) {
+            section, node, problems in
             guard let nodes = problems.list(node) else { return }
             section[keyPath: path] = nodes.map { element in
                 var inner = blank
@@ -106,9 +110,20 @@ struct Field<Section>: Sendable {
         }
     }
 
+    /// The same key with a sentence about it, and its default as YAML writes it.
+    func documented(_ sentence: String, default standard: String = "null") -> Field {
+        var field = self
+        field.text?.sentence = sentence
+        field.text?.standard = standard
+        return field
+    }
+
+    /// The same key where null takes the value of another section.
+    var documentedAsInherited: Field { self.documented("") }
+
     /// A key of the format that this version does not support yet.
     static func notAvailable(_ key: String) -> Field {
-        Field(key: key, isRequired: false) { _, node, problems in
+        Field(key: key, isRequired: false, text: nil) { _, node, problems in
             problems.add("not available in this version", at: node)
         }
     }

@@ -40,6 +40,7 @@ package struct Daemon: Sendable {
             write: LineLogHandler.writeToStandardError)
         let logger = Logger(label: "tidegate") { _ in handler }
         logger.info("starting", metadata: self.startMetadata)
+        for warning in self.web?.warnings ?? [] { logger.warning("\(warning)") }
         if let checks = self.checkMetadata {
             logger.info("configured targets are connected to; \"check: none\" leaves one alone", metadata: checks)
         }

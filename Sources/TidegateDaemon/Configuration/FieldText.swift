@@ -1,0 +1,51 @@
+/// What `tidegate generate config` shows of a key.
+struct FieldText: Sendable {
+    /// What stands below a key.
+    enum Content: Sendable {
+        case value
+        case section([FieldText])
+        /// A list of sections, which is empty by default.
+        case sections([FieldText])
+    }
+
+    let key: String
+    let content: Content
+    /// What the key is for, in a sentence or two.
+    var sentence = ""
+    /// The default as YAML writes it; an example in an entry of a list.
+    var standard = "null"
+
+    init(_ key: String, _ content: Content = .value) {
+        self.key = key
+        self.content = content
+    }
+
+    /// The lines of the file about this key and those below it.
+    func lines(indentedBy indent: Int = 0) -> [String] {
+        let space = String(repeating: " ", count: indent)
+        let comment = self.sentence.isEmpty ? [] : FieldText.wrapped(self.sentence).map { "\(space)# \($0)" }
+        switch self.content {
+        case .value: return comment + ["\(space)\(self.key): \(self.standard)"]
+        case .section(let fields):
+            return comment + ["\(space)\(self.key):"] + fields.flatMap { $0.lines(indentedBy: indent + 2) }
+        case .sections(let fields):
+            // The entry stands in a comment: its lines without the marks are the list.
+            var entry = fields.flatMap { $0.lines(indentedBy: 4) }
+            if let first = entry.firstIndex(where: { !$0.hasPrefix("    #") }) {
+                let line = entry.remove(at: first)
+                entry.insert("  - " + line.dropFirst(4), at: first)
+            }
+            return comment + ["\(space)\(self.key): []"] + (["\(self.key):"] + entry).map { "\(space)# \($0)" }
+        }
+    }
+
+    private static func wrapped(_ sentence: String) -> [String] {
+        sentence.split(separator: " ").reduce(into: []) { lines, word in
+            if let last = lines.last, last.count + word.count < 92 {
+                lines[lines.count - 1] = "\(last) \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+    }
+}

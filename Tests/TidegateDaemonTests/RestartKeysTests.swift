@@ -1,0 +1,34 @@
+import Testing
+import Tidegate
+
+@testable import TidegateDaemon
+
+/// What a reload cannot apply is named by its key.
+@Suite struct RestartKeysTests {
+    @Test(
+        "A changed key that needs a restart is named; one that is applied is not",
+        arguments: [
+            ("tasks: [{name: a, url: \"http://a/\", every: 1m}]", []),
+            ("transfers: {retry: {attempts: 9}, gate: {patience: 1m}}", []),
+            (
+                "transfers: {max_connections: 9, proxy: \"http://p:1\"}",
+                ["transfers.max_connections", "transfers.proxy"]
+            ),
+            ("reachability: {targets: [{name: a, host: a}], uid: 5}", ["reachability.targets", "reachability.uid"]),
+            (
+                "reachability: {internet_check: {enabled: true, urls: [\"http://a/\"]}, sentinels: {ipv4: [8.8.8.8]}}",
+                ["reachability.sentinels", "reachability.internet_check"]
+            ),
+            ("reachability: {interfaces: {exclude: [x]}, mark: 1}", ["reachability.interfaces", "reachability.mark"]),
+            (
+                "journal: {keep_completed: 2d}\nevents: {history: 9}\nmetrics: {max_hosts: 9}",
+                ["journal", "events", "metrics"]
+            ),
+            ("remote_write: {url: \"http://a/\"}", ["remote_write"]),
+        ] as [(String, [String])])
+    func keys(_ text: String, _ keys: [String]) throws {
+        let next = try Configuration.parse(text, file: "t.yml")
+        #expect(next.keysThatNeedRestart(from: Configuration()) == keys)
+        #expect(next.keysThatNeedRestart(from: next).isEmpty)
+    }
+}

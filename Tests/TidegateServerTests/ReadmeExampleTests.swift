@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+@testable import TidegateServer
+
+/// The README's examples of JSON have the members that the endpoint's answers have.
+@Suite struct ReadmeExampleTests {
+    private static func examples() throws -> [[String: Any]] {
+        let readme = Dashboard.folder.deletingLastPathComponent().appendingPathComponent("README.md")
+        let blocks = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "```json\n").dropFirst()
+        return try blocks.map { block in
+            let text = block.components(separatedBy: "\n```")[0]
+            return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        }
+    }
+
+    /// Where two values differ in their members; what is null or empty in one of them says nothing.
+    private static func differences(_ own: Any, _ other: Any, at path: String = "") -> [String] {
+        switch (own, other) {
+        case (let own as [String: Any], let other as [String: Any]) where path.hasSuffix(".families"):
+            return self.differences(own["ipv4"] ?? NSNull(), other["ipv4"] ?? NSNull(), at: "\(path).ipv4")
+        case (let own as [String: Any], let other as [String: Any]):
+            let missing = Set(own.keys).symmetricDifference(other.keys).sorted().map { "\(path).\($0)" }
+            return missing
+                + own.flatMap { key, value in
+                    other[key].map { self.differences(value, $0, at: "\(path).\(key)") } ?? []
+                }
+        case (let own as [Any], let other as [Any]):
+            guard let first = own.first, let second = other.first else { return [] }
+            return self.differences(first, second, at: "\(path)[]")
+        case (_ as [Any], _ as String), (_ as [String: Any], _ as String): return [path]
+        default: return []
+        }
+    }
+
+    @Test("Every object has an example with all of its members", arguments: ["status", "targets", "tasks"])
+    func members(_ route: String) async throws {
+        let response = try await Fixture().respond("GET", "/api/v1/\(route)")
+        let answer = try #require(
+            try JSONSerialization.jsonObject(with: Data(response.text.utf8)) as? [String: Any])
+        let key = route == "status" ? "families" : route
+        let example = try #require(
+            try Self.examples().first { $0[key] != nil && ($0["level"] != nil) == (route == "status") })
+        #expect(Self.differences(example, answer) == [])
+    }
+}
