@@ -52,31 +52,3 @@ struct ReloadService: Service {
             metadata: ["applied": "\(applied)", "not_applied": "\(waiting.joined(separator: ", "))"])
     }
 }
-
-extension Configuration {
-    /// The keys whose values differ from `running`, and that are only read at the start: the monitor is configured when
-    /// it is created, and open connections and watches keep the old values.
-    func keysThatNeedRestart(from running: Configuration) -> [String] {
-        let (new, old) = (self.reachability, running.reachability)
-        let (sent, before) = (self.transfers, running.transfers)
-        let changes: [(key: String, isChanged: Bool)] = [
-            ("reachability.interfaces", new.excludedInterfaces != old.excludedInterfaces),
-            (
-                "reachability.sentinels",
-                (new.ipv4Sentinels, new.ipv6Sentinels) != (old.ipv4Sentinels, old.ipv6Sentinels)
-            ),
-            ("reachability.targets", new.targets != old.targets),
-            ("reachability.metered", new.meteredInterfaces != old.meteredInterfaces),
-            ("reachability.internet_check", new.internetCheck != old.internetCheck),
-            ("reachability.mark", new.mark != old.mark), ("reachability.uid", new.uid != old.uid),
-            ("transfers.max_connections_per_host", sent.connectionsPerHost != before.connectionsPerHost),
-            ("transfers.max_connections", sent.connections != before.connections),
-            ("transfers.proxy", sent.proxy != before.proxy),
-            ("transfers.tls", sent.certificateFile != before.certificateFile),
-            ("transfers.budget", sent.budget != before.budget), ("journal", self.journal != running.journal),
-            ("remote_write", self.remoteWrite != running.remoteWrite), ("events", self.events != running.events),
-            ("metrics", self.metrics != running.metrics),
-        ]
-        return changes.filter(\.isChanged).map(\.key)
-    }
-}

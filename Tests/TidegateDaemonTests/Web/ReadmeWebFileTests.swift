@@ -2,6 +2,8 @@ import Foundation
 import Testing
 import TidegateTestKit
 
+@testable import TidegateDaemon
+
 /// The README's web.yml is what the tool that it names accepts.
 @Suite struct ReadmeWebFileTests {
     private static let promtool = "/usr/bin/promtool"
