@@ -18,22 +18,24 @@ package final class Endpoint: Sendable {
     /// An endpoint that reads `view`, and publishes every answered request on `bus`.
     ///
     /// Its events begin when it is made, or with those of a `history` that is attached to the bus already. Without an
-    /// `access` policy every client is answered, over plain HTTP.
+    /// `access` policy every client is answered, over plain HTTP. The page shows what earlier processes left in
+    /// `storage`, and when the scheduled tasks of `nextRuns` run next, by their names.
     package init(
         configuration: EndpointConfiguration, view: any MonitorView, bus: EventBus, recorder: MetricsRecorder,
-        time: any TimeSource, history: EventHistory? = nil, access: (any AccessPolicyLoader)? = nil
+        time: any TimeSource, history: EventHistory? = nil, access: (any AccessPolicyLoader)? = nil,
+        storage: PageHistoryStorage? = nil, nextRuns: @escaping @Sendable () async -> [String: WallTime] = { [:] }
     ) {
         let own = EventHistory(boot: time.wall().instanceID, capacity: configuration.eventHistory)
         if history == nil { bus.attach(own) }
-        let timeline = TimelineSink(from: time.monotonic())
-        bus.attach(timeline)
+        let page = PageHistory(from: time.wall(), configuration: configuration, storage: storage)
+        bus.attach(page)
         let slots = EventStreamSlots(limit: configuration.maxEventStreams)
         let access = access.map { AccessController($0, time: time) }
         self.configuration = configuration
         self.routes = EndpointRoutes(
             EndpointRoutes.Dependencies(
                 configuration: configuration, view: view, bus: bus, recorder: recorder, time: time,
-                history: history ?? own, timeline: timeline),
+                history: history ?? own, page: page, nextRuns: nextRuns),
             slots: slots,
             middlewares: [StandardHeadersMiddleware(time: time)]
                 + (access.map { [AccessMiddleware(controller: $0)] } ?? []))

@@ -16,9 +16,7 @@ import TidegateCore
         Event(sequence: 1, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0), payload: payload)
     }
 
-    private func page(_ payload: Event.Payload) -> EventLine {
-        EventLine(self.event(payload), redaction: URLRedaction()) { _ in "task" }
-    }
+    private func page(_ payload: Event.Payload) -> EventLine { EventLine(self.event(payload)) }
 
     // MARK: - Reasons
 
@@ -89,7 +87,7 @@ import TidegateCore
         let payload = Event.Payload.task(TaskEvent(id: id, taskKind: .data, kind: failed))
         let sentence = "attempt 1 failed: \(failure)"
         #expect(FetchText.clause(failed) == sentence)
-        #expect(self.page(payload).text == "task: \(sentence)")
+        #expect(self.page(payload).text == sentence)
         var watch = WatchText()
         let lines = watch.lines(self.event(payload).json().description, self.style)
         #expect(lines.count == 1 && lines[0].hasSuffix("  \(sentence)"))
@@ -99,7 +97,7 @@ import TidegateCore
     func hold(_ reason: HoldReason) throws {
         let id = try #require(Self.id)
         let payload = Event.Payload.task(TaskEvent(id: id, taskKind: .data, kind: .held(reason, detail: nil)))
-        #expect(self.page(payload).text == "task: waiting: \(reason)")
+        #expect(self.page(payload).text == "waiting: \(reason)")
         var watch = WatchText()
         let lines = watch.lines(self.event(payload).json().description, self.style)
         // A backoff is shown by its retry.

@@ -81,29 +81,31 @@ struct Fixture {
     let bus: EventBus
     let recorder: MetricsRecorder
     let history = EventHistory(boot: "test")
-    let timeline: TimelineSink
-    var configuration = EndpointConfiguration()
+    let page: PageHistory
+    var configuration: EndpointConfiguration
 
     init() {
         self.bus = EventBus(time: self.time)
-        self.timeline = TimelineSink(from: self.time.monotonic())
+        var configuration = EndpointConfiguration()
+        configuration.listen = [ListenAddress(host: "127.0.0.1", port: 0)]
+        configuration.version = "1.2.3"
+        if let target = EveryEvent.target { configuration.targetNames = [target: "api"] }
+        self.configuration = configuration
+        self.page = PageHistory(from: self.time.wall(), configuration: configuration)
         self.bus.attach(self.history)
-        self.bus.attach(self.timeline)
+        self.bus.attach(self.page)
         let build = BuildInfo(version: "1.2.3", revision: "abc", swiftVersion: "6.3", architecture: "x86_64")
         self.recorder = MetricsRecorder(
             build: build, start: self.time.monotonic(), wall: self.time.wall(),
             targetNames: EveryEvent.target.map { [$0: "api"] } ?? [:])
         self.bus.attach(MetricsSink(recorder: self.recorder))
-        self.configuration.listen = [ListenAddress(host: "127.0.0.1", port: 0)]
-        self.configuration.version = "1.2.3"
-        if let target = EveryEvent.target { self.configuration.targetNames = [target: "api"] }
     }
 
     var routes: EndpointRoutes {
         EndpointRoutes(
             EndpointRoutes.Dependencies(
                 configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder,
-                time: self.time, history: self.history, timeline: self.timeline),
+                time: self.time, history: self.history, page: self.page, nextRuns: { [:] }),
             slots: EventStreamSlots(limit: self.configuration.maxEventStreams))
     }
 

@@ -5,39 +5,71 @@ import TidegateCore
 @testable import TidegateServer
 
 @Suite struct LadderViewTests {
-    private func ladder(_ level: ReachabilityLevel, _ reason: UnreachableReason?) -> String {
-        LadderView(family: .ipv4, verdict: Verdict(level: level, reason: reason)).statuses.map { entry in
-            switch entry.status {
-            case .ok: "+"
-            case .bad: "x"
-            case .unknown: "."
-            }
-        }.joined()
+    private func picture(_ state: PageState, measured: Bool = true) -> String {
+        let view = LadderView(status: state.status, diagnosis: measured ? state.diagnosis : nil)
+        return view.steps.map { step in
+            step.readings.map { entry in
+                let mark =
+                    switch entry.reading.status {
+                    case .ok: "+"
+                    case .bad: "x"
+                    case .unchecked: "."
+                    case .absent: "-"
+                    }
+                return (entry.family.map { $0 == .ipv4 ? "4" : "6" } ?? "") + mark
+            }.joined()
+        }.joined(separator: " ")
     }
 
-    // monitor interface carrier address route gateway dns internet
+    // Kernel, interface, carrier, address, route, gateway, resolver, internet; one mark where both families agree.
     @Test(
-        "The reason's rung fails; those below it hold, those above it are not checked",
+        "Rungs are as they were measured; nothing is drawn as working because something above it does not fail",
         arguments: [
-            (.unknown, .monitorDown, "x......."), (.unknown, nil, "........"), (.none, .noInterface, "+x......"),
-            (.none, .adminDown, "+x......"), (.none, .noCarrier, "++x....."), (.none, .noAddress, "+++x...."),
-            (.local, .noRoute, "++++x..."), (.local, nil, "++++...."), (.none, .prohibited, "++++x..."),
-            (.limited, .gatewaySilent, "+++++x.."), (.limited, .resolverTimeout, "++++++x."),
-            (.limited, .limited, "+++++++x"), (.portal, .portal, "+++++++x"), (.limited, .refused, "+++++++x"),
-            (.routed, nil, "+++++..."), (.online, nil, "++++++++"),
-        ] as [(ReachabilityLevel, UnreachableReason?, String)])
-    func statuses(_ level: ReachabilityLevel, _ reason: UnreachableReason?, _ picture: String) {
-        #expect(self.ladder(level, reason) == picture)
-    }
+            (.healthy, "+ + + 4+6- + + + +"), (.pulledCable, "+ + x 4.6x . . . ."),
+            (.hungRouter, "+ + + 4+6- + x . ."), (.deadProvider, "+ + + 4+6- + + + x"),
+            (.deadResolver, "+ + + 4+6- + + x ."),
+        ] as [(PageState, String)])
+    func measured(_ state: PageState, _ picture: String) { #expect(self.picture(state) == picture) }
 
-    @Test("The reason stands beside the failing rung, and every mark has a text for screen readers")
+    @Test(
+        "Without a measurement only what the kernel's tables say is drawn",
+        arguments: [
+            (.healthy, "+ + + 4+6- + . . +"), (.unchecked, "+ + + 4+6- + . . ."),
+            (.pulledCable, "+ + x 4+6. . . . ."), (.deadResolver, "+ + + 4+6- + . . ."),
+        ] as [(PageState, String)])
+    func unmeasured(_ state: PageState, _ picture: String) { #expect(self.picture(state, measured: false) == picture) }
+
+    @Test("The values stand under the rungs, and every mark has a text for screen readers")
     func html() {
-        let html = LadderView(family: .ipv6, verdict: Verdict(level: .none, reason: .noCarrier)).html
-        #expect(html.contains("<h3>IPv6 <span class=\"chip none\">none</span>"))
+        let html = LadderView(status: PageState.deadResolver.status, diagnosis: PageState.deadResolver.diagnosis).html
         #expect(
             html.contains(
-                "<li class=\"bad\"><span class=\"mark\" role=\"img\" aria-label=\"fails\">✕</span>"
-                    + "<span>carrier<em>the link has no carrier</em></span></li>"))
-        #expect(html.components(separatedBy: "aria-label=\"holds\"").count == 3)
+                "<div class=\"reading bad\"><span class=\"mark\" role=\"img\" aria-label=\"fails\">✕</span><p>"
+                    + "<span>10.77.0.53 does not answer</span><span>2 tries, 1 s each</span></p></div>"))
+        #expect(html.contains("<span>10.77.0.1 answers in 0.4 ms</span>"))
+        #expect(html.contains("aria-label=\"not checked\">?</span><p><span>not checked</span>"))
+        #expect(html.contains("aria-label=\"does not apply\">–</span>"))
+    }
+
+    @Test("The heading says when it was measured, or that it was not")
+    func note() {
+        let (now, status) = (PageState.now, PageState.healthy.status)
+        let measured = LadderView(status: status, diagnosis: PageState.healthy.diagnosis).note(at: now)
+        #expect(measured.hasPrefix("measured <span data-since=") && measured.hasSuffix(">4 s</span> ago"))
+        #expect(
+            LadderView(status: status, diagnosis: nil).note(at: now)
+                == "from the kernel's tables; nothing was sent")
+    }
+
+    @Test("Before the first look nothing is known, and a kernel that cannot be read fails at the first rung")
+    func unread() {
+        let starting = ReachabilityStatus(
+            global: Verdict(level: .unknown), mode: .event,
+            families: [.init(family: .ipv4, verdict: Verdict(level: .unknown))], links: [], targets: [],
+            health: .init())
+        let marks = LadderView(status: starting, diagnosis: nil).steps.map { $0.readings[0].reading.status }
+        #expect(Set(marks) == [.unchecked])
+        let down = LadderView(status: .unavailable(mode: .event), diagnosis: nil).steps[0].readings[0].reading
+        #expect(down == .init(status: .bad, values: ["the kernel's network state cannot be read"]))
     }
 }

@@ -8,15 +8,19 @@ import TidegateTestKit
 @Suite struct TimelineTests {
     private let time = ManualTime()
     private let bus: EventBus
-    private let sink: TimelineSink
+    private let history: PageHistory
 
     init() {
         self.bus = EventBus(time: self.time)
-        self.sink = TimelineSink(from: self.time.monotonic())
-        self.bus.attach(self.sink)
+        self.history = PageHistory(from: self.time.wall(), configuration: EndpointConfiguration())
+        self.bus.attach(self.history)
     }
 
-    private var svg: TimelineSVG { self.sink.svg(at: self.time) }
+    private var svg: TimelineSVG { self.svg(now: .routed) }
+
+    private func svg(now level: ReachabilityLevel) -> TimelineSVG {
+        TimelineSVG(record: self.history.snapshot(), now: self.time.wall(), current: level)
+    }
 
     private func fail(_ party: FaultParty?, _ failure: TaskFailure = .connectFailed) {
         var generator = SystemRandomNumberGenerator()
@@ -41,9 +45,9 @@ import TidegateTestKit
         self.fail(.theirs, .cancelled)
         #expect(self.svg.totals.map(\.party) == [.mine, .theirs, .unknown])
         #expect(self.svg.totals.map(\.count) == [1, 3, 1])
-        let html = self.svg.html(current: .routed)
+        let html = self.svg(now: .routed).html
         #expect(html.contains("<rect class=\"party-theirs\""))
-        #expect(html.contains("the server <b>3</b>"))
+        #expect(html.contains("the server</span> <b>3</b>"))
     }
 
     @Test("The window grows with the uptime, up to an hour; older failures are dropped")
@@ -58,10 +62,10 @@ import TidegateTestKit
         #expect(self.svg.totals.map(\.count) == [1])
         self.time.advance(by: .seconds(200))
         #expect(self.svg.totals.isEmpty)
-        #expect(self.svg.html(current: .routed).contains("No failed requests."))
+        #expect(self.svg(now: .routed).html.contains("no failed requests"))
     }
 
-    @Test("The band shows how long there was no route to the internet")
+    @Test("The band shows how long there was no path")
     func levels() {
         self.time.advance(by: .seconds(60))
         self.go(from: .routed, to: .none)
@@ -69,9 +73,9 @@ import TidegateTestKit
         self.go(from: .none, to: .online)
         self.time.advance(by: .seconds(20))
         #expect(
-            self.svg.summary(current: .online)
-                == "The last 5 min: no route to the internet for 1 min 10 s; no failed requests.")
-        let html = self.svg.html(current: .online)
+            self.svg(now: .online).summary
+                == "The last 5 min: no path for 1 min 10 s; no failed requests.")
+        let html = self.svg(now: .online).html
         let classes = html.split(separator: "\"").filter { $0.hasPrefix("level-") }
         #expect(classes == ["level-routed", "level-none", "level-online"])
     }
@@ -79,8 +83,8 @@ import TidegateTestKit
     @Test("A level that never changed is drawn from the start of the process")
     func still() {
         self.time.advance(by: .seconds(150))
-        #expect(self.svg.html(current: .routed).contains("<rect class=\"level-routed\" x=\"600.0\""))
-        #expect(self.svg.summary(current: .routed) == "The last 5 min: no outage; no failed requests.")
+        #expect(self.svg(now: .routed).html.contains("<rect class=\"level-routed\" x=\"600.0\""))
+        #expect(self.svg(now: .routed).summary == "The last 5 min: a path all the time; no failed requests.")
     }
 
     @Test("Of ten thousand changes a bounded number is drawn, and the latest is right")
@@ -91,12 +95,12 @@ import TidegateTestKit
             self.go(from: .none, to: .routed)
             self.time.advance(by: .milliseconds(10))
         }
-        let html = self.svg.html(current: .routed)
+        let html = self.svg(now: .routed).html
         let drawn = html.components(separatedBy: "<rect class=\"level-").count - 1
         #expect(drawn > 100 && drawn < 600)
         // 100 s of changes every 10 ms: the oldest are summed up, the last band is that of the last change.
         self.time.advance(by: .seconds(20))
-        let last = self.svg.html(current: .none).components(separatedBy: "<rect class=\"level-").last
+        let last = self.svg(now: .none).html.components(separatedBy: "<rect class=\"level-").last
         #expect(last?.hasPrefix("routed\"") == true, "\(last ?? "")")
     }
 

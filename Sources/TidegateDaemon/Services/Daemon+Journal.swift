@@ -1,6 +1,17 @@
 internal import Tidegate
 internal import TidegateCore
+internal import TidegateServer
 internal import TidegateStore
+
+extension PageHistoryStorage {
+    // More than the page shows: some entries are slices of requests, and one entry can have several lines.
+    private static let limit = 2000
+
+    /// The page's history in a journal.
+    init(_ journal: Journal) {
+        self.init(past: journal.history(newest: PageHistoryStorage.limit)) { journal.recordHistory(at: $0, $1) }
+    }
+}
 
 extension Daemon {
     /// Opens the journal.

@@ -133,9 +133,10 @@ package struct Daemon: Sendable {
         self.configuration.apply(to: &configuration)
         let endpoint = Endpoint(
             configuration: configuration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
-            access: self.web?.source(time: time, status: status, logger: logger))
+            access: self.web?.source(time: time, status: status, logger: logger),
+            storage: dependencies.journal.map(PageHistoryStorage.init), nextRuns: { await scheduler.nextRuns() })
         var services: [any Service] = [dependencies.log, MemoryService()]
-        if let journal = dependencies.journal { services.append(JournalService(journal: journal, bus: bus)) }
+        if let journal = dependencies.journal { services.append(JournalService(journal: journal)) }
         services += [
             MonitorService(monitor: monitor),
             EndpointService(endpoint: endpoint, isEncrypted: self.web?.isEncrypted ?? false, logger: logger),

@@ -7,6 +7,9 @@ enum Cell {
     case bad(String)
     case wait(String)
     case level(ReachabilityLevel)
+    case party(FaultParty)
+    /// HTML that is escaped already.
+    case html(String)
 
     var html: String {
         switch self {
@@ -14,7 +17,10 @@ enum Cell {
         case .good(let text): "<span class=\"good\">\(HTML.escaped(text))</span>"
         case .wait(let text): "<span class=\"wait\">\(HTML.escaped(text))</span>"
         case .bad(let text): "<span class=\"bad\">\(HTML.escaped(text))</span>"
-        case .level(let level): "<span class=\"chip \(level.rawValue)\">\(level.rawValue)</span>"
+        case .level(let level): "<span class=\"chip \(level.tone.rawValue)\">\(HTML.escaped(level.word))</span>"
+        case .party(let party):
+            "<span class=\"party\"><i class=\"party-\(party.rawValue)\"></i>\(HTML.escaped(party.description))</span>"
+        case .html(let html): html
         }
     }
 }
@@ -33,6 +39,18 @@ enum HTML {
             default: html.unicodeScalars.append(scalar)
             }
         }
+    }
+
+    /// A time of day in UTC; the script shows it in the reader's time zone. `isShort` leaves out the seconds.
+    static func time(_ moment: WallTime, isShort: Bool = false) -> String {
+        let text = moment.clockTime.dropLast(isShort ? 3 : 0)
+        return
+            "<time datetime=\"\(moment)\"\(isShort ? " data-short" : "") title=\"\(moment.dateAndTime)\">\(text) UTC</time>"
+    }
+
+    /// How long ago something was, which the script counts on: `8 s`.
+    static func ago(_ moment: WallTime, at now: WallTime) -> String {
+        "<span data-since=\"\(moment)\">\(moment.ago(at: now).shortText)</span>"
     }
 
     /// `template` with each `{{name}}` replaced; what is put in is not looked at again.

@@ -1,72 +1,146 @@
 internal import TidegateCore
 
-/// The ladder of one address family, as its verdict shows it.
+/// The ladder of this host: what was measured on each rung, both families together where they agree.
 struct LadderView {
-    let family: AddressFamily
-    let verdict: Verdict
-
-    /// The status of a rung on the page.
-    enum RungStatus: String {
-        case ok, bad, unknown
+    /// How a rung stands.
+    enum Status: String {
+        case ok, bad, unchecked, absent
     }
+
+    /// What was found on a rung.
+    struct Reading: Hashable {
+        var status: Status
+        /// What was measured, or why nothing was.
+        var values: [String]
+    }
+
+    /// A rung with what was found over each family; one entry if both agree.
+    struct Step {
+        let rung: Rung
+        let readings: [(family: AddressFamily?, reading: Reading)]
+    }
+
+    let status: ReachabilityStatus
+    /// The latest measurement, if it is about the present state.
+    let diagnosis: HostDiagnosis?
 
     /// From the monitor itself to the internet; the rungs above belong to single targets.
     static let rungs: [Rung] = [.monitor, .interface, .carrier, .address, .route, .gateway, .dns, .internet]
 
-    /// The rungs with their status: below the failing one every rung holds, above it none has been checked.
-    var statuses: [(rung: Rung, status: RungStatus)] {
-        let failing = self.verdict.reason.map(\.rung).map { LadderView.rungs.contains($0) ? $0 : .internet }
-        let failed = failing.flatMap(LadderView.rungs.firstIndex(of:))
-        return LadderView.rungs.enumerated().map { position, rung in
-            if let failed {
-                return (rung, position < failed ? .ok : position == failed ? .bad : .unknown)
+    var steps: [Step] {
+        var absent: Set<AddressFamily> = []
+        return LadderView.rungs.map { rung in
+            let families = self.status.families.filter { !absent.contains($0.family) }
+            let readings = families.map { (family: $0.family, reading: self.reading(of: rung, over: $0)) }
+            // A family that is not set up is told once, where it ends.
+            if rung == .address || rung == .route, readings.contains(where: { $0.reading.status == .ok }) {
+                absent.formUnion(readings.filter { $0.reading.status == .absent }.map(\.family))
             }
-            return (rung, position < self.reached ? .ok : .unknown)
-        }
-    }
-
-    // Without a reason the verdict covers the route, and the internet if a check has succeeded.
-    private var reached: Int {
-        switch self.verdict.level {
-        case .unknown, .none: 0
-        case .local: 4
-        case .routed, .limited, .portal: 5
-        case .online: LadderView.rungs.count
+            let agree =
+                Set(readings.map(\.reading)).count == 1 || readings.allSatisfy { $0.reading.status == .unchecked }
+            return Step(
+                rung: rung, readings: agree ? readings.prefix(1).map { (nil, $0.reading) } : readings.map { ($0, $1) })
         }
     }
 
     var html: String {
-        let name = self.family.name
-        let steps = self.statuses.map { rung, status in
-            let reason =
-                status == .bad ? self.verdict.reason.map { "<em>\(HTML.escaped($0.description))</em>" } ?? "" : ""
-            return "<li class=\"\(status.rawValue)\"><span class=\"mark\" role=\"img\" "
-                + "aria-label=\"\(status.label)\">\(status.mark)</span><span>\(rung.rawValue)\(reason)</span></li>"
+        let steps = self.steps.map { step in
+            let readings = step.readings.map { entry in
+                let reading = entry.reading
+                let family = entry.family.map { "<b class=\"family\">\($0.name)</b> " } ?? ""
+                let values = reading.values.map { "<span>\(HTML.escaped($0))</span>" }.joined()
+                return "<div class=\"reading \(reading.status.rawValue)\"><span class=\"mark\" role=\"img\" "
+                    + "aria-label=\"\(reading.status.label)\">\(reading.status.mark)</span>"
+                    + "<p>\(family)\(values)</p></div>"
+            }
+            return "<li><h3>\(HTML.escaped(step.rung.title))</h3>\(readings.joined())</li>"
         }
-        let notes = self.verdict.notes.map(\.description).joined(separator: ", ")
-        return """
-            <div class="family" data-family="\(self.family.rawValue)"><h3>\(name) \(Cell.level(self.verdict.level).html)\
-            <span class="via">\(HTML.escaped(self.verdict.path?.description ?? ""))</span>\
-            <span class="via">\(HTML.escaped(notes))</span></h3>\
-            <ol class="ladder">\(steps.joined())</ol></div>
-            """
+        return "<ol class=\"ladder\">\(steps.joined())</ol>"
+    }
+
+    /// When it was measured, for the heading.
+    func note(at now: WallTime) -> String {
+        guard let diagnosis = self.diagnosis else { return "from the kernel's tables; nothing was sent" }
+        return "measured \(HTML.ago(diagnosis.time, at: now)) ago"
+    }
+
+    // MARK: Readings
+
+    private func reading(of rung: Rung, over family: ReachabilityStatus.Family) -> Reading {
+        let ladder = self.diagnosis?.explanation.ladders.first { $0.family == family.family }
+        let measured = ladder?.rungs.first { $0.rung == rung }.map { report in self.reading(of: report, family) }
+        return measured ?? KernelLadder(status: self.status, family: family).reading(of: rung)
+    }
+
+    private func reading(of report: RungReport, _ family: ReachabilityStatus.Family) -> Reading {
+        switch report.status {
+        case .ok:
+            Reading(
+                status: .ok,
+                values: Array(report.evidence.prefix(2))
+                    + (report.basis == .implied ? ["follows from what works above it"] : []))
+        case .bad:
+            // A host that has no IPv6 is not ill.
+            if self.status.level >= .routed, report.reason?.isLackOfConfiguration ?? false {
+                Reading(status: .absent, values: [report.reason?.description ?? "not configured"])
+            } else {
+                Reading(
+                    status: .bad,
+                    values: report.evidence.isEmpty
+                        ? [report.reason?.description(ofLink: report.link) ?? "fails"]
+                        : Array(report.evidence.prefix(2)))
+            }
+        case .unknown: Reading(status: .unchecked, values: ["not checked"] + report.evidence.prefix(1))
+        case .notApplicable: Reading(status: .absent, values: Array(report.evidence.prefix(1)))
+        }
     }
 }
 
-extension LadderView.RungStatus {
+extension UnreachableReason {
+    /// True if a family that is not set up fails like this, too.
+    var isLackOfConfiguration: Bool {
+        switch self {
+        case .noAddress, .linkLocalOnly, .noRoute: true
+        default: false
+        }
+    }
+}
+
+extension LadderView.Status {
     fileprivate var mark: String {
         switch self {
         case .ok: "✓"
         case .bad: "✕"
-        case .unknown: "·"
+        case .unchecked: "?"
+        case .absent: "–"
         }
     }
 
     fileprivate var label: String {
         switch self {
-        case .ok: "holds"
+        case .ok: "works"
         case .bad: "fails"
-        case .unknown: "not checked"
+        case .unchecked: "not checked"
+        case .absent: "does not apply"
+        }
+    }
+}
+
+extension Rung {
+    /// The rung as a heading.
+    fileprivate var title: String {
+        switch self {
+        case .monitor: "Kernel"
+        case .interface: "Interface"
+        case .carrier: "Carrier"
+        case .address: "Address"
+        case .route: "Route"
+        case .gateway: "Gateway"
+        case .dns: "Resolver"
+        case .internet: "Internet"
+        case .tcp: "TCP"
+        case .tls: "TLS"
+        case .http: "HTTP"
         }
     }
 }

@@ -1,14 +1,30 @@
 internal import TidegateCore
 
-/// The tasks of the page: what moves first, then what waits, then what is over; so many at most.
+/// The tasks of the page, one row for each name, those with a name of their own first: what moves, then what waits, then
+/// what is over.
 struct TaskRows {
     let tasks: [TaskInfo]
+    let results: [String: TaskResults]
+    /// When scheduled tasks run next, by their names.
+    let nextRuns: [String: WallTime]
     let redaction: URLRedaction
+    let now: WallTime
 
     /// The most rows that are shown.
     static let limit = 40
-    /// The most ended tasks that are shown: more would hide the others.
+    /// The most rows of tasks without a name.
+    static let unnamedLimit = 20
+    /// The most rows of ended tasks that are shown: more would hide the others.
     static let overLimit = 8
+
+    /// The tasks of one name.
+    private struct Group {
+        let label: String
+        var tasks: [TaskInfo]
+
+        /// The one that says most about now: the latest of those that are furthest.
+        var first: TaskInfo? { self.tasks.max { $0.state.name.rank < $1.state.name.rank } }
+    }
 
     /// One figure for each state that there is: `2 running, 1 waiting`.
     var summary: String {
@@ -23,32 +39,87 @@ struct TaskRows {
     }
 
     var html: String {
-        guard !self.tasks.isEmpty else { return "<p class=\"empty\">No tasks yet.</p>" }
-        let shown = self.shown
-        let rest = self.tasks.count - shown.count
+        let groups = self.groups
+        guard !groups.isEmpty else { return "<p class=\"empty\">No tasks yet.</p>" }
+        let shown = self.shown(of: groups)
+        let rest = groups.count - shown.count
         let more =
             rest > 0 ? "<p class=\"empty\">And \(rest) more: <a href=\"/api/v1/tasks\">all as JSON</a>.</p>" : ""
+        let heads = ["Task", "State", "Last results", "Next run"].map { "<th scope=\"col\">\($0)</th>" }.joined()
         return """
-            <table class="tasks"><thead><tr><th scope="col">Task</th><th scope="col">State</th>\
-            <th scope="col">Progress</th></tr></thead><tbody>\(shown.map(self.row).joined())</tbody></table>\(more)
+            <table class="tasks"><thead><tr>\(heads)</tr></thead>\
+            <tbody>\(shown.map(self.row).joined())</tbody></table>\(more)
             """
     }
 
-    private var shown: [TaskInfo] {
+    private var groups: [Group] {
+        var groups: [Group] = []
+        var places: [String: Int] = [:]
+        func add(_ label: String, _ task: TaskInfo?) {
+            if let place = places[label] {
+                if let task { groups[place].tasks.append(task) }
+            } else {
+                places[label] = groups.count
+                groups.append(Group(label: label, tasks: task.map { [$0] } ?? []))
+            }
+        }
+        for task in self.tasks { add(self.label(of: task), task) }
+        for name in self.nextRuns.keys.sorted() { add(name, nil) }
+        return groups
+    }
+
+    private func label(of task: TaskInfo) -> String {
+        task.name ?? "\(task.method) \(self.redaction.text(of: task.url))"
+    }
+
+    private func shown(of groups: [Group]) -> [Group] {
+        // What somebody gave a name or a schedule is looked for; the rest may be thousands.
+        let named = groups.filter { $0.first?.name != nil || self.nextRuns[$0.label] != nil }
+        let others = groups.filter { $0.first?.name == nil && self.nextRuns[$0.label] == nil }
+        return Array((self.ordered(named) + self.ordered(others).prefix(TaskRows.unnamedLimit)).prefix(TaskRows.limit))
+    }
+
+    private func ordered(_ groups: [Group]) -> [Group] {
         let order: [TaskState.Name] = [.running, .waiting, .suspended]
-        let living = order.flatMap { name in self.tasks.lazy.filter { $0.state.name == name }.prefix(TaskRows.limit) }
-        let over = self.tasks.reversed().lazy.filter { $0.state.name == .completed }.prefix(TaskRows.overLimit)
-        return Array((living + over).prefix(TaskRows.limit))
+        let living = order.flatMap { name in groups.filter { $0.first?.state.name == name } }
+        let over = groups.reversed().filter { $0.first.map { $0.state.name == .completed } ?? true }
+        let scheduled = over.filter { self.nextRuns[$0.label] != nil }
+        return living + scheduled
+            + over.filter { self.nextRuns[$0.label] == nil }.prefix(TaskRows.overLimit)
     }
 
-    private func row(_ task: TaskInfo) -> String {
-        let url = HTML.escaped(self.redaction.text(of: task.url))
+    // MARK: A row
+
+    private func row(_ group: Group) -> String {
+        guard let task = group.first else {
+            return "<tr><td data-head=\"Task\"><b>\(HTML.escaped(group.label))</b></td><td data-head=\"State\">"
+                + "not yet</td>\(self.history(of: group))</tr>"
+        }
+        let others = group.tasks.count > 1 ? " <span class=\"times\">×\(group.tasks.count)</span>" : ""
+        let url = "\(HTML.escaped(task.method)) \(HTML.escaped(self.redaction.text(of: task.url)))"
+        let name =
+            task.name.map { "<b>\(HTML.escaped($0))</b>\(others)<span class=\"url\">\(url)</span>" }
+            ?? "<span class=\"url\">\(url)\(others)</span>"
         return """
-            <tr data-task="\(task.id)" class="\(task.state.name.rawValue)">\
-            <td><b>\(HTML.escaped(task.name ?? task.kind.rawValue))</b>\
-            <span class="url">\(HTML.escaped(task.method)) \(url)</span></td>\
-            <td>\(task.stateCell.html)\(self.note(on: task))</td><td>\(task.progressHTML)</td></tr>
+            <tr data-task="\(task.id)" class="\(task.state.name.rawValue)"><td data-head="Task">\(name)</td>\
+            <td data-head="State"><div>\(task.stateCell.html) \(task.progressHTML)</div>\(self.note(on: task))</td>\
+            \(self.history(of: group))</tr>
             """
+    }
+
+    private func history(of group: Group) -> String {
+        let entries = self.results[group.label]?.entries ?? []
+        let marks = entries.map { entry in
+            let title = HTML.escaped("\(entry.time.dateAndTime): \(entry.text)")
+            return "<i class=\"\(entry.outcome.tone.rawValue)\" title=\"\(title)\">\(entry.outcome.mark)</i>"
+        }
+        let latest = entries.last.map { entry in
+            let party = entry.party.map { " " + Cell.party($0).html } ?? ""
+            return "<span class=\"note\">\(HTML.time(entry.time)) \(HTML.escaped(entry.text))\(party)</span>"
+        }
+        let last = marks.isEmpty ? Cell.text(nil).html : "<span class=\"marks\">\(marks.joined())</span>\(latest ?? "")"
+        let next = self.nextRuns[group.label].map { HTML.time($0) }
+        return "<td data-head=\"Results\">\(last)</td><td data-head=\"Next run\">\(next ?? Cell.text(nil).html)</td>"
     }
 
     // Why a task waits, and how many attempts another one has needed.
@@ -65,12 +136,33 @@ struct TaskRows {
     }
 }
 
+extension TaskState.Name {
+    fileprivate var rank: Int {
+        switch self {
+        case .running: 3
+        case .waiting: 2
+        case .suspended: 1
+        case .completed: 0
+        }
+    }
+}
+
+extension TaskOutcome {
+    fileprivate var mark: String {
+        switch self {
+        case .success: "✓"
+        case .failure: "✕"
+        case .cancelled: "–"
+        }
+    }
+}
+
 extension TaskInfo {
     fileprivate var stateCell: Cell {
         switch self.state {
         case .suspended: .text("suspended")
         case .waiting: .wait("waiting")
-        case .running: .good("running")
+        case .running: .html("<span class=\"run\">running</span>")
         case .completed(.success): .good("done")
         case .completed(.failure): .bad("failed")
         case .completed(.cancelled): .text("cancelled")
@@ -82,13 +174,14 @@ extension TaskInfo {
         let isUpload = self.kind == .upload && self.progress.expectedSent != nil
         let fraction = isUpload ? self.progress.fractionSent : self.progress.fraction
         let received = self.state.name == .completed ? self.progress.endText : self.progress.description
-        guard isUpload || received != ByteText(0).description else { return Cell.text(nil).html }
-        let bytes = HTML.escaped(isUpload ? self.progress.sentText : received)
+        let isUnknown = !isUpload && received == ByteText(0).description
+        let bytes = isUnknown ? "" : HTML.escaped(isUpload ? self.progress.sentText : received)
         guard let fraction, self.state.name != .completed else { return "<span class=\"bytes\">\(bytes)</span>" }
         let percent = Int((fraction * 100).rounded(.down))
         return """
-            <span class="bar"><progress max="100" value="\(percent)" aria-label="progress"></progress>\
-            <span class="percent">\(percent) %</span></span> <span class="bytes">\(bytes)</span>
+            <span class="bytes">\(bytes)</span><span class="bar">\
+            <progress max="100" value="\(percent)" aria-label="progress"></progress>\
+            <span class="percent">\(percent) %</span></span>
             """
     }
 }

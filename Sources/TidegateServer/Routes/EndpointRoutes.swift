@@ -15,7 +15,9 @@ struct EndpointRoutes: Sendable {
         let recorder: MetricsRecorder
         let time: any TimeSource
         let history: EventHistory
-        let timeline: TimelineSink
+        let page: PageHistory
+        /// When scheduled tasks run next, by their names.
+        let nextRuns: @Sendable () async -> [String: WallTime]
     }
 
     /// The values of the `handler` label.
@@ -52,7 +54,7 @@ struct EndpointRoutes: Sendable {
         add(RouterPath(dependencies.configuration.telemetryPath), .metrics) {
             await metrics.respond(to: $0, context: $1)
         }
-        add("/", .page) { request, _ in statusRoutes.page(isViewed: request.method == .get) }
+        add("/", .page) { request, _ in await statusRoutes.page(to: request) }
         add("/api/v1/status", .status) { _, _ in statusRoutes.status() }
         add("/api/v1/targets", .targets) { _, _ in statusRoutes.targets() }
         add("/api/v1/tasks", .tasks) { _, _ in statusRoutes.tasks() }

@@ -14,14 +14,17 @@ struct StatusRoutes: Sendable {
             : .text("Tidegate has no first verdict yet.", status: .serviceUnavailable)
     }
 
-    /// The page; with `isViewed` somebody looks at it, and does not only ask whether it is there.
-    func page(isViewed: Bool) -> Response {
-        if isViewed { self.dependencies.view.pageViewed() }
-        let (view, time, history) = (self.dependencies.view, self.dependencies.time, self.dependencies.history)
+    func page(to request: Request) async -> Response {
+        let view = self.dependencies.view
+        // With HEAD nobody looks at it.
+        if request.method == .get { view.pageViewed() }
+        let nextRuns = await self.dependencies.nextRuns()
+        let party = QueryParameters(target: request.head.path ?? "").values(of: "party").first
         let page = PageView(
-            status: view.status, tasks: view.tasks(), timeline: self.dependencies.timeline.svg(at: time),
-            events: history.newest(PageView.eventLimit, where: { $0.relevance == .page }),
-            now: time.wall(), configuration: self.dependencies.configuration)
+            status: view.status, diagnosis: view.diagnosis, tasks: view.tasks(),
+            record: self.dependencies.page.snapshot(), nextRuns: nextRuns,
+            party: party.flatMap(FaultParty.init(rawValue:)), now: self.dependencies.time.wall(),
+            configuration: self.dependencies.configuration)
         var response = Response(
             status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: page.html)))

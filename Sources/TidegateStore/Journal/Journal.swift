@@ -22,7 +22,7 @@ public final class Journal: JournalStorage {
     public struct Retention: Sendable, Hashable {
         /// Finished tasks; a day by default.
         public var completed: Duration
-        /// Changes of verdicts; a week by default.
+        /// The status page's history: changes of paths and links, and what became of requests; a week by default.
         package var pathEvents: Duration
 
         /// A retention; without arguments the default one.
@@ -73,8 +73,9 @@ public final class Journal: JournalStorage {
     package let checkpointInterval: Duration
     /// How many unfinished tasks there were when the journal was opened.
     public let unfinished: Int
+    private let file: JournalFile
     /// The SQLite file.
-    let path: String
+    var path: String { self.file.path }
     private let lock: DirectoryLock
     private let thread: LoopThread<JournalWorker>
 
@@ -101,7 +102,7 @@ public final class Journal: JournalStorage {
         self.checkpointInterval = dependencies.checkpointInterval
         self.lock = try DirectoryLock(directory)
         let file = try JournalFile(directory: directory)
-        self.path = file.path
+        self.file = file
         self.unfinished = try file.checkTasks()
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in
@@ -149,10 +150,15 @@ public final class Journal: JournalStorage {
         if !self.thread.send(.whenWritable(completion)) { completion() }
     }
 
-    /// Keeps a change of a verdict; if it cannot be written it is lost.
-    package func recordPathEvent(_ event: Event) {
-        self.thread.send(.write(.pathEvent(event.time, event.json().description)))
+    /// Keeps an entry of the status page's history; if it cannot be written it is lost.
+    package func recordHistory(at time: WallTime, _ text: String) {
+        self.thread.send(.write(.pathEvent(time, text)))
     }
+
+    /// The newest entries of the status page's history, the oldest first; none if they cannot be read.
+    ///
+    /// Blocks for the disk.
+    package func history(newest limit: Int) -> [String] { self.file.history(newest: limit) }
 }
 
 extension JournalError {

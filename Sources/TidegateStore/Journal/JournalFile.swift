@@ -29,4 +29,14 @@ struct JournalFile: Sendable {
             throw JournalOpenError(DurableDatabase.OpenError(error, self.path), self.path)
         }
     }
+
+    /// The newest entries of the history, the oldest first; none if they cannot be read.
+    func history(newest limit: Int) -> [String] {
+        let texts = try? self.queue.read { database in
+            try String.fetchAll(
+                database, sql: "SELECT text FROM path_event WHERE time >= 0 ORDER BY time DESC, rowid DESC LIMIT ?",
+                arguments: [limit])
+        }
+        return (texts ?? []).reversed()
+    }
 }

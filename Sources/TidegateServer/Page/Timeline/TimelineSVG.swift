@@ -1,14 +1,19 @@
 internal import TidegateCore
 
-/// The timeline as SVG: at most sixty columns of failed requests, and the level below them.
+/// The timeline as SVG: columns of failed requests by party, the level below them, and the time below that.
 struct TimelineSVG {
-    let timeline: Timeline
-    let now: MonotonicTime
-    let wall: WallTime
+    let record: HistoryRecord
+    let now: WallTime
+    /// The level now; it is that since the start if no change is known.
+    let current: ReachabilityLevel
 
-    /// The time shown: the shortest window that covers everything since the start.
+    /// The time shown: the shortest window that covers everything that is remembered of the last hour.
     var window: Duration {
-        let life = self.now - self.timeline.start
+        let earliest = [
+            self.record.start, self.record.past.first?.time,
+            self.record.slices.first.map { WallTime(microseconds: $0.number * 15_000_000) },
+        ].compactMap(\.self).min()
+        let life = self.now.since(earliest ?? self.now)
         let windows: [Duration] = [.seconds(300), .seconds(900), .seconds(3600)]
         return windows.first { life <= $0 } ?? .seconds(3600)
     }
@@ -24,118 +29,148 @@ struct TimelineSVG {
         return zip(FaultParty.allCases, sums).filter { $0.1 > 0 }.map { (party: $0.0, count: $0.1) }
     }
 
-    func html(current: ReachabilityLevel) -> String {
+    var html: String {
         let (width, height) = (Int(Self.size.width), Int(Self.size.bars + 6 + Self.size.band))
-        let summary = HTML.escaped(self.summary(current: current))
+        let summary = HTML.escaped(self.summary)
         return """
+            <p class="sum">\(summary)</p><div class="chart"><p class="most">\(self.most)</p>\
             <svg viewBox="0 0 \(width) \(height)" preserveAspectRatio="none" role="img" aria-label="\(summary)">\
-            \(self.grid)\(self.bars)\(self.band(current: current))</svg>\
-            <p class="axis"><span>\(self.clock(self.wall - self.window))</span>\
-            <span>\(self.clock(self.wall - self.window / 2))</span><span>\(self.clock(self.wall)) UTC</span></p>\
-            <ul class="legend">\(self.legend)</ul>
+            \(self.grid)\(self.bars)\(self.band)</svg></div>\
+            <p class="axis">\(self.ticks)</p><ul class="legend">\(self.legend)</ul>
             """
     }
 
-    /// The timeline as a sentence, for screen readers.
-    func summary(current: ReachabilityLevel) -> String {
+    /// The timeline in words.
+    var summary: String {
+        let segments = self.segments
+        func time(_ isMeant: (ReachabilityLevel?) -> Bool) -> Duration {
+            segments.filter { isMeant($0.level) }.reduce(.zero) { $0 + $1.end.since($1.start) }
+        }
+        let lost = time { level in level.map { $0 < .routed && $0 != .unknown } ?? false }
+        let poor = time { $0 == .limited || $0 == .portal }
+        let dark = time { $0 == nil }
         let failures = self.totals.map { "\($0.count) \($0.party)" }.joined(separator: ", ")
-        let lost = self.segments(current: current).filter { $0.level < .routed && $0.level != .unknown }
-            .reduce(Duration.zero) { $0 + ($1.start - $1.end) }
-        let path = lost > .zero ? "no route to the internet for \(lost.shortText)" : "no outage"
-        let requests = failures.isEmpty ? "no failed requests" : "failed requests: \(failures)"
-        return "The last \(self.window.shortText): \(path); \(requests)."
+        let count = self.totals.reduce(0) { $0 + $1.count }
+        let clauses = [
+            lost > .zero ? "no path for \(lost.shortText)" : "a path all the time",
+            poor > .zero ? "internet checks failed for \(poor.shortText)" : nil,
+            dark > .zero ? "nothing recorded for \(dark.shortText)" : nil,
+            count == 0 ? "no failed requests" : "\(count) failed \(count == 1 ? "request" : "requests") (\(failures))",
+        ].compactMap(\.self)
+        return "The last \(self.window.shortText): \(clauses.joined(separator: "; "))."
     }
 
-    // MARK: Drawing
+    // MARK: Columns
+
+    private var columnWidth: Int { Self.slicesPerColumn[self.window] ?? 4 }
 
     private var columns: [[Int]] {
-        let width = Self.slicesPerColumn[self.window] ?? 4
-        let last = Timeline.slice(of: self.now)
-        let count = Int(self.window / Timeline.sliceLength) / width
-        let empty = Array(repeating: 0, count: FaultParty.allCases.count)
-        return (0..<count).map { column in
-            (0..<width).reduce(into: empty) { sums, part in
-                let back = UInt64((count - 1 - column) * width + (width - 1 - part))
-                guard back <= last else { return }
-                for (position, failures) in self.timeline.failures(in: last - back).enumerated() {
-                    sums[position] += failures
-                }
+        let width = self.columnWidth
+        let last = RequestSlice.number(of: self.now)
+        let count = Int(self.window / RequestSlice.length) / width
+        var columns = Array(repeating: Array(repeating: 0, count: FaultParty.allCases.count), count: count)
+        for slice in self.record.allSlices {
+            let back = Int(last - slice.number)
+            let column = count - 1 - back / width
+            guard back >= 0, column >= 0 else { continue }
+            for failure in slice.failures {
+                guard let position = FaultParty.allCases.firstIndex(of: failure.party) else { continue }
+                columns[column][position] += failure.count
             }
         }
+        return columns
     }
 
-    private var grid: String {
-        [0.25, 0.5, 0.75].map { "<rect class=\"grid\" \(self.box($0 * Self.size.width, 0, 1, Self.size.bars))/>" }
-            .joined()
+    private var highest: Int { self.columns.map { $0.reduce(0, +) }.max() ?? 0 }
+
+    private var most: String {
+        guard self.highest > 0 else { return "" }
+        return "\(self.highest) failed in \((RequestSlice.length * self.columnWidth).shortText)"
     }
 
     private var bars: String {
         let columns = self.columns
-        let highest = max(1, columns.map { $0.reduce(0, +) }.max() ?? 1)
         let step = Self.size.width / Double(max(1, columns.count))
-        // The last slice has not ended: its missing part lies beyond the right edge and is cut off.
-        let slice = Timeline.sliceLength.inSeconds
-        let passed = Double(self.now.nanoseconds) / 1e9
-        let ahead = (slice - passed.truncatingRemainder(dividingBy: slice)) / self.window.inSeconds * Self.size.width
         // A single failure is visible without filling the height.
-        let unit = min(Self.size.bars / Double(highest), 18)
+        let unit = Self.size.bars / Double(max(1, self.highest))
         return columns.enumerated().map { number, column in
+            let shares = zip(FaultParty.allCases, column).filter { $0.1 > 0 }
+            guard !shares.isEmpty else { return "" }
             var top = Self.size.bars
-            return zip(FaultParty.allCases, column).filter { $0.1 > 0 }.map { party, count in
+            let title = shares.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+            let parts = shares.map { party, count in
                 let height = max(3, unit * Double(count))
                 top -= height
-                let box = self.box(Double(number) * step + 1 + ahead, max(0, top), step - 2, height)
+                let box = self.box(Double(number) * step + 1, max(0, top), step - 2, height)
                 return "<rect class=\"party-\(party.rawValue)\" \(box)/>"
-            }.joined()
+            }
+            return "<g><title>\(HTML.escaped(title))</title>\(parts.joined())</g>"
         }.joined()
     }
 
-    private func band(current: ReachabilityLevel) -> String {
-        let total = self.window.inSeconds
-        return self.segments(current: current).map { segment in
-            let x = (1 - segment.start.inSeconds / total) * Self.size.width
-            let width = (segment.start - segment.end).inSeconds / total * Self.size.width
-            let box = self.box(x, Self.size.bars + 6, max(1.5, width), Self.size.band)
-            return "<rect class=\"level-\(segment.level.rawValue)\" \(box)/>"
-        }.joined()
+    private var grid: String {
+        let lines = [0.25, 0.5, 0.75].map { self.box($0 * Self.size.width, 0, 1, Self.size.bars) }
+        let base = self.box(0, Self.size.bars - 0.5, Self.size.width, 1)
+        return (lines + [base]).map { "<rect class=\"grid\" \($0)/>" }.joined()
     }
 
-    /// A time without a change of level; both ends as the time until now.
-    private struct TimelineSegment {
-        let level: ReachabilityLevel
-        let start: Duration
-        let end: Duration
+    // MARK: The level
+
+    /// A time without a change of level; nil where nothing was watching.
+    private struct Segment {
+        let level: ReachabilityLevel?
+        let start: WallTime
+        let end: WallTime
     }
 
-    // Nothing is drawn for the time before the process started.
-    private func segments(current: ReachabilityLevel) -> [TimelineSegment] {
-        var start = min(self.window, self.now - self.timeline.start)
-        let begin = self.now + (.zero - start)
-        return self.timeline.levels(from: begin, to: self.now, current: current).map { level, until in
-            let end = self.now - until
-            defer { start = end }
-            return TimelineSegment(level: level, start: start, end: end)
+    private var segments: [Segment] {
+        let begin = self.now - self.window
+        var points = self.record.past.map { (time: $0.time, level: $0.to) }
+        points.append((self.record.start, self.record.changes.first.map(\.from) ?? self.current))
+        points += self.record.changes.map { (time: $0.time, level: $0.to) }
+        let ends = points.dropFirst().map(\.time) + [self.now]
+        return zip(points, ends).compactMap { point, end in
+            let (start, end) = (max(point.time, begin), min(end, self.now))
+            return start < end ? Segment(level: point.level, start: start, end: end) : nil
         }
     }
+
+    private var band: String {
+        self.segments.compactMap { segment in
+            guard let level = segment.level else { return nil }
+            let (x, end) = (self.place(of: segment.start), self.place(of: segment.end))
+            let box = self.box(x, Self.size.bars + 6, max(1.5, end - x), Self.size.band)
+            return "<rect class=\"level-\(level.rawValue)\" \(box)><title>\(HTML.escaped(level.word))</title></rect>"
+        }.joined()
+    }
+
+    private func place(of time: WallTime) -> Double {
+        (1 - self.now.since(time).inSeconds / self.window.inSeconds) * Self.size.width
+    }
+
+    // MARK: Words
 
     private var legend: String {
-        let entries = self.totals.map { entry in
-            "<li><i class=\"party-\(entry.party.rawValue)\"></i>\(HTML.escaped(entry.party.description)) "
-                + "<b>\(entry.count)</b></li>"
+        let parties = self.totals.map { entry in
+            "<li>\(Cell.party(entry.party).html) <b>\(entry.count)</b></li>"
         }
-        return entries.isEmpty ? "<li class=\"empty\">No failed requests.</li>" : entries.joined()
+        let present = Set(self.segments.compactMap(\.level))
+        let levels = ReachabilityLevel.allCases.filter(present.contains).map { level in
+            "<li><i class=\"band level-\(level.rawValue)\"></i>\(HTML.escaped(level.word))</li>"
+        }
+        let failures = parties.isEmpty ? ["<li class=\"empty\">no failed requests</li>"] : parties
+        return (failures + levels).joined()
+    }
+
+    private var ticks: String {
+        stride(from: 4, through: 0, by: -1).map { part in
+            let time = self.now - self.window * part / 4
+            return HTML.time(time, isShort: self.window > .seconds(900))
+        }.joined()
     }
 
     private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> String {
         let numbers = [x, y, width, height].map { String((max(0, $0) * 10).rounded() / 10) }
         return "x=\"\(numbers[0])\" y=\"\(numbers[1])\" width=\"\(numbers[2])\" height=\"\(numbers[3])\""
     }
-
-    private func clock(_ wall: WallTime) -> String {
-        "<time datetime=\"\(wall)\">\(wall.clockTime.dropLast(self.window > .seconds(900) ? 3 : 0))</time>"
-    }
-}
-
-private func - (time: WallTime, duration: Duration) -> WallTime {
-    WallTime(microseconds: time.microseconds - duration.wholeNanoseconds / 1000)
 }

@@ -1,0 +1,165 @@
+internal import TidegateCore
+
+/// Events with one cause: what began it, what followed from it, and when it was over.
+struct EventGroup: Sendable {
+    /// The event that explains the others.
+    private(set) var cause: EventLine
+    /// What followed, in a few words each.
+    private(set) var effects: [String]
+    /// When it began; of repeats the latest one.
+    private(set) var begin: WallTime
+    /// When it began for the first time.
+    private(set) var first: WallTime
+    /// The latest event of it.
+    private(set) var last: WallTime
+    /// When it was over; nil if it is not, or if it has no duration.
+    private(set) var end: WallTime?
+    /// How often it happened.
+    private(set) var count = 1
+    fileprivate let subjects: Set<String>
+
+    /// A repeat that comes later than this is another story.
+    private static let repeatLimit = Duration.seconds(900)
+    /// The effects of a change follow it within this.
+    private static let effectLimit = Duration.seconds(2)
+
+    var party: FaultParty? { self.cause.party }
+
+    private init(_ lines: [EventLine], first: WallTime) {
+        let sorted = lines.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
+        let ranked = sorted.map(\.element)
+        self.cause = ranked.first ?? EventLine("", at: first)
+        // Only the last effect on a subject counts: what came before it was on the way there.
+        let cause = self.cause
+        let others = ranked.dropFirst().filter { $0.rank >= .requests || $0.subject != cause.subject }
+        let latest = others.reduce(into: [(subject: String, effect: String)]()) { found, line in
+            if let place = found.firstIndex(where: { $0.subject == line.subject && line.rank < .requests }) {
+                found[place].effect = line.effect
+            } else {
+                found.append((line.subject, line.effect))
+            }
+        }
+        self.effects = latest.map(\.effect).filter { $0 != cause.effect }
+        (self.begin, self.first, self.last) = (first, first, lines.map(\.time).max() ?? first)
+        self.subjects = Set(lines.filter { $0.rank <= .target }.map(\.subject))
+    }
+
+    /// The groups of everything that is remembered, the latest first.
+    static func all(of record: HistoryRecord) -> [EventGroup] {
+        let lost = record.allSlices.flatMap { slice in slice.failures.filter(\.isPathLoss) }.map(EventLine.init(lost:))
+        let network = (record.lines.filter { $0.rank < .other } + lost).sorted { $0.time < $1.time }
+        let groups =
+            self.outages(among: network) + self.failures(in: record)
+            + self.repeats(of: record.lines.filter { $0.rank == .other })
+        return groups.sorted { ($0.last, $0.cause.rank.rawValue) > ($1.last, $1.cause.rank.rawValue) }
+    }
+
+    // MARK: Outages
+
+    // What changes for the worse and what changes for the better are two groups, and the second one ends the first.
+    private static func outages(among lines: [EventLine]) -> [EventGroup] {
+        var groups: [EventGroup] = []
+        for part in self.parts(of: lines) {
+            let group = EventGroup(part, first: part[0].time)
+            if group.cause.isWorse {
+                self.add(group, to: &groups)
+            } else if !self.end(group, in: &groups) {
+                groups.append(group)
+            }
+        }
+        return groups
+    }
+
+    private static func parts(of lines: [EventLine]) -> [[EventLine]] {
+        lines.reduce(into: [[EventLine]]()) { parts, line in
+            if let last = parts.last?.last, last.isWorse == line.isWorse, line.time.since(last.time) <= self.effectLimit
+            {
+                parts[parts.count - 1].append(line)
+            } else {
+                parts.append([line])
+            }
+        }
+    }
+
+    private static func add(_ group: EventGroup, to groups: inout [EventGroup]) {
+        let known = groups.lastIndex { $0.cause.text == group.cause.text && $0.end != nil }
+        guard let known, group.begin.since(groups[known].last) <= self.repeatLimit else {
+            return groups.append(group)
+        }
+        var repeated = group
+        repeated.first = groups[known].first
+        repeated.count = groups[known].count + 1
+        groups.remove(at: known)
+        groups.append(repeated)
+    }
+
+    // True if the recovery ended an outage, which then says so itself.
+    private static func end(_ recovery: EventGroup, in groups: inout [EventGroup]) -> Bool {
+        var isKnown = false
+        for position in groups.indices
+        where groups[position].end == nil && groups[position].cause.isWorse
+            && recovery.subjects.contains(groups[position].cause.subject)
+        {
+            groups[position].end = recovery.begin
+            groups[position].last = max(groups[position].last, recovery.last)
+            isKnown = true
+        }
+        return isKnown
+    }
+
+    // MARK: Failures
+
+    private static func failures(in record: HistoryRecord) -> [EventGroup] {
+        var groups: [(failure: RequestSlice.Failure, group: EventGroup)] = []
+        for failure in record.allSlices.flatMap(\.failures) where !failure.isPathLoss {
+            let known = groups.lastIndex { $0.failure.isSame(as: failure) }
+            if let known, failure.first.since(groups[known].group.last) <= self.repeatLimit {
+                groups[known].group.count += failure.count
+                groups[known].group.last = failure.last
+                groups[known].group.begin = failure.last
+            } else {
+                var group = EventGroup([EventLine(failed: failure)], first: failure.first)
+                (group.count, group.last, group.begin) = (failure.count, failure.last, failure.last)
+                groups.append((failure, group))
+            }
+        }
+        return groups.map(\.group)
+    }
+
+    // MARK: Others
+
+    private static func repeats(of lines: [EventLine]) -> [EventGroup] {
+        var groups: [EventGroup] = []
+        for line in lines {
+            let known = groups.lastIndex { $0.cause.text == line.text && $0.cause.task == line.task }
+            if let known, line.time.since(groups[known].last) <= self.repeatLimit {
+                groups[known].count += 1
+                (groups[known].last, groups[known].begin) = (line.time, line.time)
+            } else {
+                groups.append(EventGroup([line], first: line.time))
+            }
+        }
+        return groups
+    }
+}
+
+extension EventLine {
+    // `limited` is worse than `routed`; a first verdict is not.
+    fileprivate var isWorse: Bool { self.tone == .bad || self.tone == .wait }
+
+    fileprivate init(lost failure: RequestSlice.Failure) {
+        let text = failure.count == 1 ? "1 request lost its path" : "\(failure.count) requests lost their path"
+        self.init(text, at: failure.first, rank: .requests, tone: .bad, party: failure.party, subject: "requests")
+    }
+
+    fileprivate init(failed failure: RequestSlice.Failure) {
+        self.init(
+            failure.subject.isEmpty ? failure.cause : "\(failure.subject): \(failure.cause)", at: failure.first,
+            rank: .requests, tone: .bad, party: failure.party, subject: failure.subject)
+    }
+}
+
+extension WallTime {
+    /// How long this moment is after `earlier`; negative if it is before.
+    func since(_ earlier: WallTime) -> Duration { .microseconds(self.microseconds - earlier.microseconds) }
+}

@@ -1,0 +1,163 @@
+internal import TidegateCore
+
+/// An event as the page tells it; the journal keeps it in this form.
+struct EventLine: Codable, Sendable {
+    /// How a line is coloured.
+    enum Tone: String, Codable {
+        case good, bad, wait, plain
+    }
+
+    /// What a line is about; of the lines of one outage the cause comes first in this order.
+    enum Rank: Int, Codable, Comparable {
+        case link, family, host, check, target, requests, other
+
+        static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    private let microseconds: Int64
+    let rank: Rank
+    let tone: Tone
+    private let partyName: String?
+    /// The link, IP version or target that it is about; empty for the host as a whole.
+    let subject: String
+    let text: String
+    /// The line in a few words, beside its cause.
+    let effect: String
+    /// The task that it is about, whose name stands before the text.
+    let task: String?
+
+    var time: WallTime { WallTime(microseconds: self.microseconds) }
+
+    /// Whose failure it was.
+    var party: FaultParty? { self.partyName.flatMap(FaultParty.init(rawValue:)) }
+
+    init(
+        _ text: String, at time: WallTime, rank: Rank = .other, tone: Tone = .plain, party: FaultParty? = nil,
+        subject: String = "", effect: String? = nil, task: TaskID? = nil
+    ) {
+        self.microseconds = time.microseconds
+        (self.rank, self.tone, self.partyName) = (rank, tone, party?.rawValue)
+        (self.subject, self.text, self.effect) = (subject, text, effect ?? text)
+        self.task = task?.description
+    }
+
+    /// The line of an event; `targets` gives the configured targets their names.
+    init(_ event: Event, targets: [Target: String] = [:]) {
+        switch event.payload {
+        case .path(let path): self.init(path, at: event.time, targets: targets)
+        case .link(let link):
+            let isUsable = link.to?.isUsable ?? false
+            self.init(
+                event.payload.sentence, at: event.time, rank: .link, tone: isUsable ? .good : .bad,
+                party: isUsable ? nil : .mine, subject: (link.to ?? link.from)?.name ?? "")
+        case .task(let task):
+            self.init(
+                event.payload.sentence, at: event.time, tone: task.kind.tone,
+                party: event.payload.party, task: task.id)
+        case .targetCheck(let check):
+            let name = targets[check.target] ?? check.target.description
+            let text = check.failure.map { "not reached: \($0.text)" } ?? "reached"
+            self.init(
+                "\(name) \(text)", at: event.time, rank: .check, tone: check.failure == nil ? .good : .bad,
+                party: check.failure?.party, subject: name)
+        case .netlink, .session, .daemon:
+            self.init(event.payload.sentence, at: event.time, tone: event.payload.tone, party: event.payload.party)
+        }
+    }
+
+    private init(_ path: PathEvent, at time: WallTime, targets: [Target: String]) {
+        let level = path.to.level
+        let (rank, subject): (Rank, String) =
+            switch path.scope {
+            case .global: (.host, "")
+            case .family(let family): (.family, family.name)
+            case .target(let target): (.target, targets[target] ?? target.description)
+            }
+        let effect = subject.isEmpty ? level.headline : "\(subject): \(level.word)"
+        var text = effect + (path.to.path.map { ", by \($0)" } ?? "")
+        if level < .routed, let reason = path.to.reason {
+            text = subject.isEmpty ? "\(level.headline): \(reason)" : "\(subject): \(reason)"
+        }
+        self.init(
+            text, at: time, rank: rank, tone: level.tone,
+            party: level.tone == .bad || level.tone == .wait ? path.to.reason?.party : nil, subject: subject,
+            effect: effect)
+    }
+}
+
+extension ReachabilityLevel {
+    /// How the level looks. That the kernel has a route is no measurement of health.
+    var tone: EventLine.Tone {
+        switch self {
+        case .none, .local: .bad
+        case .limited, .portal: .wait
+        case .online: .good
+        case .routed, .unknown: .plain
+        }
+    }
+
+    /// The level in a word or two, beside the name of what has it.
+    var word: String {
+        switch self {
+        case .unknown: "not known"
+        case .none: "no path"
+        case .local: "local only"
+        case .routed: "routed"
+        case .limited: "limited"
+        case .portal: "behind a portal"
+        case .online: "online"
+        }
+    }
+}
+
+extension Event.Payload {
+    fileprivate var tone: EventLine.Tone {
+        switch self {
+        case .netlink(.lost): .bad
+        case .netlink(.overrun): .wait
+        case .session(.circuitOpened): .wait
+        case .session(.circuitClosed): .good
+        case .daemon(.configurationLoaded(false)), .daemon(.journal(.failed)): .bad
+        case .daemon(.remoteWrite(.failed)), .daemon(.remoteWrite(.dropped)): .bad
+        case .daemon(.remoteWrite(.delivered)): .good
+        case .daemon(.runSkipped): .wait
+        case .path, .targetCheck, .link, .task, .netlink, .session, .daemon: .plain
+        }
+    }
+
+    fileprivate var party: FaultParty? {
+        switch self {
+        case .task(let task):
+            switch task.kind {
+            case .attemptFailed(_, _, let attribution, isCharged: _): attribution?.party ?? .unknown
+            case .completed(let result): result.outcome == .failure ? result.attribution?.party : nil
+            default: nil
+            }
+        case .daemon(.remoteWrite(.failed(let failure, isNews: _))): failure.party
+        case .path, .targetCheck, .link, .netlink, .session, .daemon: nil
+        }
+    }
+}
+
+extension TaskEvent.Kind {
+    fileprivate var tone: EventLine.Tone {
+        switch self {
+        case .attemptFailed, .moveFailed: .bad
+        case .restarted: .wait
+        case .completed(let result): result.outcome.tone
+        case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead, .progress,
+            .attemptSucceeded, .retryScheduled, .retriesExhausted, .refetched, .moved:
+            .plain
+        }
+    }
+}
+
+extension TaskOutcome {
+    var tone: EventLine.Tone {
+        switch self {
+        case .success: .good
+        case .failure: .bad
+        case .cancelled: .plain
+        }
+    }
+}

@@ -1,0 +1,155 @@
+internal import TidegateCore
+
+/// What the page remembers of the past, in bounded memory: changes of the level, requests, events and results.
+struct HistoryRecord: Sendable {
+    /// One fact as the journal keeps it.
+    enum Entry: Codable, Sendable {
+        case line(EventLine)
+        /// The level of the host from this moment on; nil once nothing was watching.
+        case level(at: Int64, from: String?, to: String?)
+        case requests(RequestSlice)
+    }
+
+    /// A change of the level; nil where nothing was watching.
+    struct LevelChange: Sendable {
+        let time: WallTime
+        let from: ReachabilityLevel?
+        let to: ReachabilityLevel?
+    }
+
+    /// What a check of a target found.
+    struct CheckMark: Sendable {
+        let time: WallTime
+        /// How long the target took; nil if it was not reached.
+        let latency: Duration?
+    }
+
+    static let span = Duration.seconds(3600)
+    private static let changeLimit = 512
+    private static let lineLimit = 300
+    private static let nameLimit = 200
+    private static let checkLimit = 40
+
+    /// When this process began to watch.
+    let start: WallTime
+    /// Of earlier processes; ends without a level.
+    private(set) var past: [LevelChange] = []
+    private(set) var changes: [LevelChange] = []
+    /// Those in which something happened, the oldest first.
+    private(set) var slices: [RequestSlice] = []
+    private(set) var lines: [EventLine] = []
+    private(set) var results: [String: TaskResults] = [:]
+    /// The last checks of each target, the oldest first.
+    private(set) var checks: [Target: [CheckMark]] = [:]
+
+    init(from start: WallTime) { self.start = start }
+
+    // MARK: Restoring
+
+    /// Takes what an earlier process remembered, the oldest first.
+    mutating func restore(_ entries: [Entry]) {
+        var last: WallTime?
+        for entry in entries {
+            switch entry {
+            case .line(let line):
+                self.append(line)
+                last = line.time
+            case .level(let microseconds, let from, let to):
+                let time = WallTime(microseconds: microseconds)
+                self.past.append(
+                    LevelChange(
+                        time: time, from: from.flatMap(ReachabilityLevel.init(rawValue:)),
+                        to: to.flatMap(ReachabilityLevel.init(rawValue:))))
+                last = time
+            case .requests(let slice):
+                self.slices.append(slice)
+                last = max(last ?? .init(microseconds: 0), WallTime(microseconds: (slice.number + 1) * 15_000_000))
+            }
+        }
+        self.dropOldSlices(before: self.start)
+        // A process that was killed has not said when.
+        if let open = self.past.last?.to, let last {
+            self.past.append(LevelChange(time: min(last, self.start), from: open, to: nil))
+        }
+    }
+
+    // MARK: Recording
+
+    /// Closes the slice that is over, if there is one that has not been; it is returned to be kept.
+    mutating func closeSlice(before time: WallTime) -> RequestSlice? {
+        guard let open = self.open, open.number < RequestSlice.number(of: time) else { return nil }
+        return self.closeSlice()
+    }
+
+    /// Closes the slice that is not over yet.
+    mutating func closeSlice() -> RequestSlice? {
+        defer { self.open = nil }
+        guard let open = self.open else { return nil }
+        self.slices.append(open)
+        self.dropOldSlices(before: WallTime(microseconds: open.number * 15_000_000))
+        return open
+    }
+
+    private var open: RequestSlice?
+
+    /// The closed slices and the open one.
+    var allSlices: [RequestSlice] { self.slices + (self.open.map { [$0] } ?? []) }
+
+    mutating func countRequest(at time: WallTime) {
+        self.openSlice(at: time)
+        self.open?.countRequest()
+    }
+
+    mutating func add(_ failure: RequestSlice.Failure) {
+        self.openSlice(at: failure.last)
+        self.open?.add(failure)
+    }
+
+    mutating func add(_ change: LevelChange) {
+        if self.changes.count == HistoryRecord.changeLimit {
+            self.changes.removeFirst(HistoryRecord.changeLimit / 4)
+        }
+        self.changes.append(change)
+    }
+
+    mutating func append(_ line: EventLine) {
+        if self.lines.count == HistoryRecord.lineLimit { self.lines.removeFirst(HistoryRecord.lineLimit / 4) }
+        self.lines.append(line)
+    }
+
+    mutating func add(_ entry: TaskResults.Entry, of name: String) {
+        // Names from a configuration are few; one for each of many URLs must not fill the memory.
+        if self.results[name] == nil, self.results.count == HistoryRecord.nameLimit { self.dropOldestResults() }
+        self.results[name, default: TaskResults()].add(entry)
+    }
+
+    /// Adds a check; true if it found something else than the one before, or a failure as the first.
+    mutating func add(_ mark: CheckMark, of target: Target) -> Bool {
+        let last = self.checks[target]?.last
+        self.checks[target, default: []].append(mark)
+        if self.checks[target, default: []].count > HistoryRecord.checkLimit { self.checks[target]?.removeFirst() }
+        return (last?.latency == nil) != (mark.latency == nil) || last == nil && mark.latency == nil
+    }
+
+    private mutating func openSlice(at time: WallTime) {
+        if self.open == nil { self.open = RequestSlice(number: RequestSlice.number(of: time)) }
+    }
+
+    private mutating func dropOldSlices(before time: WallTime) {
+        let oldest = RequestSlice.number(of: time - HistoryRecord.span)
+        self.slices.removeAll { $0.number < oldest }
+    }
+
+    private mutating func dropOldestResults() {
+        let oldest = self.results.min { left, right in
+            (left.value.entries.last?.time ?? self.start) < (right.value.entries.last?.time ?? self.start)
+        }
+        if let oldest { self.results[oldest.key] = nil }
+    }
+}
+
+extension WallTime {
+    static func - (time: WallTime, duration: Duration) -> WallTime {
+        WallTime(microseconds: time.microseconds - duration.wholeNanoseconds / 1000)
+    }
+}

@@ -1,0 +1,145 @@
+internal import FoundationEssentials
+internal import Synchronization
+package import TidegateCore
+
+/// Where the history of the status page outlives the process.
+package struct PageHistoryStorage: Sendable {
+    let past: [String]
+    let keep: @Sendable (WallTime, String) -> Void
+
+    /// A storage with what earlier processes kept, the oldest first; `keep` is called on the thread of an event and
+    /// must not wait.
+    package init(past: [String], keep: @escaping @Sendable (WallTime, String) -> Void) {
+        self.past = past
+        self.keep = keep
+    }
+}
+
+/// Keeps what the page shows of the past.
+final class PageHistory: EventSink {
+    private let record: Mutex<HistoryRecord>
+    private let configuration: EndpointConfiguration
+    private let keep: (@Sendable (WallTime, String) -> Void)?
+
+    init(from start: WallTime, configuration: EndpointConfiguration, storage: PageHistoryStorage? = nil) {
+        var record = HistoryRecord(from: start)
+        let decoder = JSONDecoder()
+        // Of another version's lines those are left out that this one does not know.
+        let entries = (storage?.past ?? []).compactMap {
+            try? decoder.decode(HistoryRecord.Entry.self, from: Data($0.utf8))
+        }
+        record.restore(entries)
+        self.record = Mutex(record)
+        self.configuration = configuration
+        self.keep = storage?.keep
+    }
+
+    /// What is remembered now.
+    func snapshot() -> HistoryRecord { self.record.withLock { $0 } }
+
+    func receive(_ event: Event) {
+        switch event.payload {
+        case .task(let task): self.receive(task, event)
+        case .path(let path):
+            if path.scope == .global, path.from.level != path.to.level {
+                self.add(.init(time: event.time, from: path.from.level, to: path.to.level))
+            }
+            self.addLine(of: event)
+        case .daemon(.stopping):
+            self.addLine(of: event)
+            self.add(.init(time: event.time, from: nil, to: nil))
+            self.write(self.record.withLock { $0.closeSlice() })
+        case .targetCheck(let check): self.receive(check, event)
+        case .session(.poolReplaced), .session(.attributionRevised): break
+        case .link, .netlink, .session, .daemon: self.addLine(of: event)
+        }
+    }
+
+    private func receive(_ check: TargetCheckEvent, _ event: Event) {
+        let phases = [check.phases.connect, check.phases.tls, check.phases.processing].compactMap(\.self)
+        let latency = check.failure == nil ? phases.reduce(.zero, +) : nil
+        let isNews = self.record.withLock { $0.add(.init(time: event.time, latency: latency), of: check.target) }
+        if isNews { self.keepLine(of: event) }
+    }
+
+    // MARK: Tasks
+
+    private func receive(_ task: TaskEvent, _ event: Event) {
+        switch task.kind {
+        case .attemptSucceeded: self.count(nil, at: event.time)
+        case .attemptFailed(let summary, let failure, let attribution, let isCharged):
+            guard failure != .cancelled else { return }
+            let isPathLoss = TaskEvent.isPathLoss(failure, attribution, isCharged: isCharged)
+            self.count(
+                RequestSlice.Failure(
+                    attribution?.party ?? .unknown, subject: isPathLoss ? "" : summary.host ?? "",
+                    cause: isPathLoss ? "the path was lost" : failure.clause(status: summary.status, attribution),
+                    isPathLoss: isPathLoss, at: event.time),
+                at: event.time)
+        case .completed(let result): self.complete(result, at: event.time)
+        default: self.addLine(of: event)
+        }
+    }
+
+    private func complete(_ result: TaskResult, at time: WallTime) {
+        let url = self.configuration.redaction.text(of: result.url)
+        let text =
+            switch result.outcome {
+            case .success: "\(ByteText(result.bytes)) in \(result.duration.shortText)"
+            case .failure: result.explanation ?? result.failure?.description ?? "failed"
+            case .cancelled: "cancelled"
+            }
+        let party = result.outcome == .failure ? result.attribution?.party ?? .unknown : nil
+        let entry = TaskResults.Entry(outcome: result.outcome, time: time, text: text, party: party)
+        self.record.withLock { record in
+            record.add(entry, of: result.name ?? "\(result.method) \(url)")
+            // A failed attempt has been told already.
+            guard result.outcome == .failure, result.attempts == 0 else { return }
+            record.add(
+                RequestSlice.Failure(party ?? .unknown, subject: result.name ?? url, cause: text, at: time))
+        }
+    }
+
+    private func count(_ failure: RequestSlice.Failure?, at time: WallTime) {
+        let over = self.record.withLock { record in
+            let over = record.closeSlice(before: time)
+            record.countRequest(at: time)
+            if let failure { record.add(failure) }
+            return over
+        }
+        self.write(over)
+    }
+
+    // MARK: Writing
+
+    private func add(_ change: HistoryRecord.LevelChange) {
+        self.record.withLock { $0.add(change) }
+        self.write(
+            .level(at: change.time.microseconds, from: change.from?.rawValue, to: change.to?.rawValue),
+            at: change.time)
+    }
+
+    private func addLine(of event: Event) {
+        if event.relevance >= .page { self.keepLine(of: event) }
+    }
+
+    private func keepLine(of event: Event) {
+        let line = EventLine(event, targets: self.configuration.targetNames)
+        let over = self.record.withLock { record in
+            record.append(line)
+            return record.closeSlice(before: event.time)
+        }
+        self.write(over)
+        self.write(.line(line), at: event.time)
+    }
+
+    private func write(_ slice: RequestSlice?) {
+        guard let slice else { return }
+        self.write(.requests(slice), at: WallTime(microseconds: slice.number * 15_000_000))
+    }
+
+    private func write(_ entry: @autoclosure () -> HistoryRecord.Entry, at time: WallTime) {
+        guard let keep = self.keep, let data = try? JSONEncoder().encode(entry()) else { return }
+        keep(time, String(decoding: data, as: UTF8.self))
+    }
+}

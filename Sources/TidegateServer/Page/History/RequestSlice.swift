@@ -1,0 +1,83 @@
+internal import TidegateCore
+
+/// What became of the requests within a quarter of a minute.
+struct RequestSlice: Codable, Sendable {
+    /// Requests that failed in the same way.
+    struct Failure: Codable, Sendable {
+        private let partyName: String
+        /// The host; empty if it does not matter.
+        let subject: String
+        /// Why, as a clause.
+        let cause: String
+        /// True if a lost path ended them, so that they are the effect of an outage.
+        let isPathLoss: Bool
+        fileprivate(set) var count = 1
+        private let firstMicroseconds: Int64
+        fileprivate var lastMicroseconds: Int64
+
+        /// Whose failure it was.
+        var party: FaultParty { FaultParty(rawValue: self.partyName) ?? .unknown }
+        var first: WallTime { WallTime(microseconds: self.firstMicroseconds) }
+        var last: WallTime { WallTime(microseconds: self.lastMicroseconds) }
+
+        init(_ party: FaultParty, subject: String, cause: String, isPathLoss: Bool = false, at time: WallTime) {
+            (self.partyName, self.subject, self.cause) = (party.rawValue, subject, cause)
+            self.isPathLoss = isPathLoss
+            (self.firstMicroseconds, self.lastMicroseconds) = (time.microseconds, time.microseconds)
+        }
+
+        func isSame(as other: Failure) -> Bool {
+            self.partyName == other.partyName && self.subject == other.subject && self.cause == other.cause
+        }
+    }
+
+    static let length = Duration.seconds(15)
+    /// The most ways to fail that are told apart: the rest are counted together, by party.
+    private static let causeLimit = 24
+
+    /// Counts the slices since 1970.
+    let number: Int64
+    /// The requests that ended, well or not.
+    private(set) var requests = 0
+    private(set) var failures: [Failure] = []
+
+    init(number: Int64) { self.number = number }
+
+    /// The slice of a moment.
+    static func number(of time: WallTime) -> Int64 { time.microseconds / 15_000_000 }
+
+    mutating func countRequest() { self.requests += 1 }
+
+    mutating func add(_ failure: Failure) {
+        let isKnown = self.failures.contains { $0.isSame(as: failure) }
+        let added =
+            isKnown || self.failures.count < RequestSlice.causeLimit
+            ? failure : Failure(failure.party, subject: "", cause: "other failures", at: failure.first)
+        guard let position = self.failures.firstIndex(where: { $0.isSame(as: added) }) else {
+            return self.failures.append(added)
+        }
+        self.failures[position].count += 1
+        self.failures[position].lastMicroseconds = failure.lastMicroseconds
+    }
+}
+
+/// The last results of the tasks of one name.
+struct TaskResults: Sendable {
+    /// How one of them ended.
+    struct Entry: Sendable {
+        let outcome: TaskOutcome
+        let time: WallTime
+        let text: String
+        let party: FaultParty?
+    }
+
+    static let limit = 10
+
+    /// The oldest first.
+    private(set) var entries: [Entry] = []
+
+    mutating func add(_ entry: Entry) {
+        if self.entries.count == TaskResults.limit { self.entries.removeFirst() }
+        self.entries.append(entry)
+    }
+}

@@ -1,0 +1,93 @@
+internal import TidegateCore
+
+/// A configured target as a row of the page: whether it is reached, how fast, and what its last failure was.
+struct TargetRow {
+    let verdict: TargetVerdict
+    /// The name of the configuration.
+    let configuredName: String?
+    /// What its checks have found; nil if it is not checked.
+    let report: TargetCheckReport?
+    /// Its last checks, the oldest first.
+    let marks: [HistoryRecord.CheckMark]
+    let links: [Link]
+    let now: WallTime
+
+    /// A certificate that ends sooner than this is told.
+    private static let certificateLimit = Duration.seconds(30 * 86_400)
+
+    var name: String { self.configuredName ?? self.verdict.target.description }
+
+    /// True if it is known not to be reached.
+    var isFailing: Bool {
+        self.report?.isReached == false
+            || self.verdict.verdict.level != .unknown && self.verdict.verdict.level < .routed
+    }
+
+    /// Why it is not reached, in a clause; nil if it is.
+    var failureText: String? {
+        guard self.isFailing else { return nil }
+        return VerdictDescriptions.phrase(self.verdict.verdict, among: self.links) ?? self.report?.lastFailure?.text
+    }
+
+    /// Whose failure that is.
+    var party: FaultParty? {
+        guard self.isFailing else { return nil }
+        return self.verdict.verdict.level < .routed
+            ? self.verdict.verdict.reason?.party : self.report?.lastFailure?.party
+    }
+
+    static let heads = ["Target", "State", "Latency", "Last failure, and whose", "By"]
+
+    var cells: [Cell] {
+        let address =
+            self.configuredName == nil ? "" : "<span class=\"url\">\(HTML.escaped("\(self.verdict.target)"))</span>"
+        return [
+            .html("<b>\(HTML.escaped(self.name))</b>\(address)"), .html(self.state.html + self.certificate),
+            self.strip, self.lastFailure, .text(self.verdict.verdict.path?.description),
+        ]
+    }
+
+    private var state: Cell {
+        switch (self.report?.isReached, self.verdict.verdict.level) {
+        case (_, .none), (_, .local): .level(self.verdict.verdict.level)
+        case (true?, _): .good("reached")
+        case (false?, _): .bad("not reached")
+        case (nil, let level):
+            .html(Cell.level(level).html + (level == .online ? "" : " <span class=\"note\">not checked</span>"))
+        }
+    }
+
+    private var certificate: String {
+        guard let end = self.report?.certificateExpiry, end.since(self.now) < TargetRow.certificateLimit else {
+            return ""
+        }
+        let text =
+            end > self.now ? "certificate ends in \(end.since(self.now).shortText)" : "the certificate has expired"
+        return "<span class=\"note wait\">\(HTML.escaped(text))</span>"
+    }
+
+    private var lastFailure: Cell {
+        let chip = { (party: FaultParty?) in party.map { " " + Cell.party($0).html } ?? "" }
+        if let text = self.failureText { return .html(HTML.escaped(text) + chip(self.party)) }
+        guard let failure = self.report?.lastFailure else { return .text(nil) }
+        return .html(
+            "<span class=\"past\">\(HTML.time(failure.time)) \(HTML.escaped(failure.text))\(chip(failure.party))</span>"
+        )
+    }
+
+    // One column for each check: its height is the latency, a failure has the whole height and another colour.
+    private var strip: Cell {
+        guard !self.marks.isEmpty else { return .text(self.report?.latency?.shortText) }
+        let highest = max(1e-6, self.marks.compactMap { $0.latency?.inSeconds }.max() ?? 0)
+        let columns = self.marks.enumerated().map { place, mark in
+            let height = mark.latency.map { max(2, Int(($0.inSeconds / highest * 20).rounded())) } ?? 20
+            let title = mark.latency?.shortText ?? "not reached"
+            return "<rect class=\"\(mark.latency == nil ? "miss" : "hit")\" x=\"\(place * 4)\" y=\"\(20 - height)\" "
+                + "width=\"3\" height=\"\(height)\"><title>\(mark.time.clockTime) UTC: \(title)</title></rect>"
+        }
+        let latest = self.marks.last?.latency?.shortText ?? "not reached"
+        return .html(
+            "<svg class=\"strip\" viewBox=\"0 0 160 20\" role=\"img\" aria-label=\"the last \(self.marks.count) checks\">"
+                + columns.joined() + "</svg> <span class=\"note\">\(latest)</span>")
+    }
+}
