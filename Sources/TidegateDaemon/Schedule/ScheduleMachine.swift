@@ -55,11 +55,6 @@ package struct ScheduleMachine: Sendable {
     /// When the next run is due; nil without tasks.
     package var nextDue: MonotonicTime? { self.plans.map(\.due).min() }
 
-    /// When each task's next run is due, by its name.
-    package var nextRuns: [String: MonotonicTime] {
-        Dictionary(self.plans.map { ($0.entry.name, $0.due) }) { first, _ in first }
-    }
-
     /// Handles an input at `now`; returns effects in the order of the configuration file.
     package mutating func handle(
         _ input: Input, at now: MonotonicTime, using generator: inout some RandomNumberGenerator

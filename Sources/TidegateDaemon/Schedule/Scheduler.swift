@@ -47,14 +47,6 @@ package actor Scheduler {
         for run in runs { await run.value }
     }
 
-    /// When each task runs next, by its name.
-    package func nextRuns() -> [String: WallTime] {
-        let (now, wall) = (self.time.monotonic(), self.time.wall())
-        return self.machine.nextRuns.mapValues { due in
-            WallTime(microseconds: wall.microseconds + max(0, (due - now).wholeNanoseconds / 1000))
-        }
-    }
-
     private func handle(_ input: ScheduleMachine.Input) {
         guard !self.isStopped else { return }
         for effect in self.machine.handle(input, at: self.time.monotonic(), using: &self.generator) {

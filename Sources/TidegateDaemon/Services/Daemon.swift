@@ -134,7 +134,7 @@ package struct Daemon: Sendable {
         let endpoint = Endpoint(
             configuration: configuration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, status: status, logger: logger),
-            storage: dependencies.journal.map(PageHistoryStorage.init), nextRuns: { await scheduler.nextRuns() })
+            storage: dependencies.journal.map(PageHistoryStorage.init), nextRuns: { await scheduler.nextRuns })
         var services: [any Service] = [dependencies.log, MemoryService()]
         if let journal = dependencies.journal { services.append(JournalService(journal: journal)) }
         services += [
