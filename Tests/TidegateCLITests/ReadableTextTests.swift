@@ -33,8 +33,8 @@ import TidegateTestKit
     @Test("The lines of the page")
     func page() {
         for payload in EveryEvent.payloads {
-            let line = EventLine(self.event(payload), redaction: URLRedaction()) { _ in "task" }
-            #expect(self.names(in: line.text) == [], "\(line.text)")
+            let line = EventLine(self.event(payload))
+            for text in [line.text, line.effect] { #expect(self.names(in: text) == [], "\(text)") }
         }
     }
 
