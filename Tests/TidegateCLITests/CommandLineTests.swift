@@ -38,7 +38,8 @@ import TidegateCore
         #expect(message("explian", "x") == "unknown command \"explian\" (did you mean \"explain\"?)")
         #expect(
             message("tasks", "frob", "--json")
-                == "unknown command \"frob\" (expected one of list, show, submit, suspend, resume, cancel, watch)")
+                == "unknown command \"frob\" (expected one of list, show, submit, suspend, resume, cancel, wait, watch)"
+        )
         for arguments in [
             [], ["--version"], ["help", "tasks"], ["tasks"], ["tasks", "list", "x"], ["fetch", "tasks"],
         ] {
@@ -95,7 +96,6 @@ import TidegateCore
     @Test(
         "Options that contradict each other or are out of range are usage errors",
         arguments: [
-            (["wait"], "no condition specified; use --for"),
             (["wait", "--for", "route", "--stable", "3m"], "--stable 3m is longer than --timeout 2m"),
             (["wait", "--for", "route", "--stable", "inf"], "--stable: must be finite"),
             (["serve", "--config.check"], "--config.check requires --config.file or --web.config.file"),

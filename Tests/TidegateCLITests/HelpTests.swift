@@ -73,6 +73,7 @@ import Testing
                   -q, --quiet             Print nothing; only set the exit status.
                   --version               Show the version.
                   -h, --help              Show help information.
+
                 """)
     }
 

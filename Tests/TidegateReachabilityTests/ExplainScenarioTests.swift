@@ -18,7 +18,7 @@ struct ExplainScenarioTests {
         #expect(route.first == "198.51.100.2 via 10.0.0.1 dev v0 src 10.0.0.2")
         #expect(route.contains("matched default via 10.0.0.1 dev v0 table main"), "\(route)")
         #expect(route.contains("by rule 32766: from all lookup main"), "\(route)")
-        #expect(explanation.report(.gateway)?.text.contains("it answered a UDP packet to port 9") ?? false)
+        #expect(explanation.report(.gateway)?.status == .ok)
         #expect(explanation.report(.dns)?.status == .notApplicable)
         #expect(ladder.web.questions.map(\.lastStage) == [.connect])
     }

@@ -131,7 +131,7 @@ struct PathFindings: Sendable {
 
     /// True if who was asked on the way tells why the target is silent, so that nobody need wait for it.
     var isSilenceExplained: Bool {
-        if self.losesLargePackets { return true }
+        if self.losesLargePackets || self.gateway.answer == .unresolved { return true }
         guard let walk = self.walk else { return false }
         // A port that accepts connections is slow until its time is up, not silent.
         if let arrival = walk.arrival { return arrival.how != .connected }

@@ -71,7 +71,7 @@ extension PathDiagnosis {
         await withTaskGroup(of: (servers: [ResolverFindings]?, walks: [IPAddress: HopWalkResult]).self) { group in
             group.addTask { (await ask(servers), [:]) }
             group.addTask {
-                guard await self.pause(for: PathDiagnosis.patience),
+                guard await self.pause(for: SilenceTiming.patience),
                     let server = servers.first(where: { $0.verdict.level >= .routed && !$0.server.isLoopback })?.server
                 else { return (nil, [:]) }
                 async let walk = self.walk(to: server, self.diagnostics.dependencies.dnsPort)

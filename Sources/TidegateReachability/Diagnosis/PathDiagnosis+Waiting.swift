@@ -28,7 +28,7 @@ extension PathDiagnosis {
                 group.addTask { .smallPackets(pass: await self.smallPacketsPass(target, at: usable)) }
             }
             let done = known.walk
-            group.addTask { await self.walks(known, done, after: isAsked ? PathDiagnosis.patience : .zero) }
+            group.addTask { await self.walks(known, done, after: isAsked ? SilenceTiming.patience : .zero) }
             for await answer in group {
                 switch answer {
                 case .gateway(let gateway): path.gateway = gateway
@@ -42,7 +42,7 @@ extension PathDiagnosis {
                 self.progress?.update { [path] in $0.paths[subject.family] = path }
                 guard isAsked, !isEnding, path.web.isEmpty, path.isSilenceExplained else { continue }
                 isEnding = true
-                let rest = PathDiagnosis.silence - (self.now - start)
+                let rest = SilenceTiming.certainty - (self.now - start)
                 group.addTask {
                     _ = await self.pause(for: max(.zero, rest))
                     return .timeIsUp
@@ -54,13 +54,6 @@ extension PathDiagnosis {
         path.internet = await internet
         return path
     }
-
-    /// How long the target may be silent before others are asked.
-    static let patience = Duration.milliseconds(300)
-    // The kernel has repeated a SYN by then (tcp_retries in tcp(7)): silence is no lost packet.
-    private static let silence = Duration.milliseconds(1_500)
-    // A neighbour that is not there is given up after 3 s, here and on routers.
-    static let resolution = Duration.milliseconds(3_400)
 
     private func walks(
         _ path: PathFindings, _ done: HopWalkResult?, after patience: Duration
@@ -81,7 +74,7 @@ extension PathDiagnosis {
     /// handshake hangs although the connection stands.
     private func smallPacketsPass(_ target: ExplainTarget, at addresses: [IPAddress]) async -> Bool {
         guard target.location?.scheme == .https, let address = addresses.first,
-            await self.pause(for: PathDiagnosis.patience)
+            await self.pause(for: SilenceTiming.patience)
         else { return false }
         var question = HTTPCheck.Request(
             url: target.url, address: address, lastStage: .tls, limit: min(self.rest, .seconds(1)))
@@ -121,7 +114,7 @@ extension PathDiagnosis {
             let networkPath = path.verdict.path, networkPath.gateway == nil, path.gateway.resolvesNeighbours,
             !path.verdict.notes.contains(.thisHost)
         else { return nil }
-        let limit = min(self.rest, PathDiagnosis.resolution)
+        let limit = min(self.rest, SilenceTiming.resolution)
         let place = address.onLink(networkPath.index)
         switch await self.diagnostics.dependencies.udpProbe(place, within: limit) {
         case .unresolved(let refusal)?:
@@ -143,10 +136,13 @@ extension PathDiagnosis {
         // The probe has made the kernel resolve the neighbour, which takes three seconds to fail.
         var later = await self.gateway(path, probe, since: start)
         guard probe == .silent, !later.isResolved, !Task.isCancelled else { return later }
-        let rest = min(self.rest, PathDiagnosis.resolution - short)
+        if path.gateway.neighbour?.state == .failed {
+            later.udpProbe = .unresolved(nil)  // the kernel had given it up before
+            return later
+        }
+        let rest = min(self.rest, SilenceTiming.resolution - short)
         let second = await self.diagnostics.dependencies.udpProbe(place, within: rest)
-        later = await self.gateway(path, second ?? probe, since: start)
-        return later
+        return await self.gateway(path, second ?? probe, since: start)
     }
 
     private func gateway(

@@ -182,7 +182,7 @@ struct PathDiagnosis: Sendable {
         return await withTaskGroup(of: (IPAddress, HTTPCheck.Result).self) { group in
             for address in addresses {
                 var question = HTTPCheck.Request(url: target.url, address: address, lastStage: stage, limit: limit)
-                question.connectLimit = PathDiagnosis.resolution
+                question.connectLimit = SilenceTiming.resolution
                 question.proxy = target.location == nil ? nil : target.proxy
                 group.addTask { [question] in
                     var answer = await self.diagnostics.web.check(question)
@@ -202,7 +202,8 @@ struct PathDiagnosis: Sendable {
     /// What the check URLs say over a family.
     func internet(_ family: AddressFamily) async -> [InternetObservation] {
         let checker = ConnectivityChecker(
-            urls: self.diagnostics.policy.urls, web: self.diagnostics.web, limit: self.rest)
+            urls: self.diagnostics.policy.urls, web: self.diagnostics.web,
+            limit: min(self.rest, max(.seconds(2), self.rest * 2 / 5)))
         return await checker.check(family) { await self.resolve($0) }
     }
 }

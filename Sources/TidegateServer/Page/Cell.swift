@@ -41,7 +41,9 @@ enum HTML {
         }
     }
 
-    /// A time of day in UTC; the script shows it in the reader's time zone. `isShort` leaves out the seconds.
+    /// A time of day in UTC; the script shows it in the reader's time zone.
+    ///
+    /// `isShort` leaves out the seconds.
     static func time(_ moment: WallTime, isShort: Bool = false) -> String {
         let text = moment.clockTime.dropLast(isShort ? 3 : 0)
         return

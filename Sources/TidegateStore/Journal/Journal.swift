@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import Glibc
 internal import TidegateLoop
 public import TidegateCore
@@ -73,9 +74,10 @@ public final class Journal: JournalStorage {
     package let checkpointInterval: Duration
     /// How many unfinished tasks there were when the journal was opened.
     public let unfinished: Int
-    private let file: JournalFile
+    // Nil once the journal is closed, so that its connection is closed, too.
+    private let file: Mutex<JournalFile?>
     /// The SQLite file.
-    var path: String { self.file.path }
+    let path: String
     private let lock: DirectoryLock
     private let thread: LoopThread<JournalWorker>
 
@@ -102,7 +104,8 @@ public final class Journal: JournalStorage {
         self.checkpointInterval = dependencies.checkpointInterval
         self.lock = try DirectoryLock(directory)
         let file = try JournalFile(directory: directory)
-        self.file = file
+        self.file = Mutex(file)
+        self.path = file.path
         self.unfinished = try file.checkTasks()
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in
@@ -117,6 +120,7 @@ public final class Journal: JournalStorage {
     /// fail as `closed`.
     public func close() {
         self.thread.stop()
+        self.file.withLock { $0 = nil }
         self.lock.release()
     }
 
@@ -158,7 +162,7 @@ public final class Journal: JournalStorage {
     /// The newest entries of the status page's history, the oldest first; none if they cannot be read.
     ///
     /// Blocks for the disk.
-    package func history(newest limit: Int) -> [String] { self.file.history(newest: limit) }
+    package func history(newest limit: Int) -> [String] { self.file.withLock { $0 }?.history(newest: limit) ?? [] }
 }
 
 extension JournalError {

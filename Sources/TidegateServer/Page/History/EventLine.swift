@@ -86,7 +86,9 @@ struct EventLine: Codable, Sendable {
 }
 
 extension ReachabilityLevel {
-    /// How the level looks. That the kernel has a route is no measurement of health.
+    /// How the level looks.
+    ///
+    /// That the kernel has a route is no measurement of health.
     var tone: EventLine.Tone {
         switch self {
         case .none, .local: .bad
