@@ -24,11 +24,18 @@ extension PathDiagnostics {
         let timeout = configuration.isSingle ? nil : configuration.timeout
         _ = await self.monitor.firstStatus(
             within: min(timeout ?? PathDiagnostics.resolveTimeout, PathDiagnostics.resolveTimeout))
+        // What is asked once is asked with its names resolved; otherwise they may be resolved while the wait goes on.
+        let named = configuration.isSingle ? await self.resolvable(targets) : []
         wakes.tick()
         var wait = StableWait(required: configuration.isSingle ? .zero : configuration.stable)
         var (last, isFirst) = (UnmetCondition?.none, true)
         for await _ in wakes.stream {
             let (status, now) = (self.monitor.status(including: targets), self.time.monotonic())
+            if named.contains(where: { self.hasNoAddress($0, in: status) }),
+                now - start < PathDiagnostics.resolveTimeout
+            {
+                continue
+            }
             let isOver = configuration.timeout.map { now - start >= $0 } ?? false
             if !isOver || configuration.isSingle && isFirst { poller.pollAll(status, at: now) }
             isFirst = false
@@ -47,6 +54,24 @@ extension PathDiagnostics {
         }
         // The stream also ends with the monitor: then nothing will change any more.
         throw Task.isCancelled ? .cancelled : .timedOut(last)
+    }
+
+    /// The targets whose names have addresses.
+    private func resolvable(_ targets: Set<Target>) async -> Set<Target> {
+        let diagnosis = PathDiagnosis(self, within: PathDiagnostics.resolveTimeout)
+        return await withTaskGroup(of: Target?.self) { group in
+            for target in targets where target.address == nil {
+                group.addTask {
+                    guard case .success? = await diagnosis.resolve(target) else { return nil }
+                    return target
+                }
+            }
+            return await group.reduce(into: []) { if let target = $1 { $0.insert(target) } }
+        }
+    }
+
+    private func hasNoAddress(_ target: Target, in status: ReachabilityStatus) -> Bool {
+        status.targets.first { $0.target == target }?.addresses.isEmpty ?? true
     }
 
     /// The first condition that does not hold; nil if enough of them do.
