@@ -87,13 +87,13 @@ extension UnreachableReason {
         switch self {
         case .monitorDown, .noInterface, .adminDown, .noSuchInterface, .noCarrier, .dormant, .lowerLayerDown,
             .noAddress, .linkLocalOnly, .tentative, .dadFailed, .noSourceAddress, .noRoute, .routeUnreachable,
-            .prohibited, .blackholed, .notAHost, .resolverNoRoute:
+            .prohibited, .blackholed, .notAHost, .resolverNoRoute, .nameNotFound:
             .mine
         case .gatewayUnresolved, .gatewaySilent: .gateway
         case .resolverTimeout, .resolverFailed: .resolver
         case .portal, .limited: .upstream
         case .hostUnreachable: .path
-        case .nameNotFound, .refused, .tlsFailed, .httpError: .theirs
+        case .refused, .tlsFailed, .httpError: .theirs
         case .timeout: .unknown
         }
     }

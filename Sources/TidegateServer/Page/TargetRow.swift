@@ -63,7 +63,7 @@ struct TargetRow {
         }
         let text =
             end > self.now ? "certificate ends in \(end.since(self.now).shortText)" : "the certificate has expired"
-        return "<span class=\"note wait\">\(HTML.escaped(text))</span>"
+        return " <span class=\"note wait\">\(HTML.escaped(text))</span>"
     }
 
     private var lastFailure: Cell {
