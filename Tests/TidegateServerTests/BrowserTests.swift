@@ -81,20 +81,21 @@ struct BrowserTests {
     @Test("Without its server the page says so, reconnects by itself, and shows what happened meanwhile")
     func reconnect() async throws {
         try await self.withBrowser { browser in
-            var port = 0
-            try await Fixture().serving { (first: Int) in
-                port = first
-                try await browser.go("http://127.0.0.1:\(first)/")
+            let address = ListenAddress(host: "127.0.0.1", port: try FreePort.find())
+            var first = Fixture()
+            first.configuration.listen = [address]
+            try await first.serving { (port: Int) in
+                try await browser.go("http://127.0.0.1:\(port)/")
                 #expect(try await browser.shows(Self.isLive))
             }
             #expect(try await browser.shows("document.documentElement.className === 'stale'"))
             #expect(
                 try await browser.text("document.querySelector('#live').textContent").hasPrefix("Disconnected since "))
             #expect(try await browser.text(Self.level).hasPrefix("There is a route;"), "the last known state stays")
-            var fixture = Fixture()
-            fixture.configuration.listen = [ListenAddress(host: "127.0.0.1", port: port)]
-            fixture.view.change { $0.status.global = EveryEvent.unplugged }
-            try await fixture.serving { (_: Int) async throws in
+            var second = Fixture()
+            second.configuration.listen = [address]
+            second.view.change { $0.status.global = EveryEvent.unplugged }
+            try await second.serving { (_: Int) async throws in
                 #expect(try await browser.shows(Self.isLive, within: .seconds(30)))
                 #expect(try await browser.shows(Self.isUnplugged))
             }

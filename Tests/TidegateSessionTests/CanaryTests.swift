@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 import TidegateCore
 import TidegateSession
@@ -9,7 +8,7 @@ import TidegateTestKit
 struct CanaryTests {
     @Test("When the first one fails the others go on waiting and another one goes first, until one gets through")
     func failingCanary() async throws {
-        let port = try Self.freePort()
+        let port = try UInt16(FreePort.find(on: "127.0.0.78"))
         let fixture = try SessionFixture(
             .init(retry: .never, circuit: .never), paths: ScriptedPathSource(ScriptedPathSource.lost()))
         let tasks = try (0..<12).map { _ in fixture.run(try TaskRequest(url: "http://127.0.0.78:\(port)/")) }
@@ -32,12 +31,6 @@ struct CanaryTests {
             #expect(name == (index % 2 == 0 ? "attemptStarted" : "attemptFailed"))
         }
         await fixture.session.invalidate(cancellingTasks: true)
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let server = try LiveServer(address: "127.0.0.78") { _ in .respond(text: "never") }
-        defer { server.stop() }
-        return server.port
     }
 
     @Test("A kept connection and a known name belong to their path: on a new one both are made anew")

@@ -165,13 +165,3 @@ package struct PrometheusSeries: Sendable, Decodable {
         }
     }
 }
-
-/// A port of the loopback address that was free a moment ago.
-package enum FreePort {
-    /// Finds one.
-    package static func find() throws -> Int {
-        let server = try LiveServer { _ in .respond(204) }
-        defer { server.stop() }
-        return Int(server.port)
-    }
-}

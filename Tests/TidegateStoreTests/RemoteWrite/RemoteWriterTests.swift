@@ -58,12 +58,7 @@ struct RemoteWriterTests {
 
     @Test("A receiver that was down gets every sample afterwards, once and the oldest first")
     func outage() async throws {
-        let port: UInt16
-        do {
-            let server = try LiveServer { _ in .respond(204) }
-            port = server.port
-            server.stop()
-        }
+        let port = try UInt16(FreePort.find())
         let fixture = try RemoteWriteFixture("http://127.0.0.1:\(port)/write")
         #expect(await eventually { fixture.turns.collected >= 10 && fixture.hasFailed(.connectFailed) })
         let server = try LiveServer(port: port) { _ in .respond(204) }
