@@ -62,7 +62,7 @@ final class ScriptedHTTPChecker: HTTPChecker {
         self.state = Mutex(State(answer: answer))
     }
 
-    func check(_ question: HTTPCheck.Request) async -> HTTPCheck.Result {
+    func check(_ question: HTTPCheck.Request, onWire: @escaping @Sendable () -> Void) async -> HTTPCheck.Result {
         let answer = self.state.withLock { state in
             state.questions.append(question)
             return state.answer

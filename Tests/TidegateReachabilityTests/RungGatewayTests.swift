@@ -76,6 +76,20 @@ struct RungGatewayTests {
         #expect(proven.status == .ok && proven.evidence.last == "traffic flows")
     }
 
+    @Test("A gateway that nobody answers for is absent once the kernel has asked twice, and not before")
+    func unanswered() {
+        var findings = Self.findings(.incomplete, .silent)
+        findings.probedAgo = .milliseconds(1_400)
+        #expect(GatewayRung.report(Self.path, findings).status == .unknown)
+        #expect(findings.evidence(Self.gateway, on: "eth0") == .unknown)
+        findings.probedAgo = .milliseconds(1_500)
+        let report = GatewayRung.report(Self.path, findings)
+        #expect(report.status == .bad && report.reason == .gatewayUnresolved)
+        #expect(report.evidence.last == "its link-layer address is not found: nobody has answered this host for 2 s")
+        #expect(
+            findings.evidence(Self.gateway, on: "eth0") == .unresolved(Self.gateway, link: "eth0", wasReachable: false))
+    }
+
     @Test("FAILED stays until REACHABLE, whatever the kernel tries in between")
     func history() {
         var history = NeighbourHistory()

@@ -125,5 +125,13 @@ extension String {
 /// Checks web servers for the rungs tcp, tls, http and internet; the front door passes one in.
 package protocol HTTPChecker: Sendable {
     /// Checks once: no gate, no retry, no event. Ends within the request's limit and a second.
-    func check(_ request: HTTPCheck.Request) async -> HTTPCheck.Result
+    ///
+    /// `onWire` is called, on any thread, when the request is about to be sent: connection and handshake are done, and
+    /// from then on a server takes its time.
+    func check(_ request: HTTPCheck.Request, onWire: @escaping @Sendable () -> Void) async -> HTTPCheck.Result
+}
+
+extension HTTPChecker {
+    /// Checks once.
+    package func check(_ request: HTTPCheck.Request) async -> HTTPCheck.Result { await self.check(request) {} }
 }

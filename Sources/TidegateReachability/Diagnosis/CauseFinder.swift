@@ -9,6 +9,11 @@ struct CauseFinder {
     /// What is wrong, and on which rung.
     func cause(of report: RungReport) -> (cause: Cause, rung: Rung) {
         let cause = self.overridden(self.plainCause(of: report))
+        // A gateway without a way to anything is the internet's failure; without one to this host, that of its rung.
+        if case .provider(.noRoute) = cause, !self.witnesses.isEmpty, !self.witnesses.contains(where: \.isBeyondGateway)
+        {
+            return (cause, .internet)
+        }
         return (cause, CauseFinder.rung(of: cause, shownBy: report.rung))
     }
 

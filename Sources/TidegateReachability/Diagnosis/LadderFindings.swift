@@ -33,6 +33,8 @@ struct NameFindings: Sendable {
     var hostsFile: [IPAddress] = []
     /// The hop walks to resolvers that stayed silent.
     var walks: [IPAddress: HopWalkResult] = [:]
+    /// The gateways that were probed while resolvers stayed silent.
+    var gateways: [IPAddress: GatewayFindings] = [:]
 
     /// The addresses to continue with: the system's, otherwise those that a server answered.
     var addresses: [IPAddress] {
@@ -131,7 +133,7 @@ struct PathFindings: Sendable {
 
     /// True if who was asked on the way tells why the target is silent, so that nobody need wait for it.
     var isSilenceExplained: Bool {
-        if self.losesLargePackets || self.gateway.answer == .unresolved { return true }
+        if self.losesLargePackets || self.neighbourRefusal != nil || self.gateway.answer == .unresolved { return true }
         guard let walk = self.walk else { return false }
         // A port that accepts connections is slow until its time is up, not silent.
         if let arrival = walk.arrival { return arrival.how != .connected }

@@ -32,7 +32,7 @@ extension PathDiagnosis {
         self.diagnostics.resolver.resolve(name) { system.fulfil($0) }
         let routed = await self.routes(to: settings.nameservers)
         let first = settings.candidates(for: name).first ?? name
-        (findings.servers, findings.walks) = await self.asked(routed) { servers in
+        findings = await self.asked(findings, routed, families) { servers in
             await self.query(first, servers, families.map { DNSQuestion.RecordType($0) })
         }
         // The system asks the same servers, in order: once they have spoken, or have not, it hardly knows more.
@@ -49,47 +49,68 @@ extension PathDiagnosis {
     }
 
     /// What the resolvers answer about a name that exists; whoever stays silent is walked to meanwhile.
-    func resolvers() async -> NameFindings {
+    func resolvers(_ families: [AddressFamily]) async -> NameFindings {
         let settings = self.diagnostics.dependencies.settings()
         var findings = NameFindings(name: PathDiagnosis.controlName)
         (findings.hasStub, findings.namesNoServer) = (settings.hasStub, settings.namesNoServer)
         let limit = self.shareForNames
-        (findings.servers, findings.walks) = await self.asked(await self.routes(to: settings.nameservers)) { servers in
+        return await self.asked(findings, await self.routes(to: settings.nameservers), families) { servers in
             await self.queryControlName(servers, within: limit)
         }
-        return findings
     }
 
     // Slow resolvers answer within a second; the rest of the time is for what follows the name.
     private var shareForNames: Duration { min(max(.seconds(1), min(.seconds(3), self.rest / 6)), self.rest) }
 
-    /// Asks servers, and walks to the first that stays silent meanwhile.
+    // What is found out about one silent resolver, or about the way out over one family.
+    private struct Meanwhile: Sendable {
+        var walks: [IPAddress: HopWalkResult] = [:]
+        var gateways: [IPAddress: GatewayFindings] = [:]
+    }
+
+    /// Asks servers; while they stay silent, walks to the first and to the internet, and probes the gateways.
     private func asked(
-        _ servers: [ResolverFindings],
+        _ known: NameFindings, _ servers: [ResolverFindings], _ families: [AddressFamily],
         _ ask: @escaping @Sendable ([ResolverFindings]) async -> [ResolverFindings]
-    ) async -> ([ResolverFindings], [IPAddress: HopWalkResult]) {
-        await withTaskGroup(of: (servers: [ResolverFindings]?, walks: [IPAddress: HopWalkResult]).self) { group in
-            group.addTask { (await ask(servers), [:]) }
-            group.addTask {
-                guard await self.pause(for: SilenceTiming.patience),
-                    let server = servers.first(where: { $0.verdict.level >= .routed && !$0.server.isLoopback })?.server
-                else { return (nil, [:]) }
-                async let walk = self.walk(to: server, self.diagnostics.dependencies.dnsPort)
-                let sentinel = self.walksToInternet ? self.sentinel(server.family) : nil
-                var walks: [IPAddress: HopWalkResult] = [:]
-                if let sentinel { walks[sentinel] = await self.walk(to: sentinel, nil) }
-                walks[server] = await walk
-                return (nil, walks)
-            }
-            var found: ([ResolverFindings], [IPAddress: HopWalkResult]) = (servers, [:])
+    ) async -> NameFindings {
+        let start = self.now
+        return await withTaskGroup(of: (servers: [ResolverFindings]?, meanwhile: Meanwhile).self) { group in
+            group.addTask { (await ask(servers), Meanwhile()) }
+            group.addTask { (nil, await self.walked(to: servers)) }
+            for family in families { group.addTask { (nil, await self.wayOut(family, since: start)) } }
+            var found = known
+            found.servers = servers
             for await part in group {
-                found.1.merge(part.walks) { $1 }
+                found.walks.merge(part.meanwhile.walks) { $1 }
+                found.gateways.merge(part.meanwhile.gateways) { $1 }
                 guard let answered = part.servers else { continue }
-                found.0 = answered
+                found.servers = answered
                 if answered.contains(where: { $0.outcomes.contains(where: \.isAnswer) }) { group.cancelAll() }
             }
             return found
         }
+    }
+
+    private func walked(to servers: [ResolverFindings]) async -> Meanwhile {
+        guard await self.pause(for: SilenceTiming.patience),
+            let server = servers.first(where: { $0.verdict.level >= .routed && !$0.server.isLoopback })?.server,
+            let walk = await self.walk(to: server, self.diagnostics.dependencies.dnsPort)
+        else { return Meanwhile() }
+        return Meanwhile(walks: [server: walk])
+    }
+
+    private func wayOut(_ family: AddressFamily, since start: MonotonicTime) async -> Meanwhile {
+        guard await self.pause(for: SilenceTiming.patience),
+            let path = await self.defaultPath(family, watching: false), path.verdict.level >= .routed,
+            let gateway = path.verdict.path?.gateway
+        else { return Meanwhile() }
+        let sentinel = path.subject.address
+        async let probed = self.probed(path, since: start)
+        async let walk = self.walksToInternet ? self.walk(to: sentinel, nil) : nil
+        let (findings, walked) = (await probed, await walk)
+        // An end in the middle says nothing.
+        guard !Task.isCancelled else { return Meanwhile() }
+        return Meanwhile(walks: walked.map { [sentinel: $0] } ?? [:], gateways: [gateway: findings])
     }
 
     /// The resolvers with the kernel's verdicts on the paths to them; no packet is sent.

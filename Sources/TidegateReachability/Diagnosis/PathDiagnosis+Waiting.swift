@@ -7,6 +7,7 @@ extension PathDiagnosis {
         case gateway(GatewayFindings)
         case web([IPAddress: HTTPCheck.Result])
         case walks(target: HopWalkResult?, sentinel: HopWalkResult?)
+        case neighbour(ICMPError?)
         case smallPackets(pass: Bool)
         case timeIsUp
     }
@@ -15,20 +16,23 @@ extension PathDiagnosis {
     ///
     /// A target that answers makes the rest moot. One that does not gets its time, unless the others have told why.
     func asked(
-        _ known: PathFindings, _ subject: Subject, _ usable: [IPAddress], _ target: ExplainTarget
+        _ known: PathFindings, _ subject: Subject, _ requests: TargetRequests?, isProbed: Bool
     ) async -> PathFindings {
         async let internet = self.diagnostics.policy.urls.isEmpty ? nil : self.internet(subject.family)
         let start = self.now
-        let isAsked = target.lastStage != nil && !usable.isEmpty
         var path = await withTaskGroup(of: Answer.self) { group in
-            var (path, isEnding) = (known, false)
-            if known.verdict.level != .unknown { group.addTask { .gateway(await self.probed(known)) } }
-            if isAsked {
-                group.addTask { .web(await self.checkTarget(target, at: usable)) }
-                group.addTask { .smallPackets(pass: await self.smallPacketsPass(target, at: usable)) }
+            var path = known
+            var end: MonotonicTime?
+            if known.verdict.level != .unknown, !isProbed {
+                group.addTask { .gateway(await self.probed(known, since: start)) }
             }
-            let done = known.walk
-            group.addTask { await self.walks(known, done, after: isAsked ? SilenceTiming.patience : .zero) }
+            if let requests {
+                group.addTask { .web(await requests.results()) }
+                group.addTask { .smallPackets(pass: await requests.smallPacketsPass()) }
+            }
+            let delay = requests == nil ? .zero : SilenceTiming.patience
+            group.addTask { await self.walks(known, after: delay) }
+            group.addTask { .neighbour(await self.neighbourRefusal(known, after: delay, since: start)) }
             for await answer in group {
                 switch answer {
                 case .gateway(let gateway): path.gateway = gateway
@@ -36,15 +40,17 @@ extension PathDiagnosis {
                     path.web = web
                     if web.values.contains(where: { $0.hasReached(.connect) }) { group.cancelAll() }
                 case .walks(let walk, let sentinel): (path.walk, path.sentinelWalk) = (walk, sentinel)
+                case .neighbour(let refusal): path.neighbourRefusal = refusal
                 case .smallPackets(let pass): path.losesLargePackets = pass && path.web.isEmpty
-                case .timeIsUp: group.cancelAll()
+                case .timeIsUp: if requests?.isSent == false { group.cancelAll() }
                 }
                 self.progress?.update { [path] in $0.paths[subject.family] = path }
-                guard isAsked, !isEnding, path.web.isEmpty, path.isSilenceExplained else { continue }
-                isEnding = true
-                let rest = SilenceTiming.certainty - (self.now - start)
+                guard let requests, path.web.isEmpty, let patience = self.patience(path, requests),
+                    end.map({ start + patience < $0 }) ?? true
+                else { continue }
+                end = start + patience
                 group.addTask {
-                    _ = await self.pause(for: max(.zero, rest))
+                    _ = await self.pause(for: max(.zero, patience - requests.duration))
                     return .timeIsUp
                 }
             }
@@ -55,35 +61,23 @@ extension PathDiagnosis {
         return path
     }
 
-    private func walks(
-        _ path: PathFindings, _ done: HopWalkResult?, after patience: Duration
-    ) async -> Answer {
+    // How long a silent target is waited for, from the first packet to it; nil for its whole time.
+    private func patience(_ path: PathFindings, _ requests: TargetRequests) -> Duration? {
+        if requests.isSent { return nil }
+        if path.isSilenceExplained { return SilenceTiming.certainty }
+        return requests.isInHandshake(path) ? SilenceTiming.handshake : nil
+    }
+
+    private func walks(_ path: PathFindings, after patience: Duration) async -> Answer {
         guard await self.pause(for: patience), path.verdict.level >= .routed,
             path.verdict.path?.gateway != nil || path.leadsToGateway
         else { return .walks(target: path.walk, sentinel: path.sentinelWalk) }
         let subject = path.subject.address
         let isAllowed = self.walksToInternet || path.subject != .sentinel(subject)
-        async let walk = done == nil && isAllowed ? self.walk(to: subject, path.port) : done
+        async let walk = path.walk == nil && isAllowed ? self.walk(to: subject, path.port) : path.walk
         async let sentinel = self.sentinelWalk(path)
         return .walks(target: await walk, sentinel: await sentinel)
     }
-
-    /// Whether a handshake succeeds in small packets with a server that has been silent in larger ones.
-    ///
-    /// A server's certificates fill the largest packets that the link allows: where those are lost on the way, the
-    /// handshake hangs although the connection stands.
-    private func smallPacketsPass(_ target: ExplainTarget, at addresses: [IPAddress]) async -> Bool {
-        guard target.location?.scheme == .https, let address = addresses.first,
-            await self.pause(for: SilenceTiming.patience)
-        else { return false }
-        var question = HTTPCheck.Request(
-            url: target.url, address: address, lastStage: .tls, limit: min(self.rest, .seconds(1)))
-        question.segmentSize = PathDiagnosis.smallSegment
-        return await self.diagnostics.web.check(question).hasReached(.tls)
-    }
-
-    // What every link of an IPv4 path has to carry: 576 bytes without the headers (RFC 9293, 3.7.1).
-    private static let smallSegment = 536
 
     /// Waits on the monitor's thread; false if the Swift task was cancelled meanwhile.
     func pause(for duration: Duration) async -> Bool {
@@ -107,40 +101,43 @@ extension PathDiagnosis {
             to: address, port: port ?? 33_434, within: min(self.rest, HopWalk.maximumDuration))
     }
 
-    // A host on the link itself answers for its link-layer address, whatever its firewall says.
-    func neighbourRefusal(_ path: PathFindings) async -> ICMPError? {
+    // A host on the link itself answers for its link-layer address, whatever its firewall says; the first packet to it
+    // was sent at `start`.
+    private func neighbourRefusal(
+        _ path: PathFindings, after patience: Duration, since start: MonotonicTime
+    ) async -> ICMPError? {
         let address = path.subject.address
         guard path.subject != .sentinel(address), path.verdict.level >= .routed,
             let networkPath = path.verdict.path, networkPath.gateway == nil, path.gateway.resolvesNeighbours,
-            !path.verdict.notes.contains(.thisHost)
+            !path.verdict.notes.contains(.thisHost), await self.pause(for: patience)
         else { return nil }
-        let limit = min(self.rest, SilenceTiming.resolution)
-        let place = address.onLink(networkPath.index)
-        switch await self.diagnostics.dependencies.udpProbe(place, within: limit) {
-        case .unresolved(let refusal)?:
-            let (type, code): (UInt8, UInt8) = address.family == .ipv4 ? (3, 1) : (1, 3)
-            return refusal ?? ICMPError(offender: nil, type: type, code: code)
-        case .answered?, .refused?, .silent?, .failed?, nil: return nil
+        let limit = max(.milliseconds(1), min(self.rest, SilenceTiming.certainty - (self.now - start)))
+        let probe = await self.diagnostics.dependencies.udpProbe(address.onLink(networkPath.index), within: limit)
+        let (type, code): (UInt8, UInt8) = address.family == .ipv4 ? (3, 1) : (1, 3)
+        let own = ICMPError(offender: nil, type: type, code: code)
+        switch probe {
+        case .unresolved(let refusal)?: return refusal ?? own
+        case .silent?: return await self.gateway(path, probe, since: start).answer == .unresolved ? own : nil
+        case .answered?, .refused?, .failed?, nil: return nil
         }
     }
 
-    /// What is known about a path's gateway after a UDP probe.
-    func probed(_ path: PathFindings) async -> GatewayFindings {
+    /// What is known about a path's gateway after a UDP probe; the first packet over this path was sent at `start`.
+    func probed(_ path: PathFindings, since start: MonotonicTime) async -> GatewayFindings {
         guard let networkPath = path.verdict.path, let gateway = networkPath.gateway, path.gateway.resolvesNeighbours
         else {
             return path.gateway
         }
-        let (start, place) = (self.now, gateway.onLink(networkPath.index))
-        let short = min(self.rest, .seconds(1))
-        let probe = await self.diagnostics.dependencies.udpProbe(place, within: short)
-        // The probe has made the kernel resolve the neighbour, which takes three seconds to fail.
+        let place = gateway.onLink(networkPath.index)
+        let probe = await self.diagnostics.dependencies.udpProbe(place, within: min(self.rest, .seconds(1)))
+        // The kernel resolves the neighbour meanwhile: it asks every second, and gives up after three.
         var later = await self.gateway(path, probe, since: start)
         guard probe == .silent, !later.isResolved, !Task.isCancelled else { return later }
         if path.gateway.neighbour?.state == .failed {
             later.udpProbe = .unresolved(nil)  // the kernel had given it up before
             return later
         }
-        let rest = min(self.rest, SilenceTiming.resolution - short)
+        let rest = max(.milliseconds(1), min(self.rest, SilenceTiming.certainty - (self.now - start)))
         let second = await self.diagnostics.dependencies.udpProbe(place, within: rest)
         return await self.gateway(path, second ?? probe, since: start)
     }

@@ -41,9 +41,8 @@ struct PathDiagnosis: Sendable {
         }
         await withTaskGroup(of: Void.self) { group in
             for subject in subjects {
-                let walks = name?.walks ?? [:]
                 group.addTask {
-                    let path = await self.path(subject, report, target, walks)
+                    let path = await self.path(subject, report, target, name)
                     self.progress?.update { $0.paths[subject.family] = path }
                 }
             }
@@ -51,7 +50,7 @@ struct PathDiagnosis: Sendable {
     }
 
     private func names(_ target: ExplainTarget, _ families: [AddressFamily]) async -> NameFindings? {
-        if target.isInternet { return await self.resolvers() }
+        if target.isInternet { return await self.resolvers(families) }
         return target.target.address == nil ? await self.names(target.target.host, families) : nil
     }
 
@@ -114,7 +113,7 @@ struct PathDiagnosis: Sendable {
 
     private func path(
         _ subject: Subject, _ report: RouteReport, _ target: ExplainTarget,
-        _ walks: [IPAddress: HopWalkResult]
+        _ name: NameFindings?
     ) async -> PathFindings {
         // One address without a route does not keep a program from the others.
         let usable = subject.candidates.filter { report.routes[$0]?.verdict.isUsable ?? true }
@@ -127,10 +126,11 @@ struct PathDiagnosis: Sendable {
         guard path.verdict.level >= .routed || isUnknown else { return path }
         path.port =
             if case .resolver = path.subject { self.diagnostics.dependencies.dnsPort } else { target.target.port }
-        path.walk = walks[path.subject.address]
-        path.sentinelWalk = path.sentinel.flatMap { walks[$0] }
-        path = await self.asked(path, subject, usable, target)
-        if target.lastStage == nil { path.neighbourRefusal = await self.neighbourRefusal(path) }
+        path.walk = name?.walks[path.subject.address]
+        path.sentinelWalk = path.sentinel.flatMap { name?.walks[$0] }
+        let probed = path.verdict.path?.gateway.flatMap { name?.gateways[$0] }
+        if let probed { path.gateway = probed }
+        path = await self.asked(path, subject, TargetRequests(self, target, at: usable), isProbed: probed != nil)
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
         return best == path.subject.address ? path : self.moved(path, to: best, report)
     }
@@ -172,32 +172,7 @@ struct PathDiagnosis: Sendable {
         return self.pathFindings(.sentinel(sentinel), report)
     }
 
-    // MARK: The target itself
-
-    func checkTarget(
-        _ target: ExplainTarget, at addresses: [IPAddress]
-    ) async -> [IPAddress: HTTPCheck.Result] {
-        guard let stage = target.lastStage else { return [:] }
-        let (limit, start) = (self.rest, self.now)
-        return await withTaskGroup(of: (IPAddress, HTTPCheck.Result).self) { group in
-            for address in addresses {
-                var question = HTTPCheck.Request(url: target.url, address: address, lastStage: stage, limit: limit)
-                question.connectLimit = SilenceTiming.resolution
-                question.proxy = target.location == nil ? nil : target.proxy
-                group.addTask { [question] in
-                    var answer = await self.diagnostics.web.check(question)
-                    guard answer.failure == .cancelled else { return (address, answer) }
-                    // The others have told why nothing comes.
-                    answer.failure = .timedOut
-                    answer.text = "\(address) did not answer within \(LadderDescriptions.time(self.now - start))"
-                    return (address, answer)
-                }
-            }
-            var answers: [IPAddress: HTTPCheck.Result] = [:]
-            for await (address, answer) in group { answers[address] = answer }
-            return answers
-        }
-    }
+    // MARK: The internet
 
     /// What the check URLs say over a family.
     func internet(_ family: AddressFamily) async -> [InternetObservation] {

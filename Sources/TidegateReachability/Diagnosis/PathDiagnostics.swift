@@ -82,7 +82,8 @@ package final class PathDiagnostics: Sendable {
         let quick = GatewayRung.report(path, findings.gateway, passive: findings.passive)
         let isFresh = findings.gateway.neighbour?.state == .reachable || quick.status == .notApplicable
         guard !isFresh, findings.passive == nil else { return quick }
-        return GatewayRung.report(path, await diagnosis.probed(findings), passive: findings.passive)
+        return GatewayRung.report(
+            path, await diagnosis.probed(findings, since: self.time.monotonic()), passive: findings.passive)
     }
 
     /// Whether a resolver answers; with a family, one whose own address is of that family.

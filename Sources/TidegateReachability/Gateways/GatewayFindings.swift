@@ -32,8 +32,15 @@ struct GatewayFindings: Sendable {
         switch self.udpProbe {
         case .answered?: return .answered(nil)
         case .unresolved?: return .unresolved
-        case .refused?, .silent?, .failed?, nil: return nil
+        case .refused?, .silent?, .failed?, nil: return self.isUnanswered ? .unresolved : nil
         }
+    }
+
+    /// True if the kernel's requests for its link-layer address have not been answered for so long that one of them was
+    /// a repetition.
+    var isUnanswered: Bool {
+        guard let probedAgo = self.probedAgo, self.neighbour?.state == .incomplete else { return false }
+        return probedAgo >= SilenceTiming.certainty
     }
 
     /// True if the kernel has its link-layer address.
@@ -67,9 +74,7 @@ struct GatewayFindings: Sendable {
                 ? .unconfirmed(gateway, link: link, age: self.neighbour?.confirmedAge)
                 : self.probedAgo == nil ? .unknown : .confirmed(gateway)
         case .none?, .incomplete?, .noarp?, nil:
-            // A second without an answer to the kernel's requests for its link-layer address.
-            let isLong = self.probedAgo.map { $0 >= .seconds(1) } ?? false
-            return self.isStuck || isLong
+            return self.isStuck
                 ? .unresolved(gateway, link: link, wasReachable: self.wasReachable) : .unknown
         }
     }

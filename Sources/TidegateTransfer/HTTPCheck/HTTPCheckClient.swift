@@ -14,6 +14,7 @@ final class HTTPCheckClient: TransferClient {
         let limit: Duration
         let body: BodyPrefix
         let isCancelled: CancellationFlag
+        let onWire: @Sendable () -> Void
         let completion: @Sendable (HTTPCheckOutcome) -> Void
     }
 
@@ -54,7 +55,8 @@ final class HTTPCheckClient: TransferClient {
 
     func attempt(_ id: AttemptID, reported report: AttemptReport) {
         switch report {
-        case .wireReached, .progress: break
+        case .wireReached: self.checks[id]?.work.onWire()
+        case .progress: break
         case .head:
             self.checks[id]?.hasHead = true
             self.endIfEnough(id)

@@ -22,7 +22,9 @@ final class HTTPCheckThread: Sendable {
     deinit { self.state.withLock { $0.thread.take() }?.stop() }
 
     /// Runs one check and waits for its end.
-    func run(_ check: HTTPCheck.Request, isInsecure: Bool = false) async -> HTTPCheckOutcome {
+    func run(
+        _ check: HTTPCheck.Request, isInsecure: Bool = false, onWire: @escaping @Sendable () -> Void = {}
+    ) async -> HTTPCheckOutcome {
         let onThreadStart = self.onThreadStart
         // The lock is held while the thread starts, which happens once.
         let (thread, number) = self.state.withLock { state in
@@ -42,7 +44,7 @@ final class HTTPCheckThread: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let work = HTTPCheckClient.Work(
-                    request: request, limit: check.limit, body: body, isCancelled: isCancelled
+                    request: request, limit: check.limit, body: body, isCancelled: isCancelled, onWire: onWire
                 ) { continuation.resume(returning: $0) }
                 if !thread.send(.start(work)) { continuation.resume(returning: .stopped) }
             }

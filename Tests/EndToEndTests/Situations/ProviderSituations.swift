@@ -35,7 +35,7 @@ extension Situations {
                 .ip(.router, "-4 route del default", undo: "-4 route add default via 100.64.0.1"),
                 .ip(.router, "-6 route del default", undo: "-6 route add default via 2001:db8:100::1")
             ) { try await $0.explain(page) }
-            answer.expect(rung: "dns", party: "upstream", says: ["10.77.0.1", "no route"], not: ["resolver that"])
+            answer.expect(rung: "internet", party: "upstream", says: ["10.77.0.1", "no route"], not: ["resolver that"])
             #expect(answer.says("10.77.0.1", "no route"), "\(answer)")
         }
 

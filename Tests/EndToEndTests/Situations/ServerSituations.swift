@@ -77,6 +77,12 @@ extension Situations {
                 rung: nil, party: nil, says: ["first byte"])
         }
 
+        @Test("S28: the first byte takes four seconds, after a handshake over TLS")
+        func s28TLS() async throws {
+            let answer = try await lab().explain("https://www.example/slow", "-4", timeout: "10s")
+            answer.expect(rung: nil, party: nil, says: ["first byte"], not: ["large"])
+        }
+
         @Test("S29: the server refuses the connection")
         func s29() async throws {
             let answer = try await lab().explain("203.0.113.10:81")
@@ -87,13 +93,14 @@ extension Situations {
         @Test("S30: the server accepts a request and does not answer")
         func s30() async throws {
             let answer = try await lab().explain("http://203.0.113.24:8080/")
-            answer.expect(rung: "http", party: "theirs", says: ["203.0.113.24:8080"])
+            answer.expect(rung: "http", party: "theirs", says: ["203.0.113.24:8080", "then nothing came for 5 s"])
         }
 
-        @Test("S31: the server does not answer the TLS handshake")
+        @Test("S31: the server does not answer the TLS handshake, which is known long before the timeout")
         func s31() async throws {
-            let answer = try await lab().explain("https://203.0.113.24:8443/")
+            let answer = try await lab().explain("https://203.0.113.24:8443/", timeout: "20s")
             answer.expect(rung: "tls", party: "theirs", says: ["203.0.113.24:8443"], not: ["certificate"])
+            #expect(answer.duration < .seconds(3), "\(answer)")
         }
 
         @Test("S32: a firewall drops one port of a server that answers on others")

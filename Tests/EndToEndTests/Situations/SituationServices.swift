@@ -72,7 +72,7 @@ final class SituationServices: Sendable {
         func tls(_ listen: String, _ identity: TestAuthority.Identity) -> String {
             """
             server { \(listen) ssl_certificate \(identity.certificate); ssl_certificate_key \(identity.key);
-            location / { return 200 "hello\\n"; } }
+            location / { return 200 "hello\\n"; } location /slow { proxy_pass http://203.0.113.24:8088/; } }
             """
         }
         let statuses = [401, 403, 404, 429, 500, 503].map { "location /\($0) { return \($0); }" }.joined(

@@ -72,6 +72,9 @@ enum GatewayRung {
         case .unresolved: evidence.append("its link-layer address is not found: this host itself gave up")
         case .refused(let refusal):
             evidence.append(LadderDescriptions.refusal(refusal, own: path.source, gateway: gateway))
+        case .silent where findings.isUnanswered:
+            let time = findings.probedAgo.map { " for \(LadderDescriptions.time($0))" } ?? ""
+            evidence.append("its link-layer address is not found: nobody has answered this host\(time)")
         case .silent:
             let age = findings.isSilentNow ? findings.neighbour?.confirmedAge : nil
             let confirmed = age.map { ", and it was last confirmed \(LadderDescriptions.time($0)) ago" } ?? ""
