@@ -76,13 +76,27 @@ struct InternetMachineTests {
         #expect(machine.handle(.finished(.ipv4, round: 4, .none), at: self.at(303)) == [.level(.ipv4, .none)])
     }
 
-    @Test("One failure at the start, and a portal after a failure, count at once")
+    @Test("One failure at the start leaves the level as it is, two do not; what follows counts at once")
     func entering() {
         var machine = self.checking()
-        #expect(machine.handle(.finished(.ipv4, round: 2, .limited), at: self.at(0)) == [.level(.ipv4, .limited)])
+        #expect(machine.handle(.finished(.ipv4, round: 2, .limited), at: self.at(0)).isEmpty)
+        #expect(machine.deadline == self.at(1), "it is checked again soon")
         _ = machine.handle(.tick, at: self.at(1))
+        #expect(machine.handle(.finished(.ipv4, round: 3, .limited), at: self.at(1)) == [.level(.ipv4, .limited)])
+        _ = machine.handle(.tick, at: self.at(3))
         let portal = Connectivity.portal(location: "http://login.example/")
-        #expect(machine.handle(.finished(.ipv4, round: 3, portal), at: self.at(1)) == [.level(.ipv4, portal)])
+        #expect(machine.handle(.finished(.ipv4, round: 4, portal), at: self.at(3)) == [.level(.ipv4, portal)])
+    }
+
+    @Test("A portal at the start counts at once, and a success after one failure goes straight to online")
+    func firstAnswer() {
+        let portal = Connectivity.portal(location: "http://login.example/")
+        var machine = self.checking()
+        #expect(machine.handle(.finished(.ipv4, round: 2, portal), at: self.at(0)) == [.level(.ipv4, portal)])
+        machine = self.checking()
+        #expect(machine.handle(.finished(.ipv4, round: 2, .none), at: self.at(0)).isEmpty)
+        _ = machine.handle(.tick, at: self.at(1))
+        #expect(machine.handle(.finished(.ipv4, round: 3, .full), at: self.at(1)) == [.level(.ipv4, .full)])
     }
 
     @Test("A lost path drops the level at once, and its late result is ignored")

@@ -111,7 +111,9 @@ struct InternetMachine {
             state.connectivity = .full
         } else {
             state.failures += 1
-            if old != .full || state.failures >= InternetMachine.failureThreshold { state.connectivity = found }
+            if state.failures >= InternetMachine.failureThreshold || old.isLeftAtOnce(for: found) {
+                state.connectivity = found
+            }
         }
         self.families[family] = state
         self.wait(family, until: now + (found == .full ? self.interval : self.backoff(after: state.failures)))
@@ -155,5 +157,18 @@ struct InternetMachine {
             effects.append(.check(family, round: state.round))
         }
         return effects
+    }
+}
+
+extension Connectivity {
+    /// True if one failure ends it: on a path that has just come up the first answer may be slow or lost, and what
+    /// works is not given up for one either. A portal has answered.
+    fileprivate func isLeftAtOnce(for found: Connectivity) -> Bool {
+        switch (self, found) {
+        case (.full, _): false
+        case (.unknown, .portal): true
+        case (.unknown, _): false
+        case (.none, _), (.limited, _), (.portal, _): true
+        }
     }
 }
