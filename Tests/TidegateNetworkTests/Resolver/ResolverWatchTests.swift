@@ -18,7 +18,8 @@ import TidegateTestKit
             let (folder, reported) = (try TemporaryDirectory(), Reported())
             try prepare(folder)
             let files = ResolverFiles(
-                configuration: folder.path("etc/resolv.conf"), upstreams: folder.path("run/resolve/resolv.conf"))
+                configuration: folder.path("etc/resolv.conf"), upstreams: folder.path("run/resolve/resolv.conf"),
+                hosts: folder.path("etc/hosts"))
             self.folder = folder
             self.reported = reported
             self.watch = try ResolverWatch(files) { settings in reported.settings.withLock { $0.append(settings) } }
@@ -84,6 +85,22 @@ import TidegateTestKit
             try fixture.folder.remove("run")
             #expect(await fixture.servers("127.0.0.53"))
         }
+    }
+
+    @Test("A change of the hosts file is reported, also if the file is mounted there")
+    func hosts() async throws {
+        let fixture = try Fixture {
+            try $0.makeDirectory("etc")
+            try $0.write("nameserver 10.0.0.1\n", to: "etc/resolv.conf")
+            // As seen through a mount: the watched directory does not have the file that changes.
+            try $0.makeDirectory("elsewhere")
+            try $0.write("127.0.0.1 localhost\n", to: "elsewhere/hosts")
+            try $0.hardLink("etc/hosts", to: "elsewhere/hosts")
+        }
+        try fixture.folder.overwrite("10.0.0.9 api.test\n", in: "elsewhere/hosts")
+        #expect(await eventually { fixture.count == 1 })
+        try fixture.folder.write("10.0.0.8 api.test\n", to: "etc/hosts")
+        #expect(await eventually { fixture.count == 2 })
     }
 
     @Test("A symbolic link is followed to its target, and to another one once it is replaced")

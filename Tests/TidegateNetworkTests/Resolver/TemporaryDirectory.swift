@@ -36,4 +36,8 @@ final class TemporaryDirectory: Sendable {
         try FileManager.default.createSymbolicLink(
             atPath: self.path(name), withDestinationPath: target)
     }
+
+    func hardLink(_ name: String, to target: String) throws {
+        try FileManager.default.linkItem(atPath: self.path(target), toPath: self.path(name))
+    }
 }

@@ -6,16 +6,22 @@ package struct ResolverFiles: Sendable, Hashable {
     package var configuration: String
     /// The file in which systemd-resolved lists the servers behind its stub.
     package var upstreams: String
+    /// The file that is asked before any server.
+    package var hosts: String
 
     /// The paths that every distribution uses, or a test's.
     package init(
-        configuration: String = "/etc/resolv.conf", upstreams: String = "/run/systemd/resolve/resolv.conf"
+        configuration: String = "/etc/resolv.conf", upstreams: String = "/run/systemd/resolve/resolv.conf",
+        hosts: String = "/etc/hosts"
     ) {
         self.configuration = configuration
         self.upstreams = upstreams
+        self.hosts = hosts
     }
 
-    /// Reads both; a file that is missing or cannot be read counts as empty.
+    var all: [String] { [self.configuration, self.upstreams, self.hosts] }
+
+    /// Reads the settings; a file that is missing or cannot be read counts as empty.
     package func read() -> ResolverSettings {
         var settings = ResolverSettings(parsing: SystemFile.text(self.configuration), zone: ResolverFiles.index)
         if settings.hasStub {

@@ -10,8 +10,8 @@ package final class ResolverWatch: Sendable {
 
     /// Reads the files and starts to watch them.
     ///
-    /// `onChange` is called on the watch's thread whenever the settings differ from before; rewriting a file with the
-    /// same content is not a change.
+    /// `onChange` is called on the watch's thread whenever the settings or the hosts file differ from before; rewriting a
+    /// file with the same content is not a change.
     package init(
         _ files: ResolverFiles = ResolverFiles(), onThreadStart: @escaping @Sendable () -> Void = {},
         onChange: @escaping @Sendable (ResolverSettings) -> Void

@@ -26,6 +26,8 @@ final class ResolverWatchWorker: LoopHandler {
     // The relevant entries by watch; the kernel has one watch for a directory, even if it is reached by several paths.
     private var entries: [Int32: Set<String>] = [:]
     private var timer: TimerID?
+    // The text of the hosts file, which is compared only.
+    private var hosts = 0
 
     init(
         loop: Loop, files: ResolverFiles, store: ResolverStore,
@@ -36,6 +38,7 @@ final class ResolverWatchWorker: LoopHandler {
         self.store = store
         self.onChange = onChange
         self.notifier = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+        self.hosts = SystemFile.text(files.hosts).hashValue
         self.start()
     }
 
@@ -71,7 +74,10 @@ final class ResolverWatchWorker: LoopHandler {
     private func reload() {
         let isWatched = self.watchFolders()
         let settings = self.files.read()
-        if self.store.write(settings) { self.onChange(settings) }
+        let hosts = SystemFile.text(self.files.hosts).hashValue
+        let isChanged = hosts != self.hosts
+        self.hosts = hosts
+        if self.store.write(settings) || isChanged { self.onChange(settings) }
         // Without a notifier, or with too many watches on this host, the files are polled.
         if !isWatched { self.schedule(.poll, after: ResolverWatchWorker.pollInterval) }
     }
@@ -92,7 +98,7 @@ final class ResolverWatchWorker: LoopHandler {
         guard self.notifier >= 0 else { return false }
         // A directory may appear while its parent's watch is added; the next round finds it.
         for _ in 0..<4 {
-            let paths = WatchedPaths(for: [self.files.configuration, self.files.upstreams])
+            let paths = WatchedPaths(for: self.files.all)
             let isNew = paths != self.paths
             self.paths = paths
             guard self.watch(paths) else { return false }
@@ -111,6 +117,11 @@ final class ResolverWatchWorker: LoopHandler {
                 continue
             }
             entries[watch, default: []].formUnion(names)
+        }
+        // A file that is mounted over another one, as in containers, is not an entry of the directory that it is seen in.
+        for file in self.files.all {
+            let watch = inotify_add_watch(self.notifier, file, UInt32(IN_CLOSE_WRITE))
+            if watch >= 0 { entries[watch] = [] }
         }
         for watch in self.entries.keys where entries[watch] == nil { inotify_rm_watch(self.notifier, watch) }
         self.entries = entries
