@@ -133,6 +133,18 @@ struct ExplainComposerTests {
         #expect(unreached.firstFailure?.rung == .monitor && unreached.party == .mine)
     }
 
+    @Test("A target that refuses has answered: failing internet checks do not explain that", arguments: [true, false])
+    func refusedWithoutInternet(isThisHost: Bool) throws {
+        let refused = HTTPCheck.Result(reached: nil, failure: .connectFailed, socketError: .refused)
+        var way = Self.way(Self.server4, nil, refused)
+        if isThisHost { way.verdict.notes = [.thisHost] }
+        let url = try InternetCheckURL("http://check.test/")
+        way.internet = [InternetObservation(url: url, finding: .silent, evidence: "no answer")]
+        let explanation = ExplanationComposer.compose(try self.findings("198.51.100.2:81", [.ipv4: way]))
+        #expect(explanation.firstFailure?.rung == .tcp)
+        #expect(explanation.party == (isThisHost ? .mine : .theirs))
+    }
+
     @Test("Behind a portal an answer over http proves nothing")
     func portal() throws {
         var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .response, status: 200))

@@ -16,10 +16,17 @@ struct LadderComposer {
             rungs = rungs.map { $0.rung == .dns ? blocked.report : $0 }
             return self.ladder(rungs, blocked.cause, .dns)
         }
-        let wrong = rungs.first { $0.status == .bad }
+        let wrong = self.answered(rungs) ?? rungs.first { $0.status == .bad }
         guard let wrong else { return self.internetLadder(rungs, path) }
         let (cause, rung) = CauseFinder(findings: self.findings, path: path).cause(of: wrong)
         return self.ladder(rungs, cause, rung)
+    }
+
+    // A target that refuses has answered, whatever internet checks say; in its place only a portal could have.
+    private func answered(_ rungs: [RungReport]) -> RungReport? {
+        let failing = rungs.filter { $0.status == .bad }
+        guard failing.first?.rung == .internet, failing.first?.reason != .portal else { return nil }
+        return failing.first { $0.rung == .tcp && $0.reason == .refused }
     }
 
     // Of the internet as a whole, something beyond the gateway has to have answered.
