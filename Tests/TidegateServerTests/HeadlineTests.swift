@@ -45,6 +45,18 @@ import TidegateCore
         #expect(tones == [.good, .plain, .bad, .bad, .bad, .bad, .wait, .good])
     }
 
+    @Test(
+        "A dead provider looks the same whether internet checks have lowered the level or not",
+        arguments: [true, false])
+    func checkedTone(isMeasured: Bool) {
+        var status = PageState.deadProvider.status
+        status.global.level = .limited
+        let headline = Headline(
+            status: status, diagnosis: isMeasured ? PageState.deadProvider.diagnosis : nil, tasks: [],
+            record: HistoryRecord(from: PageState.ago(10)), targets: [], now: PageState.now)
+        #expect(headline.tone == (isMeasured ? .bad : .wait))
+    }
+
     @Test("A measurement from before the level changed, or an old one, says nothing about now")
     func stale() throws {
         let state = PageState.deadResolver

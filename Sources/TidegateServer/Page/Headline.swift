@@ -31,13 +31,22 @@ struct Headline {
 
     /// How it looks: only what was measured has a colour.
     var tone: EventLine.Tone {
-        if self.failure != nil { return self.status.level == .portal || self.status.level == .limited ? .wait : .bad }
+        if self.failure != nil { return self.failureTone }
         if self.status.level == .unknown { return .plain }
         let requests = self.requests
         let failed = requests.failures.reduce(0) { $0 + $1.count }
         if failed > 2, failed * 10 >= requests.total * 9 { return .bad }
         if failed > 0 || !self.findings.isEmpty || self.targets.contains(where: \.isFailing) { return .wait }
         return self.isMeasuredSound ? .good : .plain
+    }
+
+    // A level says that something is limited; a measurement, that nothing works.
+    private var failureTone: EventLine.Tone {
+        switch self.status.level {
+        case .portal: .wait
+        case .limited: self.freshDiagnosis?.explanation.conclusion == .broken ? .bad : .wait
+        case .unknown, .none, .local, .routed, .online: .bad
+        }
     }
 
     private func line(
