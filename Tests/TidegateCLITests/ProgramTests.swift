@@ -196,11 +196,11 @@ import TidegateTestKit
         #expect(output.status == 130 && output.errors.contains("cancelled"), "\(output.errors)")
     }
 
-    @Test("A refused connection is the server's failure, and ends with 1")
+    @Test("A connection that this host itself refuses is its own failure, and ends with 1")
     func refused() async throws {
         let output = try await self.run("fetch", "http://127.0.0.1:9/x", "--discard", "--retry", "0")
         #expect(output.status == 1)
-        #expect(output.errors.contains("failed: 127.0.0.1 refused the connection (the server)"))
+        #expect(output.errors.contains("failed: 127.0.0.1 refused the connection (this host)"))
     }
 }
 

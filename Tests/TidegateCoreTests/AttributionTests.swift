@@ -52,6 +52,18 @@ import TidegateCore
         #expect(judged?.rung == rung)
     }
 
+    @Test("A closed port of this host is ours, whichever address it is asked on", arguments: ["127.0.0.1", "10.0.0.2"])
+    func closedPortOfThisHost(_ peer: String) {
+        var local = Self.routed
+        local.notes = [.thisHost]
+        let judged = FaultClassifier.attribution(
+            of: FailureEvidence(
+                failure: .connectFailed, socketError: .refused, peer: IPAddress(peer), before: local, after: local))
+        #expect(judged?.party == .mine)
+        #expect(judged?.rung == .tcp)
+        #expect(judged?.isCertain == true)
+    }
+
     @Test("Nobody is to blame for a cancelled task")
     func cancelled() {
         #expect(

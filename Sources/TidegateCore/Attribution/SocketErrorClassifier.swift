@@ -4,7 +4,7 @@ enum SocketErrorClassifier {
         let host = evidence.peer.map { "\($0)" } ?? "the host"
         let clause = evidence.socketError?.clause(host: host) ?? ""
         switch evidence.socketError {
-        case .refused: return self.answered(.tcp, isCertain: true, clause)
+        case .refused: return self.refused(evidence, clause)
         case .reset: return self.reset(evidence, host)
         case .networkUnreachable:
             if evidence.isImmediate { return self.mine(.route, clause) }
@@ -23,6 +23,15 @@ enum SocketErrorClassifier {
 
     private static func mine(_ rung: Rung, _ clause: String) -> Attribution {
         Attribution(party: .mine, rung: rung, isCertain: true, evidence: [clause])
+    }
+
+    // Nobody else can open a port of this host.
+    private static func refused(_ evidence: FailureEvidence, _ clause: String) -> Attribution {
+        guard let peer = evidence.peer, peer.isLoopback || evidence.after.notes.contains(.thisHost) else {
+            return self.answered(.tcp, isCertain: true, clause)
+        }
+        return Attribution(
+            cause: .thisHost(.nothingListens(peer, port: nil)), rung: .tcp, isCertain: true, evidence: [clause])
     }
 
     private static func answered(_ rung: Rung, isCertain: Bool, _ clause: String) -> Attribution {
