@@ -81,8 +81,10 @@ import TidegateCore
         #expect(attribution?.party == .gateway)
         #expect(attribution?.evidence.contains("the gateway 10.0.0.1 does not answer") == true)
         evidence.stage = .response
+        #expect(FaultClassifier.attribution(of: evidence)?.party == .gateway, "a connection that stood is silent, too")
+        (evidence.failure, evidence.status) = (.httpStatus, 503)
         #expect(FaultClassifier.attribution(of: evidence)?.party == .theirs)
-        evidence.stage = .connect
+        (evidence.failure, evidence.status, evidence.stage) = (.timedOut, nil, .connect)
         (evidence.gateway, evidence.witnesses) = (.answers(gateway), [Witness(.hopWalk, .gateway)])
         #expect(FaultClassifier.attribution(of: evidence)?.party == .upstream)
         evidence.failure = .resolveFailed

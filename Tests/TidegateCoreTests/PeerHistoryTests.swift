@@ -36,6 +36,15 @@ import Testing
         #expect(history.peers(of: 9, on: Self.path(), at: Self.at(0)) == PeerHistory.Evidence(reached: 1))
     }
 
+    @Test("What became of others before a moment can be left out")
+    func since() {
+        var history = PeerHistory()
+        history.record(1, on: Self.path(), isReached: true, at: Self.at(0))
+        history.record(2, on: Self.path(), isReached: false, at: Self.at(5))
+        let later = history.peers(of: 9, on: Self.path(), at: Self.at(6), since: Self.at(5))
+        #expect(later == PeerHistory.Evidence(missed: 1))
+    }
+
     @Test("Rows older than 30 s do not count")
     func lifetime() {
         var history = PeerHistory()

@@ -177,6 +177,23 @@ struct ExplainComposerTests {
         #expect(explanation.addresses.isEmpty)
     }
 
+    @Test("Where nothing works, a family over which nobody was asked fails for the same cause")
+    func sharedEvidence() throws {
+        var name = NameFindings(name: "a.root-servers.net")
+        name.servers = [
+            ResolverFindings(server: Self.server4, verdict: Self.way(Self.server4).verdict, control: .timedOut)
+        ]
+        var (way4, way6) = (Self.way(Self.server4), Self.way(try self.server6()))
+        (way4.subject, way6.subject) = (.sentinel(Self.server4), .sentinel(try self.server6()))
+        way6.verdict.path?.gateway = try address("fe80::1")
+        var findings = LadderFindings(target: .internet, families: AddressFamily.allCases)
+        (findings.links, findings.paths, findings.name) = ([Self.eth0], [.ipv4: way4, .ipv6: way6], name)
+        let host = HostFindings(findings)
+        #expect(host.explanation.conclusion == .broken)
+        #expect(host.evidence[.ipv4]?.witnesses == [Witness(.resolver, .nothing)])
+        #expect(host.evidence[.ipv6] == host.evidence[.ipv4])
+    }
+
     @Test("If nothing failed and nothing was reached, the party is unknown")
     func untold() throws {
         let pending = NameFindings(name: "api.test")

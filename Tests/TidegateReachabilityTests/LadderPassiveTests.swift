@@ -59,6 +59,22 @@ struct LadderPassiveTests {
         #expect(later != nil && later?.internetAt == nil, "the answer is fresh, the handshake is not")
     }
 
+    @Test("A silent failure ends what was known of its version of IP; an answer does not")
+    func silence() throws {
+        let (own4, own6) = (try address("10.0.0.2"), try address("2001:db8::2"))
+        func known(_ source: IPAddress) -> Bool { self.evidence.fresh(from: source, at: self.time.monotonic()) != nil }
+        try self.succeeded("10.0.0.2", "198.51.100.2")
+        try self.succeeded("2001:db8::2", "2001:db8:9::1")
+        let remote = try address("198.51.100.3")
+        let summary = AttemptSummary(number: 1, method: "GET", duration: .zero, phases: .init(), remote: remote)
+        let answer = Attribution(party: .theirs, rung: .http, isCertain: true)
+        self.record(.attemptFailed(summary, .httpStatus, answer, isCharged: true))
+        #expect(known(own4) && known(own6))
+        let silence = Attribution(cause: .unknown(.silence), rung: .tcp, isCertain: false, evidence: [])
+        self.record(.attemptFailed(summary, .timedOut, silence, isCharged: true))
+        #expect(!known(own4) && known(own6))
+    }
+
     @Test("Many source addresses do not grow it; the quietest one goes")
     func bound() throws {
         for host in 1...20 {

@@ -35,6 +35,19 @@ import TidegateCore
         #expect(attempts.revisions(by: Self.provider, before: self.at(9), at: self.at(9)).isEmpty)
     }
 
+    @Test("A server that took the request stays the silent one if only it is silent, and not if nothing answers")
+    func answeredBefore() throws {
+        let others = [
+            AddressFamily.ipv4: SilenceEvidence(
+                silent: .target, gateway: .answers(Self.gateway), witnesses: [Witness(.resolver, .beyond(nil))])
+        ]
+        var attempts = SilentAttempts()
+        attempts.add(try self.attempt(1, .theirs, at: 0))
+        #expect(attempts.revisions(by: others, before: self.at(1), at: self.at(1)).isEmpty)
+        attempts.add(try self.attempt(2, .theirs, at: 2))
+        #expect(attempts.revisions(by: Self.provider, before: self.at(3), at: self.at(3)).map(\.to) == [.upstream])
+    }
+
     @Test("An attempt that failed while the diagnosis was made waits for the next")
     func later() throws {
         var attempts = SilentAttempts()

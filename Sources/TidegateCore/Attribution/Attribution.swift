@@ -26,6 +26,7 @@ public struct Attribution: Sendable, Hashable {
         case .resolver(.silent(let servers))?: .resolvers(servers)
         case .unknown?, .router(.silent)?, .router(.absent)?, .provider(.nothingBeyond)?, .onTheWay(.ends)?:
             self.rung == .dns ? .resolvers([]) : .target
+        case .server(.handshakeSilent)?, .server(.responseSilent)?, .server(.bodyStopped)?: .target
         case .thisHost?, .router?, .provider?, .resolver?, .onTheWay?, .server?, nil: nil
         }
     }

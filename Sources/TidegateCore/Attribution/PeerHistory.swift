@@ -46,11 +46,14 @@ package struct PeerHistory: Sendable {
         self.rows[target] = row
     }
 
-    /// What became of other targets on the same path recently.
-    package func peers(of target: UInt64, on path: NetworkPath.Identity, at now: MonotonicTime) -> Evidence {
+    /// What became of other targets on the same path recently, and since a moment, if one is given.
+    package func peers(
+        of target: UInt64, on path: NetworkPath.Identity, at now: MonotonicTime, since start: MonotonicTime? = nil
+    ) -> Evidence {
         var evidence = Evidence()
         for (other, row) in self.rows
         where other != target && row.path == path && now - row.moment <= PeerHistory.lifetime {
+            if let start, row.moment < start { continue }
             if row.isReached { evidence.reached += 1 } else { evidence.missed += 1 }
         }
         return evidence

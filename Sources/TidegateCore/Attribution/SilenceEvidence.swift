@@ -30,6 +30,8 @@ package struct SilenceEvidence: Sendable, Hashable {
     package var witnesses: [Witness]
     /// True if small packets pass and large ones do not.
     package var losesLargePackets: Bool
+    /// When it was found out; nil if that is not known.
+    package var moment: MonotonicTime?
 
     /// Evidence from its parts.
     package init(

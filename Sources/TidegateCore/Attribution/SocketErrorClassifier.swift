@@ -52,10 +52,11 @@ enum SocketErrorClassifier {
     private static func silence(_ evidence: FailureEvidence, _ host: String) -> Attribution {
         switch evidence.stage {
         case .tls:
-            return self.answered(
-                .tls, isCertain: false, "\(host) accepted the connection and did not answer the handshake")
+            return self.silentServer(
+                evidence, "\(host) accepted the connection and did not answer the handshake", .tls, .handshakeSilent)
         case .request, .response:
-            return self.answered(.http, isCertain: false, "\(host) took the request and did not answer")
+            return self.silentServer(
+                evidence, "\(host) took the request and did not answer", .http, .responseSilent)
         case .body:
             return self.silent(
                 evidence, "\(host) sent no more of its answer", .http,
@@ -67,6 +68,17 @@ enum SocketErrorClassifier {
                 ? "\(count) SYN\(count == 1 ? "" : "s") to \(host) went unanswered"
                 : "no answer, and nothing says why"
             return self.silent(evidence, clause, .tcp, cause: nil)
+        }
+    }
+
+    // A connection that stood says nothing about now if everything else is silent, too.
+    private static func silentServer(
+        _ evidence: FailureEvidence, _ clause: String, _ rung: Rung, _ cause: ServerCause
+    ) -> Attribution {
+        switch SilenceClassifier.cause(of: evidence.silence(.target)) {
+        case .router, .provider: self.silent(evidence, clause, rung, cause: nil)
+        case .thisHost, .resolver, .onTheWay, .server, .unknown:
+            Attribution(cause: .server(cause), rung: rung, isCertain: false, evidence: [clause])
         }
     }
 

@@ -43,7 +43,9 @@ package final class HostDiagnostics: Sendable {
         let now = self.time.monotonic()
         return self.state.withLock { state in
             guard let ended = state.endedAt, now - ended <= HostDiagnostics.lifetime else { return nil }
-            return state.evidence[family]
+            var evidence = state.evidence[family]
+            evidence?.moment = ended
+            return evidence
         }
     }
 

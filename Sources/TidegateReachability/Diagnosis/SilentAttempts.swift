@@ -44,6 +44,8 @@ struct SilentAttempts: Sendable {
             evidence.silent = attempt.silent
             let party = SilenceClassifier.cause(of: evidence).party
             guard party != .unknown, party != attempt.party else { return nil }
+            // A server that had answered before stays the one that is silent, unless nothing answers at all.
+            if attempt.party == .theirs, party == .path { return nil }
             return Revision(task: attempt.task, attempt: attempt.number, from: attempt.party, to: party)
         }
     }

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// What requests that succeeded lately show about the paths they took.
+/// What requests that succeeded lately show about the paths they took, as long as none has failed in silence since.
 ///
 /// It receives every event of a busy bus, so it only updates a record in place under a short lock.
 final class PassiveEvidence: EventSink {
@@ -26,8 +26,12 @@ final class PassiveEvidence: EventSink {
     private let records = Mutex<[SuccessRecord]>([])
 
     func receive(_ event: Event) {
-        guard case .task(let task) = event.payload, case .attemptSucceeded(let summary) = task.kind,
-            let source = summary.local?.withoutZone, let remote = summary.remote
+        guard case .task(let task) = event.payload else { return }
+        if case .attemptFailed(let summary, _, let attribution?, isCharged: _) = task.kind, attribution.silence != nil {
+            return self.doubt(summary.remote?.family)
+        }
+        guard case .attemptSucceeded(let summary) = task.kind, let source = summary.local?.withoutZone,
+            let remote = summary.remote
         else { return }
         let isResolved = summary.phases.resolve != nil
         let isInternet = summary.phases.tls != nil && remote.isGlobal
@@ -39,6 +43,11 @@ final class PassiveEvidence: EventSink {
             if isResolved { records[position].resolvedAt = now }
             if isInternet { records[position].internetAt = now }
         }
+    }
+
+    // What worked before a silence may not work any more.
+    private func doubt(_ family: AddressFamily?) {
+        self.records.withLock { $0.removeAll { family == nil || $0.source.family == family } }
     }
 
     // A new address replaces the one whose last success is oldest.

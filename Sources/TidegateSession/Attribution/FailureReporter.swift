@@ -35,14 +35,21 @@ final class FailureReporter {
 
     private func attribute(_ end: AttemptEnd, _ record: TaskRecord) -> Attribution? {
         guard let failure = end.failure else { return nil }
+        let found = self.diagnosis(self.family(end, record))
         let attribution = self.attributor.attribute(
-            self.evidence(end, failure, record), target: record.target?.number, on: end.live.path.current,
-            at: self.driver.now)
+            self.evidence(end, failure, record, found), target: record.target?.number, on: end.live.path.current,
+            at: self.driver.now, diagnosed: found?.moment)
         record.result.attribution = attribution
         return attribution
     }
 
-    private func evidence(_ end: AttemptEnd, _ failure: TaskFailure, _ record: TaskRecord) -> FailureEvidence {
+    private func family(_ end: AttemptEnd, _ record: TaskRecord) -> AddressFamily {
+        end.outcome.peer?.family ?? record.target?.verdict(for: nil).path?.source?.family ?? .ipv4
+    }
+
+    private func evidence(
+        _ end: AttemptEnd, _ failure: TaskFailure, _ record: TaskRecord, _ found: SilenceEvidence?
+    ) -> FailureEvidence {
         let (outcome, connect) = (end.outcome, end.outcome.failedConnect)
         // Behind a proxy the verdict is the proxy's, and so is the address.
         let after = record.target?.verdict(for: outcome.peer) ?? .unknown
@@ -50,7 +57,6 @@ final class FailureReporter {
         before.path = FaultAttributor.pathBefore(
             connected: end.live.contact == nil ? nil : end.live.path.current, first: before.path,
             best: record.target?.verdict(for: nil).path, after: after.path)
-        let found = self.diagnosis(outcome.peer?.family ?? after.path?.source?.family ?? .ipv4)
         return FailureEvidence(
             failure: failure, stage: end.stage, status: end.status, socketError: outcome.socketError,
             refusal: outcome.refusal, peer: outcome.peer, local: outcome.connection?.local ?? connect?.local,

@@ -12,12 +12,15 @@ struct FaultAttributor {
     }
 
     /// Attributes a failed attempt on `target`; the evidence is completed with what became of the others on its path.
+    ///
+    /// What became of them before a diagnosis at `diagnosed` is older than what that found.
     func attribute(
-        _ evidence: FailureEvidence, target: UInt64?, on path: NetworkPath?, at now: MonotonicTime
+        _ evidence: FailureEvidence, target: UInt64?, on path: NetworkPath?, at now: MonotonicTime,
+        diagnosed: MonotonicTime? = nil
     ) -> Attribution? {
         var evidence = evidence
         if let target, let path {
-            evidence.peers = self.history.peers(of: target, on: path.identity, at: now)
+            evidence.peers = self.history.peers(of: target, on: path.identity, at: now, since: diagnosed)
         }
         return FaultClassifier.attribution(of: evidence)
     }
