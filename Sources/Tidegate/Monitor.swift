@@ -66,10 +66,12 @@ public final class Monitor: Sendable {
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
         // One for both, because it has a thread, which starts with the first check.
         let web = TransferHTTPChecker(onThreadStart: onThreadStart)
+        let walksToInternet = configuration.reachability.internetCheck.isEnabled
+        let targets = TargetDiagnostics(walksToInternet: walksToInternet)
         let reachability = ReachabilityMonitor(
             configuration.reachability, bus: bus, resolver: resolver, time: time,
             kernel: NetlinkOptions(onThreadStart: onThreadStart), web: web,
-            targetChecker: HTTPTargetChecker(web: web))
+            targetChecker: HTTPTargetChecker(web: web, diagnostics: targets))
         self.configuration = configuration
         self.bus = bus
         self.time = time
@@ -79,8 +81,9 @@ public final class Monitor: Sendable {
             monitor: reachability, resolver: resolver, web: web,
             internetCheck: configuration.reachability.internetCheck, time: time,
             dependencies: PathDiagnostics.Dependencies(time: time, onThreadStart: onThreadStart))
+        targets.start(self.diagnostics)
         let host = HostDiagnostics(
-            self.diagnostics, bus: bus, walksToInternet: configuration.reachability.internetCheck.isEnabled, time: time)
+            self.diagnostics, bus: bus, walksToInternet: walksToInternet, time: time)
         self.host = host
         self.hostTask = configuration.diagnosesHost ? Task { await host.run() } : nil
         self.session = try Session(

@@ -1,6 +1,6 @@
 /// Checks configured targets; the front door passes one in.
 package protocol TargetChecker: Sendable {
-    /// Checks once. Ends within twice the check's time-out and a second.
+    /// Checks once. Ends within twice the check's time-out and a second, and five more if it looks for a cause.
     func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome
 }
 

@@ -70,7 +70,11 @@ final class TargetChecks {
 
     /// Records that a target's name has no address, and why.
     func setUnresolved(_ failure: ResolveFailure, of number: Int, at now: MonotonicTime) {
-        guard self.states[number].isChecked, self.states[number].addresses.isEmpty else { return }
+        let state = self.states[number]
+        // Without a way to any resolver it is not the resolvers that fail, and why is known already.
+        guard state.isChecked, state.addresses.isEmpty,
+            state.verdict.level >= .routed || state.verdict.level == .unknown
+        else { return }
         self.setUnreachable(failure.reason, failure.reason.party, number)
         self.publish(number, at: now)
     }

@@ -46,14 +46,16 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
         self.init(target: target, description: target.description, location: nil)
     }
 
+    /// A URL.
+    init(_ url: HTTPURL) { self.init(target: url.target, description: url.description, location: url) }
+
     /// Parses `HOST`, `HOST:PORT`, or an http or https URL.
     ///
     /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
     /// - Throws: ``TargetError``, which quotes the part that is wrong.
     package init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
         do throws(HTTPURLError) {
-            let url = try HTTPURL(text, zone: zone)
-            self.init(target: url.target, description: url.description, location: url)
+            self.init(try HTTPURL(text, zone: zone))
         } catch {
             if case .target(let problem, _) = error { throw problem }
             self.init(try Target(text, zone: zone))

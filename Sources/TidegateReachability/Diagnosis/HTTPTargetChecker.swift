@@ -6,12 +6,24 @@ package struct HTTPTargetChecker: TargetChecker {
     private static let mostAddresses = 4
 
     private let web: any HTTPChecker
+    private let diagnostics: TargetDiagnostics?
 
-    /// A checker whose connections `web` makes.
-    package init(web: any HTTPChecker) { self.web = web }
+    /// A checker whose connections `web` makes; `diagnostics` finds the cause of failures.
+    package init(web: any HTTPChecker, diagnostics: TargetDiagnostics? = nil) {
+        self.web = web
+        self.diagnostics = diagnostics
+    }
 
     /// Checks the first address, and if it fails, the others at once: one that answers is enough.
     package func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
+        var outcome = await self.outcome(of: request)
+        if let failure = outcome.failure, let diagnostics = self.diagnostics, !Task.isCancelled {
+            outcome.failure = await diagnostics.explained(failure, of: request)
+        }
+        return outcome
+    }
+
+    private func outcome(of request: TargetCheck.Request) async -> TargetCheck.Outcome {
         let addresses = request.addresses.prefix(HTTPTargetChecker.mostAddresses)
         guard let first = addresses.first else { return request.outcome(nil, at: nil) }
         let outcome = request.outcome(await self.web.check(request.question(first)), at: first)

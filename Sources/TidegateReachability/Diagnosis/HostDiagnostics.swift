@@ -104,7 +104,12 @@ package final class HostDiagnostics: Sendable {
                 family: summary.remote?.family ?? .ipv4, moment: event.moment)
             self.state.withLock { $0.silent.add(attempt) }
             self.input.yield(.failed)
-        case .targetCheck, .link, .netlink, .session, .daemon: break
+        case .targetCheck(let check):
+            // With no task that fails, a target may be the first to show what is wrong with the way out.
+            if check.isNews, let party = check.failure?.party, party != .theirs, party != .mine {
+                self.input.yield(.failed)
+            }
+        case .link, .netlink, .session, .daemon: break
         }
     }
 }

@@ -45,14 +45,17 @@ package final class PathDiagnostics: Sendable {
     ///
     /// - Parameters:
     ///   - limit: The deadline for everything; what is not known by then stays unknown.
+    ///   - walksToInternet: Whether packets with limited hops are sent towards a public address, too.
     ///   - progress: Called with what is known so far, whenever that is more.
     package func diagnose(
         _ target: ExplainTarget, families: [AddressFamily] = AddressFamily.allCases,
-        within limit: Duration = .seconds(10), progress: (@Sendable (Explanation) -> Void)? = nil
+        within limit: Duration = .seconds(10), walksToInternet: Bool = true,
+        progress: (@Sendable (Explanation) -> Void)? = nil
     ) async -> Explanation {
         let own = target.isInternet ? families : target.target.address.map { [$0.family] } ?? families
         let found = DiagnosisProgress(LadderFindings(target: target, families: own), changed: progress)
-        let diagnosis = PathDiagnosis(self, within: limit, progress: found)
+        var diagnosis = PathDiagnosis(self, within: limit, progress: found)
+        diagnosis.walksToInternet = walksToInternet
         await diagnosis.findAll(target, own)
         return ExplanationComposer.compose(found.findings)
     }

@@ -1,0 +1,61 @@
+internal import Synchronization
+internal import TidegateCore
+
+/// Finds out why checks of targets fail, as `explain` does.
+package final class TargetDiagnostics: Sendable {
+    private struct Finding {
+        var reason: UnreachableReason
+        var party: FaultParty
+        var text: String
+        var moment: MonotonicTime
+    }
+
+    private struct State {
+        // What it diagnoses by has the targets' checks, and so this.
+        weak var diagnostics: PathDiagnostics?
+        var findings: [Target: Finding] = [:]
+    }
+
+    /// How long a finding explains further failures of the same kind.
+    private static let interval = Duration.seconds(15)
+    private static let limits = (least: Duration.seconds(2), most: Duration.seconds(5))
+
+    private let walksToInternet: Bool
+    private let state = Mutex(State())
+
+    /// It finds nothing before ``start(_:)``.
+    ///
+    /// - Parameter walksToInternet: Whether packets with limited hops are sent towards a public address, too.
+    package init(walksToInternet: Bool) { self.walksToInternet = walksToInternet }
+
+    /// Diagnoses by `diagnostics` from now on, which it does not keep alive.
+    package func start(_ diagnostics: PathDiagnostics) { self.state.withLock { $0.diagnostics = diagnostics } }
+
+    /// The failure of a check with its cause, and whose it is; as it was if nothing more is found out.
+    ///
+    /// An answer needs no diagnosis: it says itself what is wrong.
+    func explained(
+        _ failure: TargetCheck.Outcome.Failure, of request: TargetCheck.Request
+    ) async -> TargetCheck.Outcome.Failure {
+        guard failure.reason != .tlsFailed, failure.reason != .httpError,
+            let diagnostics = self.state.withLock({ $0.diagnostics })
+        else { return failure }
+        let now = diagnostics.time.monotonic()
+        if let finding = self.state.withLock({ $0.findings[request.target] }), finding.reason == failure.reason,
+            now - finding.moment < TargetDiagnostics.interval
+        {
+            return .init(reason: failure.reason, party: finding.party, text: finding.text)
+        }
+        let limit = min(max(request.check.timeout, TargetDiagnostics.limits.least), TargetDiagnostics.limits.most)
+        let subject = request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target)
+        let explanation = await diagnostics.diagnose(
+            subject, within: limit, walksToInternet: self.walksToInternet)
+        guard explanation.conclusion == .broken, let cause = explanation.cause, cause.party != .unknown else {
+            self.state.withLock { $0.findings[request.target] = nil }
+            return failure
+        }
+        let finding = Finding(reason: failure.reason, party: cause.party, text: cause.description, moment: now)
+        self.state.withLock { $0.findings[request.target] = finding }
+        return .init(reason: finding.reason, party: finding.party, text: finding.text)
+    }
+}
