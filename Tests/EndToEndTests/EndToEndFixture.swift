@@ -81,8 +81,9 @@ struct Samples {
 
     subscript(_ series: String) -> Double? { self.values[series] }
 
-    /// The sum over a metric's series.
-    func sum(_ metric: String) -> Double {
-        self.values.filter { $0.key == metric || $0.key.hasPrefix("\(metric){") }.reduce(0) { $0 + $1.value }
+    /// The sum over a metric's series; only over those with a label, if one is given.
+    func sum(_ metric: String, containing label: String = "") -> Double {
+        self.values.filter { $0.key == metric || $0.key.hasPrefix("\(metric){") }
+            .filter { label.isEmpty || $0.key.contains(label) }.reduce(0) { $0 + $1.value }
     }
 }

@@ -15,10 +15,11 @@ struct SituationAnswer: Decodable, CustomStringConvertible {
         var evidence: [String]
     }
 
-    private enum CodingKeys: String, CodingKey { case firstFailure, party, advice, findings, families }
+    private enum CodingKeys: String, CodingKey { case firstFailure, party, cause, advice, findings, families }
 
     var firstFailure: String?
     var party: String?
+    var cause: String?
     var advice: String
     var findings: [String]
     var families: [String: Family]

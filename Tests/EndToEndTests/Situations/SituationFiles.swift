@@ -36,11 +36,12 @@ final class SituationFiles: Sendable {
         try text.write(toFile: self.path(name), atomically: false, encoding: .utf8)
     }
 
-    /// A new folder in which the user nobody may write.
+    /// A new folder of the user nobody.
     func makeFolder() throws -> String {
-        let path = self.path(UUID().uuidString)
+        // A path of a socket in it has room for 107 bytes.
+        let path = self.path("\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700, .ownerAccountID: 65534], ofItemAtPath: path)
         return path
     }
 

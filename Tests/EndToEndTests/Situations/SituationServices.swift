@@ -47,7 +47,7 @@ final class SituationServices: Sendable {
         self.misbehaving = try MisbehavingServer(
             [
                 22: .banner("SSH-2.0-OpenSSH_9.2p1\r\n"), 80: .reset, 443: .reset, 8080: .hang, 8443: .hang,
-                8088: .slow(.seconds(4)),
+                8088: .slow(.seconds(4)), 8089: .slow(.milliseconds(300)),
             ],
             at: "203.0.113.24", in: namespace)
         func nameServer(_ number: Int, _ options: [String]) throws -> RunningCommand {

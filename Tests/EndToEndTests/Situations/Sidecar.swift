@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// A sidecar on the lab's client, with targets and scheduled tasks.
+struct Sidecar {
+    let lab: SituationLab
+    private let program: Program
+
+    fileprivate init(_ lab: SituationLab, checkingInternet: Bool) throws {
+        self.lab = lab
+        let folder = try lab.files.makeFolder()
+        let (name, check) = ("tidegate.yml", "http://203.0.113.24:8089/")
+        try lab.files.write(
+            """
+            reachability:
+              targets:
+                - \(SidecarTarget.all.map(\.configuration).joined(separator: "\n    - "))
+              internet_check: {enabled: \(checkingInternet), urls: ["\(check)"], interval: 10s}
+            tasks:
+              - {name: byName, url: "\(Situations.page)", \(Self.schedule)}
+              - {name: byAddress, url: "http://203.0.113.10/", \(Self.schedule)}
+            """, to: name)
+        self.program = try Program(
+            lab.files.onClient(
+                lab.namespace(.client),
+                [
+                    BuiltProduct.path(of: "tidegate"), "serve", "--config.file", lab.files.path(name), "--state.dir",
+                    folder, "--control.socket", "\(folder)/c.sock",
+                ]))
+    }
+
+    private static let schedule = "every: 1s, jitter: 0%, timeout: 2s, retry: {attempts: 1}"
+
+    /// What it has logged.
+    var log: String { self.program.errorsSoFar }
+
+    fileprivate func waitUntilReady() async throws {
+        try await Program.answers("http://127.0.0.1:9843/-/ready", prefix: self.prefix)
+    }
+
+    fileprivate func stop() async {
+        self.program.signal(SIGTERM)
+        #expect(await self.program.finish(within: .seconds(20)).status == 0)
+    }
+
+    private var prefix: [String] { ["ip", "netns", "exec", self.lab.namespace(.client).name] }
+
+    // MARK: What it says
+
+    func get(_ path: String) async throws -> String {
+        try await Program.expect(self.prefix + ["curl", "-s", "http://127.0.0.1:9843\(path)"])
+    }
+
+    /// The page; looking at it has the ladder measured, too.
+    func page() async throws -> SidecarPage { SidecarPage(try await self.get("/")) }
+
+    func metrics() async throws -> Samples { Samples(try await self.get("/metrics")) }
+
+    /// What it has measured last; nil before the first time.
+    func diagnosis() async throws -> SituationAnswer? {
+        struct Status: Decodable { var diagnosis: SituationAnswer? }
+        return try JSONDecoder().decode(Status.self, from: Data(try await self.get("/api/v1/status").utf8)).diagnosis
+    }
+
+    /// A target of `/api/v1/targets`.
+    struct Target: Decodable {
+        struct Failure: Decodable { var reason, party, text: String }
+
+        var name: String
+        var reached: Bool?
+        var lastFailure: Failure?
+    }
+
+    func target(_ name: String) async throws -> Target? {
+        struct Targets: Decodable { var targets: [Target] }
+        let text = try await self.get("/api/v1/targets")
+        return try JSONDecoder().decode(Targets.self, from: Data(text.utf8)).targets.first { $0.name == name }
+    }
+
+    /// How many of the scheduled tasks have failed, by whose failure it was.
+    func failuresByParty() async throws -> [String: Double] {
+        let metrics = try await self.metrics()
+        return Dictionary(
+            uniqueKeysWithValues: ["mine", "gateway", "upstream", "resolver", "path", "theirs", "unknown"].map {
+                ($0, metrics.sum("tidegate_task_failures_total", containing: "party=\"\($0)\""))
+            })
+    }
+
+    /// The levels that each scope has had since the start, in order, by its log.
+    var levelChanges: [String: [String]] {
+        self.log.split(separator: "\n").filter { $0.contains("path changed") }.reduce(into: [:]) { levels, line in
+            let fields = line.split(separator: " ").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+            let values = Dictionary(fields.filter { $0.count == 2 }.map { ($0[0], $0[1]) }) { first, _ in first }
+            guard let scope = values["target"] ?? values["scope"], let level = values["to"] else { return }
+            levels[scope, default: values["from"].map { [$0] } ?? []].append(level)
+        }
+    }
+}
+
+extension SituationLab {
+    /// Runs a sidecar on the client for as long as `body` runs.
+    func withSidecar(checkingInternet: Bool, _ body: (Sidecar) async throws -> Void) async throws {
+        let sidecar = try Sidecar(self, checkingInternet: checkingInternet)
+        do {
+            try await sidecar.waitUntilReady()
+            try await body(sidecar)
+        } catch {
+            Issue.record("\(error): \(sidecar.log)")
+        }
+        await sidecar.stop()
+    }
+}
