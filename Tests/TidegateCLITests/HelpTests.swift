@@ -36,11 +36,17 @@ import Testing
                 HTTP response. Of a target that works it prints the result, the way out, and
                 what is worth knowing; of one that does not, what is wrong, whose failure it
                 is, what to do, and the evidence of every rung. Without a target it answers why
-                this host is offline: every way out, and every resolver.
+                this host is offline: every way out, every resolver, and the configured targets
+                where a daemon runs.
 
                 Reads the kernel directly; needs no daemon and no privileges. Where a target or
                 a resolver is silent, it sends a dozen packets with limited hops towards it and
                 towards a public address, as traceroute does.
+
+                Ends within 2 s, with two exceptions. A target that is silent behind routers
+                that answer gets 3.4 s, as its last router says only then that it is gone. A
+                server that has taken a request gets all of --timeout for the first byte of its
+                answer.
 
                 Examples:
                   tidegate explain
@@ -50,7 +56,7 @@ import Testing
                 Exit status: 0 if every target works, 1 if one does not, 3 if nothing could be
                 checked.
 
-                USAGE: tidegate explain [<host[:port]|url> ...] [-4] [-6] [--internet-check <url> ...] [--cacert <file>] [--proxy <url>] [--proxy-from-environment] [--internet] [--timeout <duration>] [--verbose] [--json] [--quiet]
+                USAGE: tidegate explain [<options>] [<host[:port]|url> ...]
 
                 ARGUMENTS:
                   <host[:port]|url>       Hosts, hosts with a port, or URLs.
@@ -67,6 +73,8 @@ import Testing
                                           and no_proxy name.
                   --internet              Request the default internet check URLs, too.
                   --timeout <duration>    Maximum time for each target. (default: 5s)
+                  --control.socket <path> Control socket of a daemon to ask for its targets,
+                                          and since when something fails.
                   -v, --verbose           Print the ladder of a target that works, too, over
                                           both versions of IP.
                   --json                  Print one JSON object for each target.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Tidegate
+internal import TidegateDaemon
 
 /// `tidegate explain`: why a target can be reached or not.
 struct ExplainCommand: AsyncParsableCommand {
@@ -9,7 +10,7 @@ struct ExplainCommand: AsyncParsableCommand {
             Checks every rung of the ladder over IPv4 and IPv6, from the interface to the HTTP response. Of a target \
             that works it prints the result, the way out, and what is worth knowing; of one that does not, what is \
             wrong, whose failure it is, what to do, and the evidence of every rung. Without a target it answers why \
-            this host is offline: every way out, and every resolver.
+            this host is offline: every way out, every resolver, and the configured targets where a daemon runs.
 
             Reads the kernel directly; needs no daemon and no privileges. Where a target or a resolver is silent, it \
             sends a dozen packets with limited hops towards it and towards a public address, as traceroute does.
@@ -40,6 +41,12 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Maximum time for each target.", valueName: "duration"))
     var timeout = "5s"
 
+    @Option(
+        name: .customLong("control.socket"),
+        help: ArgumentHelp(
+            "Control socket of a daemon to ask for its targets, and since when something fails.", valueName: "path"))
+    var socket: String?
+
     @Flag(name: .shortAndLong, help: "Print the ladder of a target that works, too, over both versions of IP.")
     var verbose = false
 
@@ -54,6 +61,7 @@ struct ExplainCommand: AsyncParsableCommand {
         if self.verbose, self.json || self.quiet {
             throw ValidationError("--verbose is for text: it goes neither with --json nor with --quiet")
         }
+        if self.socket == "" { throw ValidationError("--control.socket: path is empty") }
         for subject in self.subjects { _ = try TargetText.parseSubject(subject) }
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")
     }
@@ -69,9 +77,11 @@ struct ExplainCommand: AsyncParsableCommand {
         _ = await monitor.reachability.firstStatus(within: min(limit, OneShotMonitor.resolveTimeout))
         let diagnostics = monitor.diagnostics(
             try self.internetCheck.policy(isRequired: self.checksInternet), trusting: self.authority.cacert)
+        let (socket, time) = (self.socket ?? Terminal.defaultPaths.socket, monitor.time)
         let run = ExplainRun(
             diagnostics: diagnostics, families: self.family.family.map { [$0] } ?? AddressFamily.allCases, limit: limit,
-            output: self.quiet ? .none : self.json ? .json : self.verbose ? .verboseText : .text)
+            output: self.quiet ? .none : self.json ? .json : self.verbose ? .verboseText : .text,
+            daemon: { await DaemonKnowledge.ask(socket, time: time) })
         if let error = try await run.run(subjects.isEmpty ? [.internet] : subjects) { throw error }
     }
 }

@@ -14,17 +14,20 @@ struct ExplainRun: Sendable {
     /// The maximum time for each target.
     let limit: Duration
     let output: Output
+    /// Asks a running daemon what it knows.
+    let daemon: @Sendable () async -> DaemonKnowledge
 
     /// Explains all targets; returns the worst exit, nil if all work.
     func run(_ targets: [ExplainTarget]) async throws -> CommandError? {
         let terminal = Terminal()
         var worst: CommandError?
+        async let asked = self.output == .none ? nil : self.daemon()
         for (position, target) in targets.enumerated() {
             if position > 0, self.output == .text || self.output == .verboseText { terminal.print("") }
             let live = LiveExplanation(isShown: self.isText && terminal.isErrorTerminal, terminal: terminal)
             let (explanation, signal) = await self.explain(target, live)
             live.end()
-            if let explanation { self.print(explanation, terminal) }
+            if let explanation { self.print(explanation, await asked, lists: target.isInternet, terminal) }
             if let signal { return CommandError(.signal(signal)) }
             if let explanation, let error = CommandError(for: explanation), worst == nil || error.status == .no {
                 worst = error
@@ -67,13 +70,20 @@ struct ExplainRun: Sendable {
         }
     }
 
-    private func print(_ explanation: Explanation, _ terminal: Terminal) {
+    // The daemon's targets are listed where no target is asked for.
+    private func print(
+        _ explanation: Explanation, _ daemon: DaemonKnowledge?, lists: Bool, _ terminal: Terminal
+    ) {
         switch self.output {
         case .none: break
-        case .json: terminal.print(explanation.json.description)
+        case .json:
+            let since = daemon?.since(explanation)?.description
+            let json = explanation.json.adding(.init("since", .optional(since)))
+            terminal.print((lists ? json.adding(.init("targets", daemon?.json ?? .null)) : json).description)
         case .text, .verboseText:
             let isVerbose = self.output == .verboseText
-            for line in ExplanationText.lines(explanation, terminal.outputStyle, isVerbose: isVerbose) {
+            let known = daemon.map { lists ? $0 : $0.withoutTargets }
+            for line in ExplanationText.lines(explanation, terminal.outputStyle, isVerbose: isVerbose, known) {
                 terminal.print(line)
             }
         }

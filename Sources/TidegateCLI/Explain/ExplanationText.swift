@@ -6,9 +6,13 @@ enum ExplanationText {
     static let maxWidth = 100
 
     /// The lines of an explanation; of a target that works only the result, unless `isVerbose`.
-    static func lines(_ explanation: Explanation, _ style: TextStyle, isVerbose: Bool = false) -> [String] {
+    static func lines(
+        _ explanation: Explanation, _ style: TextStyle, isVerbose: Bool = false, _ daemon: DaemonKnowledge? = nil
+    ) -> [String] {
         let page = ExplanationPage(style)
-        var lines = self.conclusion(explanation, page)
+        var lines = self.conclusion(explanation, page, daemon)
+        for target in daemon?.targets ?? [] { lines += page.row("target", target) }
+        if isVerbose, let daemon, daemon.report == nil { lines += page.row("daemon", "not asked: \(daemon.missing)") }
         guard isVerbose || explanation.conclusion == .broken || explanation.conclusion == .notChecked else {
             return lines
         }
@@ -35,7 +39,9 @@ enum ExplanationText {
 
     // MARK: The conclusion
 
-    private static func conclusion(_ explanation: Explanation, _ page: ExplanationPage) -> [String] {
+    private static func conclusion(
+        _ explanation: Explanation, _ page: ExplanationPage, _ daemon: DaemonKnowledge?
+    ) -> [String] {
         switch explanation.conclusion {
         case .works, .worksBut:
             var lines = page.headline("\(explanation.target) works\(self.result(explanation))", .good)
@@ -50,6 +56,11 @@ enum ExplanationText {
                 lines += page.row("fails at", self.place(failure, explanation))
             }
             if let party = explanation.party { lines += page.row("whose", party.description) }
+            if let daemon, let since = daemon.since(explanation) {
+                let duration = Duration.microseconds(max(0, daemon.now.microseconds - since.microseconds))
+                let time = since.description.dropFirst(11).prefix(8)
+                lines += page.row("since", "\(time) UTC (\(DurationText(.seconds(duration.components.seconds))))")
+            }
             if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
             for finding in explanation.findings { lines += page.row("also", finding) }
             return lines

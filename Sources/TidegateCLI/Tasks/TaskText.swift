@@ -129,7 +129,8 @@ enum TaskText {
         return "\(seconds)s"
     }
 
-    private static func moment(_ text: String) -> WallTime? {
+    /// A moment as JSON has it; nil if it is none.
+    static func moment(_ text: String) -> WallTime? {
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         return (try? Date(text, strategy: format)).map {
             WallTime(microseconds: Int64(($0.timeIntervalSince1970 * 1_000_000).rounded()))

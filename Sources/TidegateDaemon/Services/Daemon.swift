@@ -166,7 +166,11 @@ package struct Daemon: Sendable {
         return ControlService(
             server: ControlServer(
                 path: self.settings.controlSocket, control: control, bus: dependencies.monitor.bus,
-                time: dependencies.time),
+                time: dependencies.time
+            ) { [monitor = dependencies.monitor, names = self.monitorConfiguration.targetNames] in
+                TargetsDocument.json(monitor.status, names: names)
+                    .adding(.init("diagnosis", monitor.diagnosis?.json ?? .null))
+            },
             path: self.settings.controlSocket, logger: dependencies.logger)
     }
 }

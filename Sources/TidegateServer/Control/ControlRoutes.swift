@@ -8,6 +8,8 @@ internal import TidegateCore
 struct ControlRoutes: Sendable {
     let control: any TaskControl
     let bus: EventBus
+    /// The configured targets, and the latest diagnosis of the host.
+    var report: @Sendable () -> JSONValue = { ControlServer.emptyReport }
 
     /// The largest body that is read: a task's own body may have 16 MiB.
     static let bodyLimit = 24 << 20
@@ -30,6 +32,7 @@ struct ControlRoutes: Sendable {
             let handler = Self.answering { try await routes.carryOut(command, $1) }
             table.add("/api/v1/tasks/{id}/\(command.rawValue)", [(.post, handler)])
         }
+        table.add("/api/v1/targets", [(.get, Self.answering { _, _ in .json(routes.report()) })])
         table.add("/api/v1/events", [(.get, Self.answering { try await routes.watch($1) })])
         return table.responder()
     }

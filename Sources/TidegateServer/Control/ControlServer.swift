@@ -14,10 +14,17 @@ package final class ControlServer: Sendable {
     // A command waits for the journal's disk, and its body may be large.
     private static let writeTimeout = Duration.seconds(30)
 
-    /// A server at `path` that passes commands on to `control`; watchers get the task events of `bus`.
-    package init(path: String, control: any TaskControl, bus: EventBus, time: any TimeSource) {
+    /// What a daemon reports that has no targets and has diagnosed nothing.
+    package static let emptyReport: JSONValue = ["schema": 1, "targets": [], "diagnosis": .null]
+
+    /// A server at `path` that passes commands on to `control`; watchers get the task events of `bus`, and `report` is
+    /// the object of the configured targets with the latest diagnosis.
+    package init(
+        path: String, control: any TaskControl, bus: EventBus, time: any TimeSource,
+        report: @escaping @Sendable () -> JSONValue = { ControlServer.emptyReport }
+    ) {
         self.socket = ControlSocketPath(path: path)
-        self.responder = ControlRoutes(control: control, bus: bus).responder(middlewares: [
+        self.responder = ControlRoutes(control: control, bus: bus, report: report).responder(middlewares: [
             StandardHeadersMiddleware(time: time),
             PeerMiddleware(verification: PeerVerification(ownUser: geteuid(), path: path)),
         ])

@@ -24,6 +24,11 @@ package struct ControlClient: Sendable {
         return ControlReply(text: reply.text, value: try reply.value(TaskList.self).tasks)
     }
 
+    /// What the daemon knows of its configured targets and of the host.
+    package func report() async throws(ControlClientError) -> DaemonReport {
+        try await self.call(.GET, "/api/v1/targets").value(DaemonReport.self)
+    }
+
     /// One task.
     package func task(_ id: String) async throws(ControlClientError) -> ControlReply<TaskDocument> {
         let reply = try await self.call(.GET, "/api/v1/tasks/\(id)")

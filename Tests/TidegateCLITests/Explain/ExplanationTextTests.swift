@@ -1,6 +1,7 @@
 import Testing
 import Tidegate
 import TidegateCore
+import TidegateServer
 
 @testable import TidegateCLI
 
@@ -19,6 +20,48 @@ import TidegateCore
                 way out    198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2; 2001:db8::2 via fe80::1 dev eth0 src
                            2001:db8::9
                 """)
+    }
+
+    private static let report = DaemonReport(
+        targets: [
+            .init(name: "api", target: "api.example.com:443", level: "online", reached: true),
+            .init(
+                name: "db:5432", target: "db:5432", level: "limited", reason: "refused", reached: false,
+                lastFailure: .init(party: "theirs", text: "the connection was refused")),
+            .init(name: "nas", target: "nas", level: "routed"),
+        ], diagnosis: .init(firstFailure: "carrier", cause: "noCarrier", since: "2026-11-22T21:54:27.000Z"))
+
+    // Eight seconds after 21:54:27 UTC.
+    private static let now = WallTime(microseconds: 1_795_384_475_000_000)
+
+    private func lines(_ explanation: Explanation, _ report: DaemonReport?, isVerbose: Bool = false) -> [String] {
+        let daemon = DaemonKnowledge(report, missing: "no daemon is there", now: Self.now)
+        return ExplanationText.lines(explanation, TextStyle(isColored: false, width: 120), isVerbose: isVerbose, daemon)
+    }
+
+    @Test("The targets of a running daemon are listed with their levels, and whose failure one is")
+    func targets() {
+        let lines = self.lines(ExplanationSamples.reached, Self.report)
+        #expect(
+            lines.suffix(3) == [
+                "target     api (api.example.com:443): online",
+                "target     db:5432: limited, the connection was refused (the server)",
+                "target     nas: routed, not checked",
+            ], "\(lines)")
+    }
+
+    @Test("That there is no daemon is said with -v only")
+    func noDaemon() {
+        let line = "daemon     not asked: no daemon is there"
+        #expect(!self.lines(ExplanationSamples.reached, nil).contains(line))
+        #expect(self.lines(ExplanationSamples.reached, nil, isVerbose: true).contains(line))
+    }
+
+    @Test("A failure that the daemon sees, too, says since when; another one does not")
+    func since() {
+        #expect(self.lines(ExplanationSamples.cableOut, Self.report).contains("since      21:54:27 UTC (8s)"))
+        let other = self.lines(ExplanationSamples.noSuchName, Self.report)
+        #expect(!other.contains { $0.hasPrefix("since") }, "\(other)")
     }
 
     @Test("What else is worth knowing is the third")

@@ -206,6 +206,26 @@ struct ControlTests {
         return try await RoutedResponse(try await responder.respond(to: request, context: context))
     }
 
+    @Test("The configured targets and the latest diagnosis are told to who may use the socket")
+    func report() async throws {
+        let path = "/tmp/tidegate-control-\(UUID().uuidString.prefix(8))/control.sock"
+        let target: JSONValue = ["name": "api", "target": "api:443", "level": "online", "reached": true]
+        let diagnosis: JSONValue = ["firstFailure": "dns", "cause": "resolverSilent", "since": .null]
+        let report: JSONValue = ["schema": 1, "targets": .array([target]), "diagnosis": diagnosis]
+        let server = ControlServer(
+            path: path, control: FakeControl(), bus: EventBus(time: SystemClock()), time: SystemClock()
+        ) { report }
+        let run = Task { try await server.run() }
+        defer { run.cancel() }
+        let client = ControlClient(socket: path)
+        #expect(await eventually { (try? await client.report()) != nil })
+        let known = try await client.report()
+        #expect(known.targets == [.init(name: "api", target: "api:443", level: "online", reached: true)])
+        #expect(known.diagnosis == .init(firstFailure: "dns", cause: "resolverSilent", since: nil))
+        run.cancel()
+        _ = try? await run.value
+    }
+
     @Test(
         "A malformed submission gets 400 with what is wrong",
         arguments: [

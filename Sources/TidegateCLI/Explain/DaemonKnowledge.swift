@@ -1,0 +1,79 @@
+internal import Tidegate
+internal import TidegateServer
+
+/// What a running daemon adds to an explanation: the configured targets, and since when something fails.
+struct DaemonKnowledge: Sendable {
+    /// The daemon's report; nil if there is none.
+    let report: DaemonReport?
+    /// Why there is none; empty if there is one.
+    let missing: String
+    let now: WallTime
+
+    /// How long a daemon may take: it only says what it knows already.
+    private static let limit = Duration.milliseconds(500)
+
+    /// Knowledge from its parts.
+    init(_ report: DaemonReport?, missing: String = "", now: WallTime) {
+        (self.report, self.missing, self.now) = (report, missing, now)
+    }
+
+    /// Asks the daemon at a control socket; that there is none, or that this user may not ask it, is no failure.
+    static func ask(_ socket: String, time: any TimeSource) async -> DaemonKnowledge {
+        await withTaskGroup(of: DaemonKnowledge.self) { group in
+            group.addTask {
+                do throws(ControlClientError) {
+                    let report = try await ControlClient(socket: socket, timeout: self.limit).report()
+                    return DaemonKnowledge(report, now: time.wall())
+                } catch {
+                    return DaemonKnowledge(nil, missing: error.description, now: time.wall())
+                }
+            }
+            group.addTask {
+                try? await Task.sleep(for: self.limit)
+                return DaemonKnowledge(nil, missing: "no answer on \(socket)", now: time.wall())
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? DaemonKnowledge(nil, now: time.wall())
+        }
+    }
+
+    /// Since when the daemon has seen what an explanation says; nil if it sees something else.
+    func since(_ explanation: Explanation) -> WallTime? {
+        guard let rung = explanation.firstFailure?.rung.rawValue, let diagnosis = self.report?.diagnosis,
+            diagnosis.firstFailure == rung, diagnosis.cause == explanation.cause?.code
+        else { return nil }
+        return diagnosis.since.flatMap(TaskText.moment)
+    }
+
+    /// The same without the configured targets.
+    var withoutTargets: DaemonKnowledge {
+        DaemonKnowledge(
+            self.report.map { DaemonReport(targets: [], diagnosis: $0.diagnosis) }, missing: self.missing, now: self.now
+        )
+    }
+
+    /// One clause for each configured target: its name, its level, and what its last check found.
+    var targets: [String] {
+        (self.report?.targets ?? []).map { target in
+            let place = target.name == target.target ? "" : " (\(target.target))"
+            guard target.reached == false, let failure = target.lastFailure else {
+                return "\(target.name)\(place): \(target.level)" + (target.reached == nil ? ", not checked" : "")
+            }
+            let party = FaultParty(rawValue: failure.party)?.description ?? failure.party
+            return "\(target.name)\(place): \(target.level), \(failure.text) (\(party))"
+        }
+    }
+
+    /// The configured targets for programs; null without a daemon.
+    var json: JSONValue {
+        guard let report = self.report else { return .null }
+        return .array(
+            report.targets.map { target in
+                [
+                    "name": .string(target.name), "target": .string(target.target), "level": .string(target.level),
+                    "reason": .optional(target.reason), "reached": target.reached.map { .bool($0) } ?? .null,
+                    "party": .optional(target.reached == false ? target.lastFailure?.party : nil),
+                ]
+            })
+    }
+}
