@@ -81,7 +81,9 @@ struct RungGatewayTests {
         var findings = Self.findings(.incomplete, .silent)
         findings.probedAgo = .milliseconds(1_400)
         #expect(GatewayRung.report(Self.path, findings).status == .unknown)
-        #expect(findings.evidence(Self.gateway, on: "eth0") == .unknown)
+        #expect(
+            findings.evidence(Self.gateway, on: "eth0") == .unconfirmed(Self.gateway, link: "eth0", age: nil),
+            "so that silence of everybody behind it is not taken for the provider's")
         findings.probedAgo = .milliseconds(1_500)
         let report = GatewayRung.report(Self.path, findings)
         #expect(report.status == .bad && report.reason == .gatewayUnresolved)

@@ -73,7 +73,12 @@ struct GatewayFindings: Sendable {
             return self.isSilentNow
                 ? .unconfirmed(gateway, link: link, age: self.neighbour?.confirmedAge)
                 : self.probedAgo == nil ? .unknown : .confirmed(gateway)
-        case .none?, .incomplete?, .noarp?, nil:
+        case .incomplete?:
+            if self.isStuck { return .unresolved(gateway, link: link, wasReachable: self.wasReachable) }
+            // The kernel asks for it still; nobody may say that it answers.
+            return self.udpProbe == .silent
+                ? .unconfirmed(gateway, link: link, age: self.neighbour?.confirmedAge) : .unknown
+        case .none?, .noarp?, nil:
             return self.isStuck
                 ? .unresolved(gateway, link: link, wasReachable: self.wasReachable) : .unknown
         }
