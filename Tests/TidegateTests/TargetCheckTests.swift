@@ -95,8 +95,11 @@ struct TargetCheckTests {
         #expect(await eventually { self.level(target, in: monitor) == .online })
         try self.hosts.gateway.ip("link set p0 down")
         #expect(await eventually { self.level(target, in: monitor) == ReachabilityLevel.none })
-        let report = try #require(monitor.status.checks[try Target(target)])
-        #expect(report.isReached == false && report.nextCheck == nil)
+        // Gates are closed first, and the report follows.
+        let key = try Target(target)
+        #expect(await eventually { monitor.status.checks[key]?.isReached == false })
+        let report = try #require(monitor.status.checks[key])
+        #expect(report.nextCheck == nil)
         #expect(report.lastFailure?.reason == .noCarrier && report.lastFailure?.party == .mine)
         #expect(self.metric("tidegate_target_reachable", target, in: monitor) == "0")
         try self.hosts.gateway.ip("link set p0 up")
