@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <asm/unistd.h>
 #include <time.h>
 
@@ -23,16 +24,14 @@ static inline int tg_epoll_control(int epoll, int operation, int descriptor, uin
 
 static inline uint64_t tg_epoll_token(const struct epoll_event *event) { return event->data.u64; }
 
-/// Waits with nanosecond precision; a negative timeout waits for ever. Falls back to milliseconds, rounded up,
-/// on kernels before 5.11.
-static inline int tg_epoll_wait(int epoll, struct epoll_event *events, int capacity, int64_t nanoseconds) {
-    struct timespec limit = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
-    int count = epoll_pwait2(epoll, events, capacity, nanoseconds < 0 ? NULL : &limit, NULL);
-    if (count < 0 && errno == ENOSYS) {
-        int64_t milliseconds = nanoseconds < 0 ? -1 : (nanoseconds + 999999) / 1000000;
-        count = epoll_wait(epoll, events, capacity, milliseconds > 86400000 ? 86400000 : (int)milliseconds);
-    }
-    return count;
+/// A timer that is readable once it has expired, and whose clock goes on while the machine is suspended.
+static inline int tg_boot_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+/// Has the timer expire at this moment of CLOCK_BOOTTIME; one that is over expires at once, 0 disarms.
+static inline int tg_boot_timer_arm(int timer, uint64_t nanoseconds) {
+    struct itimerspec when = {
+        .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
+    return timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 /// Names the calling thread; the kernel keeps 15 bytes (PR_SET_NAME, prctl(2)).

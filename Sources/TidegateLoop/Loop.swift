@@ -21,12 +21,14 @@ package final class Loop {
         package static var hangUp: Interest { Interest(rawValue: EPOLLHUP.rawValue) }
     }
 
-    // Descriptor tokens are descriptors; the inbox has the one token that no descriptor can have.
+    // Descriptor tokens are descriptors; these are tokens that no descriptor can have.
     static let inboxToken = UInt64.max
+    static let timerToken = UInt64.max - 1
 
     /// The clock behind ``now``.
     package let clock = SystemClock()
     private let epoll: Int32
+    private var bootTimer: BootTimeTimer
     private var timers = TimerHeap()
     // Nil if the time source is the machine's clock, as in every program but a test.
     private let source: SourceTimers?
@@ -37,11 +39,16 @@ package final class Loop {
         let epoll = tg_epoll_create()
         guard epoll >= 0 else { throw LoopError(operation: "epoll_create1", code: errno) }
         self.epoll = epoll
+        self.bootTimer = try BootTimeTimer()
         self.source = time is SystemClock ? nil : SourceTimers(time)
         self.updateNow()
+        try self.control(EPOLL_CTL_ADD, self.bootTimer.descriptor, .read, token: Loop.timerToken)
     }
 
-    deinit { close(self.epoll) }
+    deinit {
+        self.bootTimer.close()
+        close(self.epoll)
+    }
 
     /// The moment the current batch of events began; cheap, and the same for everything in the batch.
     package var now: MonotonicTime { MonotonicTime(nanoseconds: self.moment.load(ordering: .relaxed)) }
@@ -109,23 +116,33 @@ package final class Loop {
     ///
     /// If it may not block, it only takes what is ready.
     func wait(into buffer: inout [epoll_event], mayBlock: Bool) throws(LoopError) -> Int {
-        let timeout = mayBlock ? self.timeToNextTimer() : 0
+        // No timeout of epoll's: its clock stands still while the machine is suspended.
+        let waits = mayBlock ? try self.armTimer() : false
         let count = buffer.withUnsafeMutableBufferPointer {
-            tg_epoll_wait(self.epoll, $0.baseAddress, Int32($0.count), timeout)
+            epoll_wait(self.epoll, $0.baseAddress, Int32($0.count), waits ? -1 : 0)
         }
         self.updateNow()
         if count >= 0 { return Int(count) }
         let code = errno
-        guard code == EINTR else { throw LoopError(operation: "epoll_pwait2", code: code) }
+        guard code == EINTR else { throw LoopError(operation: "epoll_wait", code: code) }
         return 0
     }
 
-    // Without timers there is no end to the wait.
-    private func timeToNextTimer() -> Int64 {
-        let own = self.timers.nextDeadline().map { max(0, ($0 - self.clock.monotonic()).wholeNanoseconds) }
-        guard let other = self.source?.timeToNext()?.wholeNanoseconds else { return own ?? -1 }
-        return min(own ?? other, other)
+    /// Makes sure that the thread wakes for its next timer; false if that one is due now.
+    ///
+    /// Without timers there is no end to the wait.
+    private func armTimer() throws(LoopError) -> Bool {
+        var next = self.timers.nextDeadline()
+        let time = self.clock.monotonic()
+        if let other = self.source?.timeToNext() { next = min(next ?? time + other, time + other) }
+        guard let next else { return true }
+        guard next > time else { return false }
+        try self.bootTimer.arm(at: next)
+        return true
     }
+
+    /// The boot time timer's descriptor was ready.
+    func bootTimerExpired() { self.bootTimer.expired() }
 
     func popDueTimer() -> UInt64? { self.timers.popDue(at: self.now) ?? self.source?.popDue() }
 

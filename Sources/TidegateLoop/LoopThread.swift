@@ -95,6 +95,10 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
                     inbox.drain()
                     continue
                 }
+                guard token != Loop.timerToken else {
+                    loop.bootTimerExpired()
+                    continue
+                }
                 handler.ready(Int32(truncatingIfNeeded: token), for: Loop.Interest(rawValue: buffer[position].events))
             }
             while let token = loop.popDueTimer() { handler.timerFired(token) }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Synchronization
 import Testing
@@ -73,6 +74,29 @@ import TidegateCore
         #expect(fired == [6, 7])
         #expect(SystemClock().monotonic() - start >= .milliseconds(20))
         thread.stop()
+    }
+
+    @Test("The thread waits for its timers on the clock that goes on while the machine is suspended")
+    func bootTime() async throws {
+        let log = Log()
+        let thread = try LoopThread<Echo>(name: "tg-test") { loop in Echo(loop: loop, log: log) }
+        thread.send(.remind(after: .seconds(4000), token: 1))
+        thread.send(.remind(after: .milliseconds(1), token: 2))
+        #expect(await log.waitFor(count: 1) == [2])
+        var timer: String?
+        while timer == nil { timer = try Self.timerDescriptors().first { $0.contains("it_value: (39") } }
+        // CLOCK_BOOTTIME of <linux/time.h>.
+        #expect(try #require(timer).contains("clockid: 7\n"))
+        thread.stop()
+    }
+
+    /// What the kernel tells of this process' timerfds (proc_pid_fdinfo(5)).
+    private static func timerDescriptors() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { name in
+            let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+            guard file == "anon_inode:[timerfd]" else { return nil }
+            return try? String(contentsOfFile: "/proc/self/fdinfo/\(name)", encoding: .utf8)
+        }
     }
 
     @Test("A watched descriptor wakes the thread, until it is no longer watched")
