@@ -69,8 +69,10 @@ struct DebounceTests {
         var machine = VerdictDebouncer()
         _ = machine.handle(self.input(self.none), at: self.at(0))
         _ = machine.handle(self.input(self.routed), at: self.at(1000))
-        _ = machine.handle(self.input(self.routed, .flapping), at: self.at(1100))
+        _ = machine.handle(self.input(self.routed, .flapping(.seconds(5))), at: self.at(1100))
         #expect(machine.deadline == self.at(6000))
+        #expect(machine.gating.verdict?.reason == .flapping)
+        #expect(machine.published.verdict?.reason == .flapping)
     }
 
     @Test("Another path at the same level takes effect at once; the same verdict has none")
@@ -151,15 +153,48 @@ struct DebounceTests {
         }
         var counter = FlapCounter()
         counter.observe([link(7)], at: self.at(0))
-        #expect(!counter.isFlapping(77, 0, at: self.at(0)), "what was before does not count")
+        #expect(counter.hold(77, 0, at: self.at(0)) == nil, "what was before does not count")
         counter.observe([link(9)], at: self.at(100))
-        #expect(!counter.isFlapping(77, 0, at: self.at(100)))
+        #expect(counter.hold(77, 0, at: self.at(100)) == nil)
         counter.observe([link(10)], at: self.at(200))
-        #expect(counter.isFlapping(77, 0, at: self.at(200)))
-        #expect(!counter.isFlapping(77, 0, at: self.at(30_200)))
-        #expect(!counter.isFlapping(77, 1, at: self.at(200)), "another link with the same index")
+        #expect(counter.hold(77, 0, at: self.at(200)) == .seconds(5))
+        #expect(counter.hold(77, 0, at: self.at(14_200)) == .seconds(1), "15 s in all")
+        #expect(counter.hold(77, 0, at: self.at(15_200)) == nil)
+        #expect(counter.hold(77, 1, at: self.at(200)) == nil, "another link with the same index")
+        counter.observe([link(13)], at: self.at(29_000))
+        #expect(counter.hold(77, 0, at: self.at(29_000)) == nil, "less than 30 s without a loss")
+        counter.observe([link(13)], at: self.at(60_000))
+        counter.observe([link(16)], at: self.at(60_100))
+        #expect(counter.hold(77, 0, at: self.at(60_100)) == .seconds(5))
         var seen = FlapCounter()
         for turn in 0..<6 { seen.observe([link(nil, carrier: turn % 2 == 0)], at: self.at(turn)) }
-        #expect(seen.isFlapping(77, 0, at: self.at(6)))
+        #expect(seen.hold(77, 0, at: self.at(6)) != nil)
+    }
+
+    @Test("A link that is up 2.3 seconds of every 3 lets requests through for most of that time")
+    func flappingForLong() {
+        var counter = FlapCounter()
+        var machine = VerdictDebouncer()
+        var losses: UInt32 = 0
+        var (up, open) = (0, 0)
+        for time in stride(from: 0, to: 540_000, by: 10) {
+            let phase = time % 3000
+            let hasCarrier = phase < 2300
+            if phase == 2300 { losses += 1 }
+            if phase == 0 || phase == 2300 {
+                let link = Link(
+                    name: "eth0", index: 77, kind: .ethernet, isAdminUp: true, hasCarrier: hasCarrier,
+                    operState: hasCarrier ? .up : .down, reason: hasCarrier ? nil : .noCarrier, carrierLosses: losses)
+                counter.observe([link], at: self.at(time))
+                let times = counter.hold(77, 0, at: self.at(time)).map(VerdictDebouncer.Times.flapping) ?? .usual
+                let verdict = hasCarrier ? self.routed : Verdict(level: .local, reason: .noCarrier)
+                _ = machine.handle(self.input(verdict, times), at: self.at(time))
+            }
+            _ = machine.handle(.tick, at: self.at(time))
+            if hasCarrier { up += 1 }
+            if machine.gating.verdict?.level == .routed { open += 1 }
+        }
+        #expect(open * 100 >= up * 70, "\(open) of \(up)")
+        #expect(machine.gating.verdict?.reason != .flapping)
     }
 }

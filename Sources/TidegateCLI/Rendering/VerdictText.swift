@@ -33,6 +33,7 @@ extension Link {
     }
 
     private static let stateDescription: [UnreachableReason: String] = [
-        .adminDown: "admin down", .noCarrier: "no carrier", .dormant: "dormant", .lowerLayerDown: "lower layer down",
+        .adminDown: "admin down", .noCarrier: "no carrier", .dormant: "dormant", .flapping: "flapping",
+        .lowerLayerDown: "lower layer down",
     ]
 }

@@ -134,6 +134,7 @@ extension HostCause.KernelRefusal: CustomStringConvertible {
         case .noCarrier: "Plug in the cable of \(self.subject), or \(self.detour)."
         case .dormant:
             "Finish the login of \(self.subject), such as 802.1X or Wi-Fi: its network has not authorised it."
+        case .flapping: "Check the cable, the connectors and the port of \(self.subject), or \(self.detour)."
         case .lowerLayerDown: "Bring up the link that \(self.subject) runs over."
         default: "Remove the route to the interface that is gone, or bring that interface back."
         }

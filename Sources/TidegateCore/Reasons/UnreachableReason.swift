@@ -8,6 +8,8 @@ public enum UnreachableReason: String, Sendable, CaseIterable, MetricLabel {
     case noCarrier
     /// The link waits for an external event, such as 802.1X (operstate dormant).
     case dormant
+    /// The link loses its carrier so often that it is waited for to stay.
+    case flapping
     /// The link below this one is down (operstate lowerlayerdown).
     case lowerLayerDown
     /// No address of the family.
@@ -70,7 +72,7 @@ extension UnreachableReason {
         switch self {
         case .monitorDown: .monitor
         case .noInterface, .adminDown, .noSuchInterface: .interface
-        case .noCarrier, .dormant, .lowerLayerDown: .carrier
+        case .noCarrier, .dormant, .flapping, .lowerLayerDown: .carrier
         case .noAddress, .linkLocalOnly, .tentative, .dadFailed, .noSourceAddress: .address
         case .noRoute, .routeUnreachable, .prohibited, .blackholed, .notAHost: .route
         case .gatewayUnresolved, .gatewaySilent: .gateway
@@ -85,7 +87,7 @@ extension UnreachableReason {
     /// Whose failure it is, unless further evidence says otherwise.
     package var party: FaultParty {
         switch self {
-        case .monitorDown, .noInterface, .adminDown, .noSuchInterface, .noCarrier, .dormant, .lowerLayerDown,
+        case .monitorDown, .noInterface, .adminDown, .noSuchInterface, .noCarrier, .dormant, .flapping, .lowerLayerDown,
             .noAddress, .linkLocalOnly, .tentative, .dadFailed, .noSourceAddress, .noRoute, .routeUnreachable,
             .prohibited, .blackholed, .notAHost, .resolverNoRoute, .nameNotFound:
             .mine
@@ -113,6 +115,7 @@ extension UnreachableReason: CustomStringConvertible {
         case .adminDown: "\(subject) is switched off"
         case .noCarrier: "\(subject) has no carrier"
         case .dormant: "\(subject) waits to be authorised"
+        case .flapping: "\(subject) keeps losing its carrier"
         case .lowerLayerDown: "the link below \(subject) is down"
         case .noAddress: "no address"
         case .linkLocalOnly: "only link-local addresses"

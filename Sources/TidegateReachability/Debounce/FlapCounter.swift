@@ -1,6 +1,9 @@
 internal import TidegateCore
 
-/// Counts carrier losses; after three within 30 seconds a link counts as flapping.
+/// Counts carrier losses; after three within 30 seconds a link counts as flapping, and its gains are held back.
+///
+/// Not for long: a link that is up three seconds in four carries three requests in four. After 15 seconds gains count at
+/// once again, until the link has kept its carrier for 30 seconds.
 struct FlapCounter {
     private struct LinkID: Hashable {
         let index: UInt32
@@ -11,10 +14,14 @@ struct FlapCounter {
         var losses: [MonotonicTime] = []
         var counter: UInt32?
         var hadCarrier: Bool
+        /// Since when it flaps; nil once it has kept its carrier for long enough.
+        var flappingSince: MonotonicTime?
     }
 
     private static let window = Duration.seconds(30)
     private static let limit = 3
+    private static let hold = Duration.seconds(5)
+    private static let longestSuppression = Duration.seconds(15)
 
     private var records: [LinkID: Record] = [:]
 
@@ -33,6 +40,8 @@ struct FlapCounter {
                 }
             record.losses = record.losses.filter { now - $0 < FlapCounter.window }
             record.losses = (record.losses + Array(repeating: now, count: count)).suffix(FlapCounter.limit)
+            if record.losses.isEmpty { record.flappingSince = nil }
+            if record.losses.count == FlapCounter.limit { record.flappingSince = record.flappingSince ?? now }
             record.counter = link.carrierLosses
             record.hadCarrier = link.hasCarrier
             next[id] = record
@@ -40,9 +49,14 @@ struct FlapCounter {
         self.records = next
     }
 
-    /// True if the link has lost its carrier too often lately.
-    func isFlapping(_ index: UInt32, _ generation: UInt32, at now: MonotonicTime) -> Bool {
-        guard let record = self.records[LinkID(index: index, generation: generation)] else { return false }
-        return record.losses.count { now - $0 < FlapCounter.window } >= FlapCounter.limit
+    /// How long a gain over the link has to be stable; nil if it has not lost its carrier too often lately, or its gains
+    /// have been held back for long enough.
+    func hold(_ index: UInt32, _ generation: UInt32, at now: MonotonicTime) -> Duration? {
+        guard let record = self.records[LinkID(index: index, generation: generation)],
+            let since = record.flappingSince,
+            record.losses.count(where: { now - $0 < FlapCounter.window }) == FlapCounter.limit
+        else { return nil }
+        let left = FlapCounter.longestSuppression - (now - since)
+        return left > .zero ? min(FlapCounter.hold, left) : nil
     }
 }

@@ -6,10 +6,16 @@ struct VerdictDebouncer {
     struct Times: Hashable {
         var gating = Duration.milliseconds(200)
         var published = Duration.milliseconds(500)
+        /// Why a gain is held back for longer than usual; nil if it is not.
+        var reason: UnreachableReason?
 
         static let usual = Times()
+
         /// For a link that keeps losing its carrier.
-        static let flapping = Times(gating: .seconds(5), published: .seconds(5))
+        static func flapping(_ hold: Duration) -> Times {
+            Times(
+                gating: max(hold, self.usual.gating), published: max(hold, self.usual.published), reason: .flapping)
+        }
     }
 
     enum Input {
@@ -59,8 +65,9 @@ struct VerdictDebouncer {
         let (gatingBefore, before, since) = (self.gating.verdict, self.published.verdict, self.published.since)
         switch input {
         case .verdict(let verdict, let published, let times, let detection):
-            self.gating.update(verdict, after: times.gating, detection, at: now)
-            self.published.update(published ?? verdict, after: times.published, detection, at: now)
+            self.gating.update(verdict, after: times.gating, times.reason, detection, at: now)
+            self.published.update(
+                published ?? verdict, after: times.published, times.reason, detection, at: now)
         case .tick:
             self.gating.tick(at: now)
             self.published.tick(at: now)
@@ -94,7 +101,8 @@ struct VerdictDebouncer {
         fileprivate mutating func reset() { self.isNew = true }
 
         fileprivate mutating func update(
-            _ verdict: Verdict, after delay: Duration, _ detection: Duration?, at now: MonotonicTime
+            _ verdict: Verdict, after delay: Duration, _ reason: UnreachableReason?, _ detection: Duration?,
+            at now: MonotonicTime
         ) {
             guard !self.isNew, let current = self.verdict, current.level != .unknown, verdict.level > current.level
             else {
@@ -102,6 +110,7 @@ struct VerdictDebouncer {
             }
             // Only what stays on its level is stable; a further step up starts the wait again.
             let since = self.pending.flatMap { $0.verdict.level == verdict.level ? $0.since : nil } ?? now
+            if let reason, current.level < .routed { self.verdict?.reason = reason }
             self.pending = Pending(verdict: verdict, since: since, deadline: since + delay, detection: detection)
             self.tick(at: now)
         }

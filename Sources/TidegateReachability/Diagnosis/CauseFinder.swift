@@ -44,8 +44,9 @@ struct CauseFinder {
     private func plainCause(of report: RungReport) -> Cause {
         guard let reason = report.reason else { return .unknown(.silence) }
         switch reason {
-        case .monitorDown, .noInterface, .adminDown, .noCarrier, .dormant, .lowerLayerDown, .noAddress, .linkLocalOnly,
-            .tentative, .dadFailed, .noRoute, .routeUnreachable, .prohibited, .blackholed, .noSourceAddress,
+        case .monitorDown, .noInterface, .adminDown, .noCarrier, .dormant, .flapping, .lowerLayerDown, .noAddress,
+            .linkLocalOnly, .tentative, .dadFailed, .noRoute, .routeUnreachable, .prohibited, .blackholed,
+            .noSourceAddress,
             .noSuchInterface, .notAHost:
             return .thisHost(.kernel(self.refusal(reason, report)))
         case .gatewayUnresolved, .gatewaySilent: return self.silence(.target)

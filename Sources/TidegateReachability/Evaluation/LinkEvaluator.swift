@@ -38,7 +38,7 @@ enum LinkEvaluator {
         case .adminDown: 1
         case .noCarrier: 2
         case .lowerLayerDown: 3
-        case .dormant: 4
+        case .dormant, .flapping: 4
         case .noAddress, .linkLocalOnly, .tentative, .dadFailed, .noRoute, .routeUnreachable, .prohibited, .blackholed,
             .noSourceAddress, .noSuchInterface, .notAHost, .gatewayUnresolved, .gatewaySilent, .resolverNoRoute,
             .resolverTimeout, .resolverFailed, .nameNotFound, .portal, .limited, .refused, .hostUnreachable, .timeout,

@@ -56,8 +56,8 @@ final class RouteEvaluator {
 
     /// How long a gain over a path has to be stable.
     func debounceTimes(for path: NetworkPath?, at now: MonotonicTime) -> VerdictDebouncer.Times {
-        guard let path, self.flaps.isFlapping(path.index, path.generation, at: now) else { return .usual }
-        return .flapping
+        guard let path, let hold = self.flaps.hold(path.index, path.generation, at: now) else { return .usual }
+        return .flapping(hold)
     }
 
     /// Reads again which resolvers are configured.

@@ -18,8 +18,8 @@ import TidegateCore
     }
 
     static let reasons: [UnreachableReason] = [
-        .monitorDown, .noInterface, .adminDown, .noCarrier, .dormant, .lowerLayerDown, .noAddress, .linkLocalOnly,
-        .tentative, .dadFailed, .noRoute, .routeUnreachable, .prohibited, .blackholed, .noSourceAddress,
+        .monitorDown, .noInterface, .adminDown, .noCarrier, .dormant, .flapping, .lowerLayerDown, .noAddress,
+        .linkLocalOnly, .tentative, .dadFailed, .noRoute, .routeUnreachable, .prohibited, .blackholed, .noSourceAddress,
         .noSuchInterface, .notAHost, .resolverNoRoute,
     ]
 
