@@ -7,10 +7,10 @@ package final class AttemptOutcome: Sendable {
     /// What libcurl's code, the response and the sink amount to; nil for a usable 2xx response, complete as far as can
     /// be known.
     ///
-    /// Any other status is `httpStatus` (redirects too), a useless range `rangeMismatch`, a stopped silent repetition
-    /// `outcomeUnknown`. Never a decision about trying again.
+    /// Any other status is `httpStatus` (redirects too), a useless range `rangeMismatch`, a kept connection that broke
+    /// `reset`. Never a decision about trying again.
     package let failure: TaskFailure?
-    /// The `CURLcode` (libcurl-errors(3)); 0 is success.
+    /// The `CURLcode` (libcurl-errors(3)); 0 is success, `CURLE_ABORTED_BY_CALLBACK` an end that was not libcurl's.
     package let curlCode: Int32
     /// Whether there was a TCP connection.
     package let isConnected: Bool

@@ -27,7 +27,7 @@ package struct AttemptRequest: Sendable {
         addresses: [IPAddress] = [], sink: BodySink, resume: ResumePoint? = nil,
         connectTimeout: Duration = .seconds(10), allowsHTTP2: Bool = false, tls: TLSOptions = .init(),
         proxy: HTTPURL? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
-        acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, isRepeatable: Bool = true,
+        acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, awaitsContinue: Bool = true,
         awaitsDisposition: Bool = false, bodyObserver: (any ChunkSink)? = nil, lastStage: Stage = .body,
         usesFreshConnection: Bool = false, wantsCertificate: Bool = false
     ) {
@@ -36,7 +36,7 @@ package struct AttemptRequest: Sendable {
                 id: id, url: url, method: method, headers: headers, body: body, addresses: addresses, sink: sink,
                 resume: resume, connectTimeout: connectTimeout, allowsHTTP2: allowsHTTP2, tls: tls, proxy: proxy,
                 credentials: credentials, userAgent: userAgent, acceptsCompression: acceptsCompression,
-                bytesPerSecondLimit: bytesPerSecondLimit, isRepeatable: isRepeatable,
+                bytesPerSecondLimit: bytesPerSecondLimit, awaitsContinue: awaitsContinue,
                 awaitsDisposition: awaitsDisposition,
                 bodyObserver: bodyObserver, lastStage: lastStage, usesFreshConnection: usesFreshConnection,
                 wantsCertificate: wantsCertificate))
@@ -61,7 +61,7 @@ package struct AttemptRequest: Sendable {
         package var url: HTTPURL
         /// The request method in capitals.
         package var method: String
-        /// Request fields in order; one with an empty value suppresses a field that libcurl would send.
+        /// Request fields in order; each takes the place of a field that libcurl would send.
         package var headers: [HTTPField]
         /// What is sent.
         package var body: AttemptBody
@@ -87,10 +87,9 @@ package struct AttemptRequest: Sendable {
         package var acceptsCompression: Bool
         /// The rate limit in bytes per second, exact for the response and coarse (libcurl's) for the request.
         package var bytesPerSecondLimit: Int64?
-        /// Whether libcurl may send the request again by itself when a reused connection turns out dead.
-        ///
-        /// If not, the second try is stopped before a byte is sent and the outcome's failure is `outcomeUnknown`.
-        package var isRepeatable: Bool
+        /// Whether a large body waits for the server's go-ahead (Expect: 100-continue); a server may refuse that with
+        /// 417 (RFC 9110 section 10.1.1).
+        package var awaitsContinue: Bool
         /// Whether a good response's body waits for ``TransferEngine/proceed(_:into:)``.
         package var awaitsDisposition: Bool
         /// Is shown what goes anywhere but into a file, once and in order.

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Testing
 import TidegateCore
@@ -82,8 +83,7 @@ final class Scratch {
     }
 
     deinit {
-        for name in self.names { unlink("\(self.path)/\(name)") }
-        rmdir(self.path)
+        try? FileManager.default.removeItem(atPath: self.path)
     }
 
     func file(_ name: String) -> String { "\(self.path)/\(name)" }

@@ -17,7 +17,9 @@ struct BodyTests {
         request.credentials = Credentials(user: "me", password: "you")
         _ = try AttemptRecorder().run(request)
         let received = try #require(server.requests.first)
-        #expect(received.fields.map(\.name.rawName).sorted() == ["Authorization", "Host", "User-Agent", "X-Tide"])
+        #expect(
+            received.fields.map(\.name.rawName).sorted() == ["Accept", "Authorization", "Host", "User-Agent", "X-Tide"])
+        #expect(received.field("accept") == "")
         #expect(received.field("authorization") == "Basic bWU6eW91")
         #expect(received.field("user-agent") == "tidegate/1")
     }
@@ -94,52 +96,40 @@ struct BodyTests {
         }
     }
 
-    @Test("A request that may not be repeated is sent once, although its reused connection died")
-    func veto() throws {
+    @Test("A request on a kept connection that breaks is sent once", arguments: ["GET", "PUT", "POST", "DELETE"])
+    func keptConnectionBreaks(_ method: String) throws {
         let server = try BodyTests.trap()
         defer { server.stop() }
         let recorder = try AttemptRecorder()
         _ = try recorder.run(AttemptRequest(1, server.url()))
-        var request = try AttemptRequest(2, server.url("/pay"))
-        request.method = "POST"
-        request.body = .bytes(Array("coin".utf8))
-        request.isRepeatable = false
+        var request = try AttemptRequest(2, server.url("/again"))
+        request.method = method
+        if method != "GET" { request.body = .bytes(Array("coin".utf8)) }
         let outcome = try recorder.run(request)
-        #expect(outcome.failure == .outcomeUnknown)
+        #expect(outcome.failure == .reset)
+        #expect(outcome.text == "the server closed a kept connection after the request had been sent")
+        #expect(outcome.curlFailureClass == nil)
         #expect(outcome.reachedWire)
         #expect(outcome.wireTries == 1)
-        #expect(server.requests.filter { $0.path == "/pay" }.count == 1)
+        #expect(server.requests.filter { $0.path == "/again" }.count == 1)
     }
 
-    @Test("A request that may be repeated is, by libcurl itself, body and all")
-    func silentRepetition() throws {
-        let server = try BodyTests.trap()
-        defer { server.stop() }
-        let recorder = try AttemptRecorder()
-        _ = try recorder.run(AttemptRequest(1, server.url()))
-        var request = try AttemptRequest(2, server.url("/put"))
-        request.method = "PUT"
-        request.body = .bytes(Array("coin".utf8))
-        let outcome = try recorder.run(request)
-        #expect(outcome.failure == nil)
-        #expect(outcome.wireTries == 2)
-        let sent = server.requests.filter { $0.path == "/put" }
-        #expect(sent.map(\.body) == [Array("coin".utf8), Array("coin".utf8)])
-    }
-
-    @Test("A request refused with 417 is sent again without Expect, and is no repetition")
+    @Test("A request that is refused with 417 is not sent again without its client")
     func expectationFailed() throws {
         let server = try LiveServer { $0.field("expect") == nil ? .respond(text: "x") : .respond(417) }
         defer { server.stop() }
         var request = try AttemptRequest(1, server.url())
         request.method = "POST"
-        request.headers = [try HTTPField("Expect", "100-continue")]
-        request.body = .bytes(Array("coin".utf8))
-        request.isRepeatable = false
+        request.body = .bytes(Array(repeating: 1, count: 2 << 20))
         let recorder = try AttemptRecorder()
-        let outcome = try recorder.run(request)
-        #expect([nil, TaskFailure.httpStatus].contains(outcome.failure))
-        #expect(server.requests.allSatisfy { $0.body == Array("coin".utf8) })
+        let refused = try recorder.run(request)
+        #expect(refused.failure == .httpStatus)
+        #expect(refused.head?.status == 417)
+        #expect(server.requests.count == 1)
+        request.id = AttemptID(2)
+        request.awaitsContinue = false
+        #expect(try recorder.run(request).failure == nil)
+        #expect(server.requests.map { $0.field("expect") } == ["100-continue", nil])
     }
 }
 

@@ -18,6 +18,9 @@ struct RangeOutcomeTests {
     private static let unknownTotal = ResumePoint(offset: 100, validator: .etag("\"a\""))
     private static let unvalidated = ResumePoint(offset: 100, validator: nil, total: 300)
 
+    private static let zipped = ResumePoint(
+        offset: 100, validator: .etag("\"a\""), total: 300, contentEncoding: "gzip")
+
     static let rows: [Row] = [
         // The whole was asked for.
         Row(status: 200, fields: "", point: nil, answer: .append),
@@ -50,7 +53,15 @@ struct RangeOutcomeTests {
         Row(status: 206, fields: "Content-Type: multipart/byteranges; boundary=x", answer: .reject(.rangeMismatch)),
         Row(
             status: 206, fields: "Content-Range: bytes 100-299/300\r\nContent-Length: 7",
-            answer: .reject(.protocolError)),
+            answer: .reject(.rangeMismatch)),
+        // What is held has an encoding, or none, and the rest must have the same.
+        Row(
+            status: 206, fields: "Content-Range: bytes 100-299/300\r\nContent-Encoding: gzip",
+            answer: .reject(.rangeMismatch)),
+        Row(
+            status: 206, fields: "Content-Range: bytes 100-299/300\r\nContent-Encoding: GZIP", point: zipped,
+            answer: .append),
+        Row(status: 206, fields: "Content-Range: bytes 100-299/300", point: zipped, answer: .reject(.rangeMismatch)),
         Row(status: 206, fields: "Content-Range: lines 100-299/300", answer: .reject(.rangeMismatch)),
         Row(status: 206, fields: "Content-Range: bytes 100-x/300", answer: .reject(.rangeMismatch)),
         Row(
@@ -64,6 +75,8 @@ struct RangeOutcomeTests {
         // Nothing left to send, or a wrong idea of the length.
         Row(
             status: 416, fields: "Content-Range: bytes */100", point: unknownTotal, answer: .alreadyComplete),
+        // 100 of 300 bytes are held: that the server has only 100 now does not make them whole.
+        Row(status: 416, fields: "Content-Range: bytes */100", answer: .reject(.rangeMismatch)),
         Row(status: 416, fields: "Content-Range: bytes */99", point: unknownTotal, answer: .reject(.rangeMismatch)),
         Row(
             status: 416, fields: "Content-Range: bytes */100\r\nETag: \"b\"", point: unknownTotal,

@@ -124,6 +124,7 @@ struct FetchPlan: Sendable {
             request.deadline = timeouts.deadline
             request.maxRedirects = options.http.maxRedirs
             request.usesHTTP2 = options.http.usesHTTP2
+            request.createsDirectories = options.destination.createDirs
             request.acceptsCompression = options.http.compressed
             request.bytesPerSecondLimit = try options.network.bytesPerSecond()
             request.credentials = options.http.user.map { user in

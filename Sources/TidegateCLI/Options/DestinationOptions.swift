@@ -13,10 +13,16 @@ struct DestinationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write files to this directory, each named after its URL.", valueName: "dir"))
     var outputDir: String?
 
+    @Flag(help: "Create missing directories of -o and --output-dir.")
+    var createDirs = false
+
     @Flag(help: "Discard the bodies.")
     var discard = false
 
     func validate() throws {
+        if self.createDirs, self.output == nil, self.outputDir == nil {
+            throw ValidationError("--create-dirs requires -o or --output-dir")
+        }
         if self.outputDir == "" { throw ValidationError("--output-dir: directory name is empty") }
         let given = [
             self.output.map { _ in "-o" }, self.remoteName ? "-O" : nil, self.outputDir.map { _ in "--output-dir" },

@@ -94,7 +94,10 @@ package final class HTTPURL: Sendable {
     }
 
     /// The URL that a `Location` field means, seen from this one (RFC 3986 5.2).
+    ///
+    /// A space, which servers leave as it is, stands for `%20`.
     package func resolving(_ location: String) throws(HTTPURLError) -> HTTPURL {
+        let location = location.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
         let firstPart = location.prefix { !"/?#".contains($0) }
         if firstPart.contains(":") { return try HTTPURL(location) }
         if location.hasPrefix("//") { return try HTTPURL("\(self.scheme.rawValue):\(location)") }

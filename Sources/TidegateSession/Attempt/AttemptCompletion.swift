@@ -85,6 +85,9 @@ final class AttemptCompletion {
         // The body of a refused request may say why; it never goes where the request says.
         record.download.body = failure == .httpStatus ? end.outcome.diagnosticBody : []
         if failure == .httpStatus, let status = end.status {
+            if status == 417, record.attempt.awaitsContinue, self.requests.canSendBody(record) {
+                return self.sendWithoutExpect(record, end)
+            }
             if self.hooks.answersChallenge(record, end, status: status) { return }
             if RedirectRule.isRedirect(status), let location = end.outcome.head?.field("Location"),
                 record.request.maxRedirects > 0
@@ -148,6 +151,13 @@ final class AttemptCompletion {
         self.failures.publishFailure(record, end, failure, isCharged: false)
         self.driver.publish(.restarted(discarded: record.download.partial.restart()), record)
         record.resetRedirects()
+        self.driver.feed(.attemptLeads, to: record)
+    }
+
+    // The server has refused the request unread, so that sending it once more is no repetition.
+    private func sendWithoutExpect(_ record: TaskRecord, _ end: AttemptEnd) {
+        record.attempt.awaitsContinue = false
+        self.failures.publishFailure(record, end, .httpStatus, isCharged: false)
         self.driver.feed(.attemptLeads, to: record)
     }
 

@@ -44,9 +44,11 @@ struct AttemptRequestFactory {
             tls: TLSOptions(
                 caFile: tls.caFile, isInsecure: tls.isInsecure, pins: tls.pins(of: hop.url.target.host)),
             proxy: self.proxy, credentials: self.credentials(record),
-            userAgent: request.headers.first(named: .userAgent) ?? self.configuration.userAgent,
+            userAgent: (record.attempt.headers ?? request.headers).first(named: .userAgent)
+                ?? self.configuration.userAgent,
             acceptsCompression: request.acceptsCompression && resume == nil,
-            bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init), isRepeatable: request.isIdempotent,
+            bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init),
+            awaitsContinue: record.attempt.awaitsContinue,
             awaitsDisposition: live.hook == .awaitsHead, bodyObserver: self.bodyObserver(of: record))
     }
 
@@ -60,7 +62,7 @@ struct AttemptRequestFactory {
 
     private func fields(_ record: TaskRecord) -> [HTTPField] {
         let authorization = record.attempt.authentication?.fields(for: record.hop) ?? []
-        let fields = self.headers(record, of: record.hop).filter { field in
+        let fields = (record.attempt.headers ?? self.headers(record, of: record.hop)).filter { field in
             field.name != .userAgent && !authorization.contains { field.name == $0.name }
         }
         return authorization.isEmpty ? fields : fields + authorization

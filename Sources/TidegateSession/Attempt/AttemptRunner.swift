@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
@@ -45,6 +46,7 @@ final class AttemptRunner {
         record.attempt.live = LiveAttempt(
             id: id, number: record.machine.attempts, tryNumber: record.attempt.beginTry(), started: now,
             knowing: target.known)
+        record.attempt.headers = nil
         record.gate.wasReported = false
         record.gate.shut = nil
         record.clocks.attemptStarted(at: now)
@@ -78,7 +80,8 @@ final class AttemptRunner {
 
     /// Starts the attempt on these addresses, once the journal has it and its body is there.
     func launch(_ record: TaskRecord, on addresses: [IPAddress]) {
-        guard let live = record.live, !self.asksForNewBody(record, live, on: addresses),
+        guard let live = record.live, !self.asksForHeaders(record, live, on: addresses),
+            !self.asksForNewBody(record, live, on: addresses),
             self.journaledForSending(record, live, on: addresses)
         else { return }
         do {
@@ -111,6 +114,34 @@ final class AttemptRunner {
         self.failures.fail(record, failure, FailureSentence(message))
     }
 
+    // MARK: - Fields
+
+    // False if the attempt can go on as it is.
+    private func asksForHeaders(_ record: TaskRecord, _ live: LiveAttempt, on addresses: [IPAddress]) -> Bool {
+        guard record.attempt.headers == nil, let hook = self.delegate.hook(record.task, \.requestHeaders) else {
+            return false
+        }
+        live.hook = .asked
+        let (task, headers) = (record.task, self.requests.headers(record, of: record.hop))
+        self.delegate.ask(record.ownDelegate, of: record.number, .headers(live.id, addresses)) {
+            .headers(await hook(task, headers))
+        }
+        return true
+    }
+
+    /// A hook has given the fields that an attempt is to have.
+    func launch(_ record: TaskRecord, _ live: LiveAttempt, with headers: [HTTPField], on addresses: [IPAddress]) {
+        live.hook = .none
+        record.clocks.bytesMoved(at: self.driver.now)
+        do throws(TaskError) {
+            try TaskRequest.check(headers)
+        } catch {
+            return self.cannotStart(record, .invalidRequest, error.underlying)
+        }
+        record.attempt.headers = headers
+        self.launch(record, on: addresses)
+    }
+
     // MARK: - New bodies
 
     // False if the attempt can go on as it is.
@@ -121,7 +152,7 @@ final class AttemptRunner {
             return true
         }
         live.hook = .asked
-        stream.stop()
+        stream.stop(record.task.id)
         let task = record.task
         self.delegate.ask(record.ownDelegate, of: record.number, .newBody(live.id, addresses)) {
             .newBody(await hook(task))
@@ -136,6 +167,9 @@ final class AttemptRunner {
         guard let stream, stream.isUntouched else {
             let message = "the body's stream has been read and would have to be sent once more"
             return self.cannotStart(record, .bodyChanged, message)
+        }
+        guard stream.claim(for: record.task.id) else {
+            return self.cannotStart(record, .invalidRequest, "the stream for the request's body is another task's")
         }
         record.ownDelegate.bodyStream = stream
         self.launch(record, on: addresses)

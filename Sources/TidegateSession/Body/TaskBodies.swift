@@ -45,6 +45,7 @@ final class TaskBodies {
             return false
         }
         do {
+            if record.request.createsDirectories { try record.paths?.createDirectories() }
             if let obstacle = record.paths?.obstacle() {
                 self.failures.fail(record, .fileError, FailureSentence(obstacle))
                 return false
@@ -57,7 +58,7 @@ final class TaskBodies {
             if case .file(let path) = record.request.body {
                 record.download.uploadIdentity = try FileIdentity.of(path)
             }
-            guard self.claimStream(record) else { return false }
+            guard self.connectStreams(record) else { return false }
             try self.adoptEarlierPart(record)
             return true
         } catch {
@@ -66,16 +67,20 @@ final class TaskBodies {
         }
     }
 
-    // False if the task has failed because its reader's stream is another task's.
-    private func claimStream(_ record: TaskRecord) -> Bool {
-        guard case .stream(let stream) = record.request.destination else { return true }
-        let (deliver, number) = (self.deliver, record.number)
-        let isClaimed = stream.claim(
-            hasRoom: { deliver(number, .sinkHasRoom) }, isGone: { deliver(number, .readerIsGone) })
-        if !isClaimed {
-            self.failures.fail(record, .invalidRequest, "the stream for the body is another task's")
+    // False if the task has failed because one of its streams is another task's.
+    private func connectStreams(_ record: TaskRecord) -> Bool {
+        let (deliver, number, id) = (self.deliver, record.number, record.task.id)
+        var other: String?
+        if case .stream(let stream) = record.request.body, !stream.claim(for: id) { other = "request" }
+        if case .stream(let stream) = record.request.destination,
+            !stream.connect(
+                to: id, hasRoom: { deliver(number, .sinkHasRoom) }, isGone: { deliver(number, .readerIsGone) })
+        {
+            other = "response"
         }
-        return isClaimed
+        guard let other else { return true }
+        self.failures.fail(record, .invalidRequest, "the stream for the \(other)'s body is another task's")
+        return false
     }
 
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
@@ -191,16 +196,12 @@ final class TaskBodies {
     func wrongDigest(_ record: TaskRecord) -> String? {
         guard let wanted = record.request.sha256, let digest = record.delegate?.digest?.digest else { return nil }
         record.result.sha256 = digest.description
-        return digest == wanted ? nil : TaskBodies.message(wanted: wanted, found: digest)
+        return digest == wanted ? nil : wanted.mismatch(digest)
     }
 
     /// True if a body has the wrong digest because its parts may not belong together: it is fetched again, once.
     func mayFetchAgain(_ record: TaskRecord) -> Bool {
         record.download.partial.isJoined && !record.download.partial.wasRestarted && !record.isStream
-    }
-
-    static func message(wanted: ContentDigest, found: ContentDigest) -> String {
-        "the body's SHA-256 is \(found) and not \(wanted)"
     }
 
     // MARK: - Full disks

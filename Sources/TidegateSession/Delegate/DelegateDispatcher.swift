@@ -55,11 +55,11 @@ struct DelegateDispatcher {
     }
 
     /// The answer is not waited for any more.
-    func stopAsking(_ state: DelegateState) {
+    func stopAsking(_ state: DelegateState, of task: TaskID) {
         state.hook.question = nil
         state.hook.call?.cancel()
         state.hook.call = nil
-        state.bodyStream?.stop()
+        state.bodyStream?.stop(task)
     }
 
     // MARK: - Observers

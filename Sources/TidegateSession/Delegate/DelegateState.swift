@@ -11,6 +11,8 @@ final class DelegateState {
         case authentication(AuthenticationChallenge, status: Int)
         /// What becomes of a response; its attempt, and the attempt's end if that has come already.
         case disposition(AttemptID, end: AttemptOutcome?)
+        /// Which fields are sent this time; the attempt and its addresses.
+        case headers(AttemptID, [IPAddress])
         /// What is sent this time; the attempt and its addresses.
         case newBody(AttemptID, [IPAddress])
     }

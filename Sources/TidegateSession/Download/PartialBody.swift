@@ -9,6 +9,8 @@ struct PartialBody {
     var validator: ResumePoint.Validator?
     /// The whole body; nil while unknown.
     var total: Int64?
+    /// The Content-Encoding of the bytes held; nil if they are the plain ones.
+    private(set) var contentEncoding: String?
     /// Where this task began to receive: behind what an earlier process left.
     var start: Int64 = 0
     /// The furthest offset that was ever received.
@@ -21,12 +23,14 @@ struct PartialBody {
     /// Where the next attempt starts; nil asks for everything.
     var resumePoint: ResumePoint? {
         guard self.offset > 0, let validator = self.validator else { return nil }
-        return ResumePoint(offset: self.offset, validator: validator, total: self.total)
+        return ResumePoint(
+            offset: self.offset, validator: validator, total: self.total, contentEncoding: self.contentEncoding)
     }
 
     /// Where another process could continue, if `offset` bytes are held then.
     func point(at offset: Int64) -> ResumePoint {
-        ResumePoint(offset: offset, validator: self.validator, total: self.total)
+        ResumePoint(
+            offset: offset, validator: self.validator, total: self.total, contentEncoding: self.contentEncoding)
     }
 
     /// Takes over what an earlier process left.
@@ -37,12 +41,14 @@ struct PartialBody {
         self.isJoined = true
         self.validator = point.validator
         self.total = point.total
+        self.contentEncoding = point.contentEncoding
     }
 
     /// The head of a response is here: keeps its validators, and where the body begins.
     mutating func begin(_ head: ResponseHead, canContinue: Bool) {
         self.total = head.totalLength ?? (head.range == .append ? self.total : nil)
         if head.range == .append, self.offset > 0 { self.isJoined = true }
+        self.contentEncoding = head.contentEncoding
         self.validator = canContinue ? PartialBody.validator(of: head) ?? self.keptValidator(head) : nil
     }
 

@@ -55,11 +55,15 @@ final class HookAnswers {
             }
         case (.disposition(let attempt, let end), .disposition(let decision)):
             if let live = record.live, live.id == attempt { self.decided(decision, record, live, end) }
+        case (.headers(let attempt, let addresses), .headers(let headers)):
+            if let live = record.live, live.id == attempt {
+                self.runner.launch(record, live, with: headers, on: addresses)
+            }
         case (.newBody(let attempt, let addresses), .newBody(let stream)):
             if let live = record.live, live.id == attempt {
                 self.runner.launch(record, live, with: stream, on: addresses)
             }
-        case (.redirect, _), (.authentication, _), (.disposition, _), (.newBody, _): break
+        case (.redirect, _), (.authentication, _), (.disposition, _), (.headers, _), (.newBody, _): break
         }
         self.driver.settle(record)
     }

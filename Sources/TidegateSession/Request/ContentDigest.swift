@@ -35,3 +35,8 @@ final class BodyDigest: ChunkSink {
 
     var digest: ContentDigest { self.hash.withLock { ContentDigest($0) } }
 }
+
+extension ContentDigest {
+    /// What is wrong with a body that has another digest.
+    func mismatch(_ found: ContentDigest) -> String { "the body's SHA-256 is \(found) and not \(self)" }
+}

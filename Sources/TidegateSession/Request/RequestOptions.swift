@@ -26,4 +26,5 @@ struct RequestOptions: Sendable, Hashable, Codable {
     var sha256: String?
     var resuming: ResumeData?
     var trust: TLSPolicy?
+    var createsDirectories: Bool?
 }

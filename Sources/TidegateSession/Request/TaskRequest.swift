@@ -110,6 +110,12 @@ public struct TaskRequest: Sendable {
         get { self.options.resuming }
         set { self.options.resuming = newValue }
     }
+    /// True makes the directories of a ``Destination/file(_:permissions:continues:)`` that are missing, with 0777 less
+    /// the umask (mkdir(2)).
+    public var createsDirectories: Bool {
+        get { self.options.createsDirectories ?? false }
+        set { self.options.createsDirectories = newValue ? true : nil }
+    }
     /// What certificates this task trusts; nil uses the session's policy.
     public var tls: TLSPolicy? {
         get { self.options.trust }

@@ -94,7 +94,7 @@ final class TaskFinisher {
         _ = record.download.partial.restart()
         record.download.body = []
         record.result.failure = .digestMismatch
-        let message = TaskBodies.message(wanted: wanted, found: found)
+        let message = wanted.mismatch(found)
         record.result.sentence = FailureSentence(message, of: record.request.address.textWithoutQuery)
         self.failures.attribute(.digestMismatch, record)
         self.driver.feed(.committed(isGood: false), to: record)
@@ -112,7 +112,7 @@ final class TaskFinisher {
         self.gate.detach(record.number, &record.gate)
         self.origins.leaveCircuit(record)
         self.origins.leaveProbe(record)
-        if let state = record.delegate { self.delegate.stopAsking(state) }
+        if let state = record.delegate { self.delegate.stopAsking(state, of: record.task.id) }
         record.download.commit?.abandon()
         if !self.bodies.clean(record) { self.publishEnd(of: record) }
     }

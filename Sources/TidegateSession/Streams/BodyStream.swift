@@ -28,7 +28,8 @@ public final class BodyStream: AsyncSequence, Sendable {
         var head = 0
         var kept = 0
         var isBlocked = false
-        var isClaimed = false
+        /// The task it belongs to; nil before the first one is made with it.
+        var owner: TaskID?
         var isReaderGone = false
         var ending: Result<Void, TaskError>?
         var reader: CheckedContinuation<Result<[UInt8]?, TaskError>, Never>?
@@ -142,11 +143,15 @@ extension BodyStream: Hashable {
 // MARK: - The session's side
 
 extension BodyStream {
-    /// Takes the stream for a task; false if another task has it.
-    func claim(hasRoom: @escaping @Sendable () -> Void, isGone: @escaping @Sendable () -> Void) -> Bool {
+    /// Gives the stream to the first task that is made with it.
+    func claim(for task: TaskID) { self.state.withLock { $0.owner = $0.owner ?? task } }
+
+    /// Connects the stream to its task's transfers; false if it belongs to another task.
+    func connect(
+        to task: TaskID, hasRoom: @escaping @Sendable () -> Void, isGone: @escaping @Sendable () -> Void
+    ) -> Bool {
         let (isMine, isReaderGone) = self.state.withLock { state in
-            guard !state.isClaimed else { return (false, false) }
-            state.isClaimed = true
+            guard state.owner == task else { return (false, false) }
             state.callbacks = Callbacks(hasRoom: hasRoom, isGone: isGone)
             return (true, state.isReaderGone)
         }
@@ -154,9 +159,10 @@ extension BodyStream {
         return isMine
     }
 
-    /// The task is over; what has come can still be read.
-    func end(_ failure: TaskError?) {
-        let reader = self.state.withLock { state in
+    /// A task is over; if the stream is that task's, it ends, and what has come can still be read.
+    func end(_ task: TaskID, _ failure: TaskError?) {
+        let reader = self.state.withLock { state -> CheckedContinuation<Result<[UInt8]?, TaskError>, Never>? in
+            guard state.owner == task else { return nil }
             state.callbacks = nil
             if state.ending == nil { state.ending = failure.map { .failure($0) } ?? .success(()) }
             return state.reader.take()

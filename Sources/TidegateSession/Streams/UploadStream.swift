@@ -1,16 +1,19 @@
 internal import Synchronization
+internal import TidegateCore
 package import TidegateTransfer
 
 /// A request's body that is made while it is sent, and can be read once.
 ///
 /// Chunks are requested one at a time; while the next one is being made, the transfer is paused and its idle clock
 /// stands still. A stream of which a byte was read is never sent again: ``SessionHooks/newBodyStream`` may give another
-/// one.
+/// one. The stream belongs to one task, the first that is made with it.
 public final class UploadStream: Sendable {
     /// The body's length in bytes; nil if it is not known, and then it is sent in chunks (RFC 9112 section 7.1).
     public let length: Int64?
 
     private struct State {
+        /// The task it belongs to; nil before the first one is made with it.
+        var owner: TaskID?
         var chunk: ArraySlice<UInt8> = []
         var given: Int64 = 0
         var isFetching = false
@@ -30,16 +33,29 @@ public final class UploadStream: Sendable {
         self.make = next
     }
 
-    deinit { self.stop() }
+    deinit { self.stopFetching() }
 
     /// True until the first byte was sent: only then the stream may begin another attempt.
     var isUntouched: Bool { self.state.withLock { $0.given == 0 } }
 
+    /// Gives the stream to the first task that is made with it; false if it belongs to another one.
+    @discardableResult
+    func claim(for task: TaskID) -> Bool {
+        self.state.withLock { state in
+            state.owner = state.owner ?? task
+            return state.owner == task
+        }
+    }
+
     /// Sets what is called when there are bytes.
     func connect(_ hasBytes: @escaping @Sendable () -> Void) { self.state.withLock { $0.hasBytes = hasBytes } }
 
-    /// The rest is not needed.
-    func stop() {
+    /// A task does not need the rest; if the stream is that task's, it stops.
+    func stop(_ task: TaskID) {
+        if self.state.withLock({ $0.owner == task }) { self.stopFetching() }
+    }
+
+    private func stopFetching() {
         let fetch = self.state.withLock { state in
             state.hasBytes = nil
             return state.fetch.take()

@@ -22,11 +22,9 @@ struct AttemptEnd {
         self.outcome = outcome
         self.kind =
             outcome.curlFailureClass ?? outcome.failure.map(FailureClass.init(of:)) ?? .status
-        // What was found here outweighs the code of the abort that carried it out.
-        switch outcome.failure {
-        case .httpStatus, .tooLarge, .diskFull, .fileError, .bodyChanged, .rangeMismatch, .outcomeUnknown:
-            self.kind = outcome.failure.map(FailureClass.init(of:)) ?? self.kind
-        default: break
+        // What the head says outweighs how the body ended.
+        if let failure = outcome.failure, [.httpStatus, .rangeMismatch].contains(failure) {
+            self.kind = FailureClass(of: failure)
         }
     }
 

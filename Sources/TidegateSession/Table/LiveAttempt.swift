@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
@@ -7,6 +8,8 @@ struct AttemptState {
     var live: LiveAttempt?
     /// What is sent next.
     var hop: Hop
+    /// The fields that a hook gave the attempt under way instead of the task's; nil if none was asked.
+    var headers: [HTTPField]?
     /// How many redirects were followed since the first hop.
     var redirects = 0
     /// How many tries began: an attempt that follows a redirect belongs to the try before it.
@@ -15,6 +18,8 @@ struct AttemptState {
     var followsRedirect = false
     /// True while the task has a connection of the limiter's.
     var hasConnection = false
+    /// False once a server has refused the wait for its go-ahead (417).
+    var awaitsContinue = true
     /// The credentials that hooks gave; nil for most tasks.
     var authentication: AuthenticationState?
 }

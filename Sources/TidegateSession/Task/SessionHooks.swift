@@ -17,6 +17,12 @@ public struct SessionHooks: Sendable {
     ///
     /// Not asked again if an attempt continues a body.
     public var disposition: (@Sendable (TransferTask, TaskResponse) async -> ResponseDisposition)?
+    /// Asked before each attempt which fields it has instead of the task's own, which it is given: a token that was
+    /// renewed gets in.
+    ///
+    /// On another origin than the task's, its credentials are not among the fields given. A field that follows from the
+    /// body (Content-Length, Transfer-Encoding) fails the task as `invalidRequest`.
+    public var requestHeaders: (@Sendable (TransferTask, [HTTPField]) async -> [HTTPField])?
     /// Asked for another stream if a request with a stream for its body has to be sent again; nil gives up.
     public var newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)?
 
@@ -25,11 +31,13 @@ public struct SessionHooks: Sendable {
         redirect: (@Sendable (TransferTask, TaskResponse, RedirectRequest) async -> RedirectDecision)? = nil,
         authenticate: (@Sendable (TransferTask, AuthenticationChallenge) async -> AuthenticationAnswer)? = nil,
         disposition: (@Sendable (TransferTask, TaskResponse) async -> ResponseDisposition)? = nil,
+        requestHeaders: (@Sendable (TransferTask, [HTTPField]) async -> [HTTPField])? = nil,
         newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)? = nil
     ) {
         self.redirect = redirect
         self.authenticate = authenticate
         self.disposition = disposition
+        self.requestHeaders = requestHeaders
         self.newBodyStream = newBodyStream
     }
 }

@@ -30,6 +30,8 @@ public final class TransferTask: Sendable {
         self.controller = controller
         self.journaled = journaled
         self.handlers = handlers
+        if case .stream(let stream) = request.destination { stream.claim(for: id) }
+        if case .stream(let stream) = request.body { stream.claim(for: id) }
     }
 
     /// Takes one suspension back; a task starts with one.
@@ -123,9 +125,10 @@ public final class TransferTask: Sendable {
     /// The task is over: resumes all who wait for it.
     func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
         self.shared.finish(result, resumeData: resumeData)
-        if case .stream(let stream) = self.request.body { stream.stop() }
+        if case .stream(let stream) = self.request.body { stream.stop(self.id) }
         guard case .stream(let stream) = self.request.destination else { return }
         stream.end(
+            self.id,
             result.failure.map {
                 TaskError(
                     reason: $0, attempts: result.attempts, attribution: result.attribution,

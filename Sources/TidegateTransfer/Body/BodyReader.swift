@@ -3,7 +3,10 @@ internal import TidegateCore
 
 /// The request body while it is sent.
 struct BodyReader {
-    private var position: Int64 = 0
+    /// How many bytes libcurl has taken.
+    private(set) var position: Int64 = 0
+    /// The last bytes of a stream of known length, until it has said that none follow.
+    private var last: [UInt8] = []
     private var descriptor: Int32 = -1
     private var hasEnded = false
 
@@ -60,12 +63,14 @@ struct BodyReader {
     ) -> Step {
         let wanted = length.map { Int(min(Int64(buffer.count), $0 - self.position)) } ?? buffer.count
         guard wanted > 0 else { return .bytes(0) }
+        if let length, !self.last.isEmpty { return self.finish(into: buffer, source, length) }
         switch source.read(upTo: wanted) {
         case .bytes(let bytes):
-            let count = min(bytes.count, wanted)
-            buffer.copyBytes(from: bytes.prefix(count))
-            self.position += Int64(count)
-            return .bytes(count)
+            if let length, self.position + Int64(bytes.count) >= length {
+                self.last = bytes
+                return self.finish(into: buffer, source, length)
+            }
+            return self.give(bytes, into: buffer)
         case .wait: return .wait
         case .end:
             guard let length else {
@@ -75,6 +80,26 @@ struct BodyReader {
             return .failed(.bodyChanged, "the body's stream ended after \(self.position) of \(length) bytes")
         case .failed(let text): return .failed(.bodyChanged, text)
         }
+    }
+
+    // The server may act on a request whose body is whole: a stream that goes on has to fail before.
+    private mutating func finish(
+        into buffer: UnsafeMutableRawBufferPointer, _ source: any ChunkSource, _ length: Int64
+    ) -> Step {
+        switch source.read(upTo: 1) {
+        case .end:
+            defer { self.last = [] }
+            return self.give(self.last, into: buffer)
+        case .wait: return .wait
+        case .bytes: return .failed(.bodyChanged, "the body's stream is longer than its \(length) bytes")
+        case .failed(let text): return .failed(.bodyChanged, text)
+        }
+    }
+
+    private mutating func give(_ bytes: [UInt8], into buffer: UnsafeMutableRawBufferPointer) -> Step {
+        buffer.copyBytes(from: bytes)
+        self.position += Int64(bytes.count)
+        return .bytes(bytes.count)
     }
 
     mutating func clear() {

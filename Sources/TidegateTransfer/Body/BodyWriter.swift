@@ -13,6 +13,9 @@ struct BodyWriter {
     private var writtenBeforePause = 0
     private var drained: Int64 = 0
 
+    /// How many bytes had been written before the chunk that libcurl delivers now.
+    var chunkStart: Int64 { self.received - Int64(self.writtenBeforePause) }
+
     static let diagnosticLimit = 64 * 1024
     /// How much of an unwanted body is read to keep its connection.
     static let drainLimit: Int64 = 1024 * 1024

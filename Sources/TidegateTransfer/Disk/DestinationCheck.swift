@@ -29,6 +29,16 @@ extension DownloadPaths {
         return self.lengthProblem(in: directory)
     }
 
+    /// Makes the directories above the destination that are missing.
+    package func createDirectories() throws(FileError) {
+        for slash in self.destination.indices.dropFirst() where self.destination[slash] == "/" {
+            let directory = String(self.destination[..<slash])
+            guard mkdir(directory, 0o777) == 0 || errno == EEXIST else {
+                throw FileError(operation: "mkdir", path: directory, code: errno)
+            }
+        }
+    }
+
     // The longest name of all is that of the record while it is written; too late to find out after the transfer.
     private func lengthProblem(in directory: String) -> String? {
         let limit = pathconf(directory, Int32(_PC_NAME_MAX))

@@ -17,7 +17,7 @@ struct SocketTable {
         ///
         /// Others (resolver pipes) must be forgotten at once.
         var isOurs = false
-        /// The server closed it while it was idle.
+        /// Something came while it was idle, its end most often.
         var isDead = false
     }
 
@@ -27,14 +27,25 @@ struct SocketTable {
     /// How often the kernel was asked to watch, change or forget a descriptor.
     private(set) var controlCalls = 0
 
-    /// The generation of the pool that an event is for; nil if it is not wanted any more.
-    mutating func generation(ofReady descriptor: Int32, on loop: Loop) -> Int? {
-        guard let index = self.index(descriptor), self.entries[index].generation != 0 else { return nil }
-        if !self.entries[index].wanted.isEmpty { return self.entries[index].generation }
-        // An idle connection never speaks first: it was closed, and libcurl finds out when it wants to use it.
+    /// What an event on a descriptor means.
+    enum Readiness: Equatable {
+        /// The pool of this generation wants it.
+        case wanted(generation: Int)
+        /// Something came on a connection of which the pool of this generation wants nothing: it is idle or paused, and
+        /// not watched any more.
+        case unexpected(generation: Int)
+        /// The descriptor belongs to nobody any more.
+        case stale
+    }
+
+    /// Says what an event means; one that nobody wants does not come again.
+    mutating func readiness(of descriptor: Int32, on loop: Loop) -> Readiness {
+        guard let index = self.index(descriptor), self.entries[index].generation != 0 else { return .stale }
+        let generation = self.entries[index].generation
+        if !self.entries[index].wanted.isEmpty { return .wanted(generation: generation) }
         self.markDead(index)
         self.forget(index, descriptor, on: loop)
-        return nil
+        return .unexpected(generation: generation)
     }
 
     /// Applies what libcurl asked for.

@@ -26,6 +26,27 @@ extension TransferEngine {
         if let pool, pool.generation != self.poolGeneration { self.retire(pool) }
     }
 
+    /// The pool of a generation; nil if it is closed.
+    func pool(_ generation: Int) -> ConnectionPool? {
+        self.connectionPools.first { $0.generation == generation }
+    }
+
+    /// Closes an idle connection on which something came.
+    ///
+    /// libcurl would take bytes that nobody asked for as the answer to the next request: an answer that was smuggled in,
+    /// or a 408 that a server says before it closes.
+    func closeIdle(_ descriptor: Int32, of pool: ConnectionPool) {
+        guard let port = SocketName.localPort(of: descriptor), !self.busyPorts(of: pool).contains(port) else { return }
+        // What comes from now on is reset; what is here already would still be read.
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        SocketName.discardReceived(descriptor)
+    }
+
+    // libcurl names a running transfer's socket only afterwards, but its local port before.
+    private func busyPorts(of pool: ConnectionPool) -> Set<UInt16> {
+        Set(self.transfers.busy.filter { $0.pool === pool }.map(\.connection.localPort))
+    }
+
     /// Closes what an old pool does not need any more.
     func retire(_ pool: ConnectionPool) {
         self.sockets.apply(self.actions, on: self.loop)
@@ -37,8 +58,7 @@ extension TransferEngine {
         }
         // A paused transfer's socket is not watched either, and must not be taken for an idle one: shut down in
         // flight, a body would end early and look whole.
-        // libcurl names a running transfer's socket only afterwards, but its local port before.
-        let busy = Set(self.transfers.busy.filter { $0.pool === pool }.map(\.connection.localPort))
+        let busy = self.busyPorts(of: pool)
         for descriptor in self.sockets.unwatched(of: pool.generation) {
             guard let port = SocketName.localPort(of: descriptor), !busy.contains(port) else { continue }
             shutdown(descriptor, Int32(SHUT_RDWR))

@@ -15,9 +15,16 @@ extension TransferEngine {
             return
         }
         self.wakeUps += 1
-        guard let generation = self.sockets.generation(ofReady: descriptor, on: self.loop),
-            let pool = self.connectionPools.first(where: { $0.generation == generation })
-        else { return }
+        let pool: ConnectionPool
+        switch self.sockets.readiness(of: descriptor, on: self.loop) {
+        case .stale: return
+        case .unexpected(let generation):
+            if let pool = self.pool(generation) { self.closeIdle(descriptor, of: pool) }
+            return
+        case .wanted(let generation):
+            guard let wanted = self.pool(generation) else { return }
+            pool = wanted
+        }
         // Before libcurl writes the first byte.
         if events == .write { pool.callbacks.sockets.connected(descriptor) }
         self.guarding(pool) { () throws(CurlError) in try pool.act(on: descriptor, events.selected) }

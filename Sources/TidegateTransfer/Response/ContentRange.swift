@@ -26,3 +26,8 @@ struct ContentRange: Hashable {
         self.bounds = first...last
     }
 }
+
+extension ClosedRange<Int64> {
+    /// How many bytes it has.
+    var length: Int64 { self.upperBound - self.lowerBound + 1 }
+}

@@ -142,6 +142,13 @@ extension HeaderBlock {
         return tag
     }
 
+    /// The Content-Encoding in small letters; nil if it is absent or `identity` (RFC 9110 section 8.4).
+    package var contentEncoding: String? {
+        let codings = self.all("content-encoding").flatMap { $0.lowercased().split(separator: ",") }
+            .map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty && $0 != "identity" }
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
+    }
+
     /// Content-Range: `bytes 5-9/10`, `bytes 5-9/*` or `bytes */10` (RFC 9110 section 14.4); nil if it is absent
     /// or malformed.
     var contentRange: ContentRange? { self.first("content-range").flatMap(ContentRange.init) }

@@ -45,9 +45,10 @@ extension RangeOutcome {
         if let known = resume.total, let total = range.total, known != total { return .reject(.rangeMismatch) }
         // The range was open at the end: a response that stops earlier leaves the body incomplete.
         if let total = range.total ?? resume.total, bounds.upperBound != total - 1 { return .reject(.rangeMismatch) }
-        if let length = fields.contentLength, length != bounds.upperBound - bounds.lowerBound + 1 {
-            return .reject(.protocolError)
+        if let length = fields.contentLength, length != bounds.length {
+            return .reject(.rangeMismatch)
         }
+        guard fields.contentEncoding == resume.contentEncoding else { return .reject(.rangeMismatch) }
         return self.isSameBody(fields, resume.validator) ? .append : .reject(.rangeMismatch)
     }
 
@@ -62,7 +63,7 @@ extension RangeOutcome {
 
     private static func unsatisfied(_ fields: HeaderBlock, _ resume: ResumePoint) -> RangeOutcome {
         guard let range = fields.contentRange, range.bounds == nil, range.total == resume.offset,
-            self.isSameBody(fields, resume.validator)
+            resume.total ?? resume.offset == resume.offset, self.isSameBody(fields, resume.validator)
         else { return .reject(.rangeMismatch) }
         return .alreadyComplete
     }

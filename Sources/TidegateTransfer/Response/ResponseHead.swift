@@ -46,6 +46,9 @@ package struct ResponseHead: Sendable {
     /// The entity tag, quotes included, if it is a strong one (RFC 9110 section 8.8.3).
     package var strongETag: String? { HeaderBlock(self.block).strongETag }
 
+    /// The Content-Encoding in small letters; nil if the body is the plain one (RFC 9110 section 8.4).
+    package var contentEncoding: String? { HeaderBlock(self.block).contentEncoding }
+
     /// The whole body's length on the wire as this response gives it: the total of Content-Range, or Content-Length.
     package var totalLength: Int64? {
         self.status == 206 || self.status == 416

@@ -10,10 +10,16 @@ struct ResponseHeadParser {
     private(set) var status = 0
     private(set) var range = RangeOutcome.append
     private(set) var contentLength: Int64?
+    /// How many bytes of body the head announces: by its length, or by the range that it names; nil if by neither.
+    private(set) var announcedLength: Int64?
+    /// Bytes of all lines: of interim responses, of the head and behind the body.
+    private var lineBytes = 0
     /// The head as a value; nil before it was evaluated.
     private(set) var value: ResponseHead?
 
-    /// A head larger than this is an attack or a defect.
+    /// More bytes of status lines and fields than this are an attack or a defect.
+    ///
+    /// libcurl keeps every one of them, and has no bound on their number.
     static let limit = 256 * 1024
 
     /// What a line did.
@@ -23,14 +29,15 @@ struct ResponseHeadParser {
     ///
     /// A status line starts anew: after 1xx, or if libcurl sent the request again.
     mutating func append(_ line: UnsafeRawBufferPointer) -> Step {
+        self.lineBytes += line.count
+        guard self.lineBytes <= ResponseHeadParser.limit else { return .tooLarge }
         if ResponseHeadParser.isStatusLine(line) {
-            self.clear()
+            self.beginHead()
         } else if self.isComplete {
             // Trailer fields come after the body, and are not used.
             return .more
         }
         guard !ResponseHeadParser.isEmptyLine(line) else { return self.isFinal() ? .complete : .more }
-        guard self.lines.count + line.count <= ResponseHeadParser.limit else { return .tooLarge }
         self.lines.append(contentsOf: line)
         return .more
     }
@@ -38,10 +45,16 @@ struct ResponseHeadParser {
     var block: HeaderBlock { HeaderBlock(self.lines) }
 
     mutating func clear() {
+        self.beginHead()
+        self.lineBytes = 0
+    }
+
+    private mutating func beginHead() {
         self.lines.removeAll(keepingCapacity: true)
         self.isComplete = false
         self.status = 0
         self.contentLength = nil
+        self.announcedLength = nil
         self.value = nil
     }
 
@@ -49,6 +62,8 @@ struct ResponseHeadParser {
     mutating func evaluate(_ request: AttemptRequest) {
         let fields = self.block
         self.contentLength = fields.contentLength
+        self.announcedLength =
+            self.contentLength ?? (self.status == 206 ? fields.contentRange?.bounds?.length : nil)
         self.range = RangeOutcome.evaluate(
             status: self.status, fields: fields, resume: request.resume, requestsPart: request.requestsPart)
         // A copy of the right size: the buffer here stays for the next head.

@@ -85,7 +85,7 @@ extension CurlTransfer {
         switch self.response.appendHeader(line) {
         case .more: return line.count
         case .tooLarge:
-            self.abort(.protocolError, "the response's head is larger than \(ResponseHeadParser.limit) bytes")
+            self.abort(.protocolError, "the response has more than \(ResponseHeadParser.limit) bytes of header fields")
             return 0
         case .complete: return self.headIsComplete() ? line.count : 0
         }
@@ -94,8 +94,7 @@ extension CurlTransfer {
     private func headIsComplete() -> Bool {
         guard let request = self.request else { return false }
         self.response.evaluateHead(request)
-        // libcurl asks again without Expect after a 417; the second response is the one that counts.
-        if self.response.head.status != 417 { self.note(.head) }
+        self.note(.head)
         switch self.response.head.range {
         case .append, .restartFromZero: break
         case .alreadyComplete, .reject: return true
@@ -148,11 +147,13 @@ extension CurlTransfer {
 
     fileprivate func shouldSend(local: UnsafePointer<CChar>?, remote: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool
     {
-        guard let isRepeatable = self.request?.isRepeatable else { return false }
-        // After a 417 the server has refused the request unread, so that sending it again is no repetition.
-        let wasRefusedUnread = self.response.head.isComplete && self.response.head.status == 417
-        guard self.connection.starts == 0 || wasRefusedUnread || isRepeatable else {
-            self.abort(.outcomeUnknown, "the connection was lost after the request had been sent")
+        guard self.request != nil else { return false }
+        // libcurl would send it again by itself: on a kept connection that broke, and without Expect after a 417. Each
+        // request on the wire is an attempt that its client knows of.
+        guard self.connection.starts == 0 else {
+            if !self.response.head.isComplete {
+                self.abort(.reset, "the server closed a kept connection after the request had been sent")
+            }
             return false
         }
         self.connection.noteStart(local: local, remote: remote, localPort: localPort)

@@ -92,7 +92,8 @@ final class CurlTransfer {
         return AttemptProgress(
             offset: offset, receivedWire: isOnWire ? self.easy.offset(CURLINFO_SIZE_DOWNLOAD_T) : 0,
             received: self.response.writer.received, expected: self.response.expectedLength(of: self.request),
-            sent: isOnWire ? self.easy.offset(CURLINFO_SIZE_UPLOAD_T) : 0,
+            // libcurl counts what frames the chunks, too, and has taken more than it has sent.
+            sent: isOnWire ? min(self.easy.offset(CURLINFO_SIZE_UPLOAD_T), self.upload.position) : 0,
             lastActivity: isOurPause ? self.timestamps.clock.monotonic() : self.timestamps.lastActivity)
     }
 }

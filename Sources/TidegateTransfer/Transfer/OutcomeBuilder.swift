@@ -17,8 +17,9 @@ struct OutcomeBuilder {
         let failedConnect =
             failure == nil || transfer.connection.isConnected ? nil : transfer.furthestFailedConnect()
         let text = failure.map { self.text(of: $0) } ?? ""
+        let code = transfer.abortReason == nil ? self.code : CURLE_ABORTED_BY_CALLBACK
         return AttemptOutcome(
-            failure: failure, curlCode: Int32(self.code.rawValue), isConnected: transfer.connection.isConnected,
+            failure: failure, curlCode: Int32(code.rawValue), isConnected: transfer.connection.isConnected,
             connectedTo: transfer.connection.connectedAddress, reachedWire: transfer.connection.starts > 0,
             stage: self.stage, wireTries: transfer.connection.starts, head: transfer.response.head.value,
             isLengthVerified: failure == nil && transfer.response.isEndProved(transfer.request),

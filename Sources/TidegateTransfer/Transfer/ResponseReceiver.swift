@@ -15,7 +15,18 @@ struct ResponseReceiver: ~Copyable {
     mutating func openSink(_ request: AttemptRequest) -> BodyWriter.Step? { self.writer.start(self.head, of: request) }
 
     mutating func write(_ bytes: UnsafeRawBufferPointer, _ request: AttemptRequest) -> BodyWriter.Step {
-        self.writer.write(bytes, to: request.sink, self.head.range, observer: request.bodyObserver)
+        if self.exceedsRange(bytes.count, request) {
+            return .failed(.rangeMismatch, "the server sent more bytes than the range that it named")
+        }
+        return self.writer.write(bytes, to: request.sink, self.head.range, observer: request.bodyObserver)
+    }
+
+    // With a length, libcurl stops at it; a part in chunks, or one that ends with its connection, has none.
+    private func exceedsRange(_ count: Int, _ request: AttemptRequest) -> Bool {
+        guard self.head.status == 206, self.head.range == .append, !request.acceptsCompression,
+            let announced = self.head.announcedLength
+        else { return false }
+        return self.writer.chunkStart + Int64(count) > announced
     }
 
     mutating func removeBody() -> [UInt8] { self.writer.removeBody() }
@@ -32,18 +43,19 @@ struct ResponseReceiver: ~Copyable {
 
     /// The length of the whole body on the wire; nil while unknown.
     func expectedLength(of request: AttemptRequest?) -> Int64? {
-        guard self.head.isComplete, request?.method != "HEAD" else { return nil }
-        return self.head.contentLength.map { length in
+        guard self.head.isComplete else { return nil }
+        if self.hasNoBody(request) { return self.offset(of: request) }
+        return self.head.announcedLength.map { length in
             let (sum, isTooLong) = self.offset(of: request).addingReportingOverflow(length)
             return isTooLong ? .max : sum
         }
     }
 
-    /// Whether fewer bytes came than the head had promised.
+    /// Whether fewer bytes came than the head had announced.
     ///
-    /// A socket that was shut down locally ends bodies early without an error.
+    /// libcurl sees no error when a part in chunks, or one whose socket was shut down locally, ends early.
     func isShort(of request: AttemptRequest?, received: Int64) -> Bool {
-        guard let length = self.head.contentLength, !self.hasNoBody(request) else { return false }
+        guard let length = self.head.announcedLength, !self.hasNoBody(request) else { return false }
         return received < length
     }
 
@@ -52,7 +64,7 @@ struct ResponseReceiver: ~Copyable {
         guard let head = self.head.value else { return false }
         if head.range == .alreadyComplete { return true }
         if self.isPartOfUnknown(request) { return false }
-        if self.head.contentLength != nil || self.hasNoBody(request) { return true }
+        if self.head.announcedLength != nil || self.hasNoBody(request) { return true }
         // "chunked" is the last coding if it is used at all (RFC 9112 section 6.1); HTTP/2 has none.
         return head.field("transfer-encoding")?.lowercased().hasSuffix("chunked") ?? false
     }

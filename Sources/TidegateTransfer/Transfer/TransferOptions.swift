@@ -75,17 +75,20 @@ struct TransferOptions: ~Copyable {
 
     private mutating func setFields(_ request: AttemptRequest) throws(CurlError) {
         for field in request.headers {
-            // libcurl sends an empty field only with a semicolon; with a colon it drops a field of its own.
+            // libcurl sends an empty field only with a semicolon (CURLOPT_HTTPHEADER(3)).
             try self.fields.append(
-                field.value.isEmpty ? "\(field.name.rawName):" : "\(field.name.rawName): \(field.value)")
+                field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
         }
         if let resume = request.resume {
-            // Ranges count bytes of the encoded body, so that only the plain one can be continued.
-            try self.fields.append("Accept-Encoding: identity")
+            // Ranges count bytes of the encoded body: only the encoding of what is held continues it.
+            if !request.headers.contains(where: { $0.name == .acceptEncoding }) {
+                try self.fields.append("Accept-Encoding: \(resume.contentEncoding ?? "identity")")
+            }
             if let validator = resume.validator?.fieldValue { try self.fields.append("If-Range: \(validator)") }
         }
         // libcurl would wait for a go-ahead before every upload; that pays only if a refusal saves much.
-        if request.method != "GET", request.isUpload, request.body.length <= CurlLimits.expectContinue,
+        let isWorthAsking = request.awaitsContinue && request.body.length > CurlLimits.expectContinue
+        if request.method != "GET", request.isUpload, !isWorthAsking,
             !request.headers.contains(where: { $0.name == .expect })
         {
             try self.fields.append("Expect:")
