@@ -7,17 +7,23 @@ import TidegateTestKit
 @testable import TidegateDaemon
 @testable import TidegateServer
 
-/// What people read has words, and never the name of an enum's case.
-@Suite struct ReadableTextTests {
+/// Looks for names that are no words.
+enum ReadableText {
     // Names of cases in one lower-case word that would be read as something else.
     private static let parties: Set<String> = ["mine", "theirs", "upstream"]
 
-    private func names(in text: String) -> [String] {
+    /// The names in a text that only a program should see.
+    static func names(in text: String) -> [String] {
         // A name in camel case is a case's, or JSON's; units and versions begin with a capital letter.
         let camel = text.matches(of: /\b[a-z]+[A-Z][A-Za-z]*\b/).map { String($0.output) }
         let parts = Set(text.split { !$0.isLetter }.map(String.init))
-        return camel + parts.intersection(Self.parties).sorted()
+        return camel + parts.intersection(self.parties).sorted()
     }
+}
+
+/// What people read has words, and never the name of an enum's case.
+@Suite struct ReadableTextTests {
+    private func names(in text: String) -> [String] { ReadableText.names(in: text) }
 
     private func event(_ payload: Event.Payload) -> Event {
         Event(sequence: 1, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0), payload: payload)

@@ -34,7 +34,7 @@ extension TaskEvent.Kind {
     private static func sentence(of result: TaskResult) -> String {
         switch result.outcome {
         case .success: "done: \(ByteText(result.bytes)) in \(DurationText(result.duration))"
-        case .failure: "failed: \(result.explanation ?? result.failure?.description ?? "unknown")"
+        case .failure: "failed: \(result.explanation ?? result.failure?.description ?? "not known")"
         case .cancelled: "cancelled"
         }
     }
