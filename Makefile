@@ -7,6 +7,8 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 ARGS ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
+# What install copies.
+BUILT ?= .build/release/tidegate
 BIN = $(DESTDIR)$(PREFIX)/bin
 SHARE = $(DESTDIR)$(PREFIX)/share
 COMPLETIONS = bash:bash-completion/completions/tidegate zsh:zsh/site-functions/_tidegate fish:fish/vendor_completions.d/tidegate.fish
@@ -16,8 +18,8 @@ TESTS_AT_A_TIME ?= 6
 RELEASE := --configuration release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked
 
 BUILD_PACKAGES := libcrypt-dev libcurl4-openssl-dev libldns-dev libnl-3-dev libnl-route-3-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config zlib1g-dev
-TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base iproute2 nftables nginx-light openssl prometheus \
-  prometheus-alertmanager prometheus-blackbox-exporter python3 python3-prometheus-client
+TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base fish iproute2 make nftables nginx-light openssl prometheus \
+  prometheus-alertmanager prometheus-blackbox-exporter python3 python3-prometheus-client zsh
 BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind
 
 # The commit that metrics name (tidegate_build_info); a build that git knows nothing of says "unknown".
@@ -34,11 +36,11 @@ build: setup ## build a release; the Swift runtime is inside, so the binary runs
 
 install: ## install tidegate and its completions for bash, zsh and fish below PREFIX (/usr/local) and DESTDIR
 	@# Built before, as a user: root may not have a Swift toolchain.
-	[ -x .build/release/tidegate ] || $(MAKE) build
-	install -D -m 755 .build/release/tidegate $(BIN)/tidegate
+	[ -x $(BUILT) ] || $(MAKE) build
+	install -D -m 755 $(BUILT) $(BIN)/tidegate
 	@for entry in $(COMPLETIONS); do \
 	  file=$(SHARE)/$${entry#*:}; mkdir -p "$${file%/*}" && \
-	    .build/release/tidegate --generate-completion-script "$${entry%%:*}" > "$$file" && chmod 644 "$$file" && \
+	    $(BUILT) --generate-completion-script "$${entry%%:*}" > "$$file" && chmod 644 "$$file" && \
 	    echo "$$file" || exit 1; \
 	done
 

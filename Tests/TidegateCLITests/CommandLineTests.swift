@@ -49,7 +49,7 @@ import TidegateCore
 
     @Test("The version and help are printed to standard output")
     func answers() {
-        #expect(self.result("--version")?.output == "tidegate 0.1.0")
+        #expect(self.result("--version")?.output == "tidegate \(TidegateVersion.description)")
         #expect(self.result("--version")?.status == 0)
         for command in ["status", "watch", "explain", "wait", "run", "fetch", "serve"] {
             let help = self.result(command, "--help")

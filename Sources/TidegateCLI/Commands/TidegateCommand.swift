@@ -12,7 +12,7 @@ struct TidegateCommand: AsyncParsableCommand {
             Exit status: 0 yes, 1 no or failed, 2 usage error, 3 unknown, 75 gave up waiting for a path, \
             126 command not executable, 127 command not found, 128+n terminated by signal n.
             """,
-        version: "tidegate \(TidegateVersion.version)",
+        version: "tidegate \(TidegateVersion.description)",
         subcommands: [
             StatusCommand.self, WatchCommand.self, ExplainCommand.self, WaitCommand.self, RunCommand.self,
             FetchCommand.self, TasksCommand.self, ServeCommand.self, GenerateCommand.self,
