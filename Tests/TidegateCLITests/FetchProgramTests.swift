@@ -121,4 +121,23 @@ struct FetchProgramTests {
         #expect(lines.count == 1 && lines[0].components(separatedBy: "/x").count == 2, "\(output)")
         #expect(lines.first?.hasSuffix("/x: failed: the server answered 404 (this host)") == true, "\(output)")
     }
+
+    @Test("fetch holds a body to its SHA-256, and says which it had")
+    func digest() async throws {
+        let server = try LiveServer { .respond(text: $0.path) }
+        defer { server.stop() }
+        let file = "/tmp/tidegate-sha-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let sum = "1ab895a0fe23ed7237b69d1f45dcf0148df94de8f18f9a0f9a9a4d7f3c6e3b53"
+        let fetch = [Self.tidegate, "fetch", server.url("/abc"), "-o", file, "--write-out", "json"]
+        let wrong = try await Program.run(fetch + ["--sha256", sum])
+        #expect(wrong.status == 1 && wrong.output.contains("\"reason\":\"digestMismatch\""), "\(wrong)")
+        #expect(!FileManager.default.fileExists(atPath: file))
+        let had = try #require(
+            wrong.output.firstRange(of: "\"sha256\":\"").map { wrong.output[$0.upperBound...].prefix(64) })
+        let good = try await Program.run(fetch + ["--sha256", had.uppercased()])
+        #expect(good.status == 0 && good.output.contains("\"sha256\":\"\(had)\""), "\(good)")
+        let bad = try await Program.run(fetch + ["--sha256", "zz"])
+        #expect(bad.status == 2 && bad.errors.contains("--sha256: \"zz\" is not a SHA-256"), "\(bad)")
+    }
 }

@@ -139,4 +139,23 @@ private typealias Status = TidegateCLI.ExitStatus
                 == ["7 events were lost; run tasks list for the current state"])
         #expect(text.lines("{\"schema\":1,\"event\":\"snapshot\",\"tasks\":[]}", self.plain) == ["no tasks"])
     }
+
+    @Test("tasks watch counts tries: what follows a redirect is none")
+    func redirects() {
+        var text = WatchText()
+        let id = "018bcfe5-6800-7000-8000-000000000001"
+        func line(_ event: String, _ members: String) -> [String] {
+            let start = "{\"schema\":1,\"event\":\"task.\(event)\",\"time\":\"T\",\"task\":\"\(id)\",\"kind\":\"data\","
+            return text.lines("\(start)\(members)}", self.plain).map { $0.replacing("T  \(id)  ", with: "") }
+        }
+        let failed = "\"reason\":\"connectFailed\",\"charged\":true"
+        #expect(line("attemptStarted", "\"attempt\":1") == ["attempt 1 started"])
+        #expect(line("attemptSucceeded", "\"attempt\":1,\"try\":1,\"status\":302").isEmpty)
+        #expect(line("attemptStarted", "\"attempt\":2").isEmpty)
+        #expect(
+            line("attemptFailed", "\"attempt\":2,\"try\":1,\(failed)") == ["attempt 1 failed: could not connect"])
+        #expect(line("attemptStarted", "\"attempt\":3") == ["attempt 2 started"])
+        #expect(
+            line("attemptFailed", "\"attempt\":3,\"try\":2,\(failed)") == ["attempt 2 failed: could not connect"])
+    }
 }

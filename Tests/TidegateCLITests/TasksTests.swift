@@ -29,10 +29,9 @@ struct TasksTests {
                 [BuiltProduct.path(of: "tidegate"), "tasks"] + arguments + ["--control.socket", self.socket])
         }
 
-        func watch() throws -> Program {
-            try Program([
-                BuiltProduct.path(of: "tidegate"), "tasks", "watch", "--json", "--control.socket", self.socket,
-            ])
+        func watch(_ command: [String] = ["watch", "--json"]) throws -> Program {
+            try Program(
+                [BuiltProduct.path(of: "tidegate"), "tasks"] + command + ["--control.socket", self.socket])
         }
 
         func stop(_ signal: Int32 = SIGTERM) async -> Program.Output? {
@@ -113,6 +112,26 @@ struct TasksTests {
         #expect(output.status == 1 && output.errors == "tidegate: the daemon closed the connection\n", "\(output)")
     }
 
+    @Test("tasks list --watch prints the list again when it has changed, and only then")
+    func watchList() async throws {
+        let daemon = Daemon()
+        try await daemon.start()
+        let watching = try daemon.watch(["list", "--watch"])
+        try #require(await eventually { watching.outputSoFar == "no tasks\n" }, "\(watching.outputSoFar)")
+        _ = try Self.id(
+            await daemon.tasks("submit", "http://127.0.0.1:9/", "--key", "rests", "--suspended", "-o", daemon.file("x"))
+        )
+        let isListed = await eventually { watching.outputSoFar.contains("rests") }
+        #expect(isListed, "\(watching.outputSoFar)")
+        _ = try await daemon.tasks("cancel", "rests")
+        #expect(await eventually { watching.outputSoFar.contains("cancelled") }, "\(watching.outputSoFar)")
+        let heads = watching.outputSoFar.split(separator: "\n").filter { $0.hasPrefix("ID ") }
+        #expect(heads.count == 2, "\(watching.outputSoFar)")
+        #expect(await daemon.stop()?.status == 0)
+        let output = await watching.finish(within: .seconds(10))
+        #expect(output.status == 1 && output.errors.contains("no daemon is listening"), "\(output)")
+    }
+
     @Test("What cannot be done ends with the right code and one sentence, and nothing is kept")
     func refusals() async throws {
         let daemon = Daemon()
@@ -179,7 +198,8 @@ struct TasksTests {
         #expect(try await daemon.tasks("wait", "rests", "nope", "--timeout", "0").status == 1)
 
         #expect(try await daemon.tasks("show", "good", "--body").output == "hello")
-        #expect(try await daemon.tasks("show", "bad", "--body").status == 0)
+        let refused = try await daemon.tasks("show", "bad", "--body")
+        #expect(refused.status == 0 && refused.output == "sorry", "\(refused)")
         let unfinished = try await daemon.tasks("show", "rests", "--body")
         #expect(unfinished.status == 1 && unfinished.errors.contains("is not over; its body is kept once it is"))
         let again = try await daemon.tasks("submit", server.url("/500"), "--key", "bad")
@@ -257,25 +277,6 @@ struct TasksTests {
 
                 """)
         #expect(output.output == "no tasks\n", "\(output)")
-    }
-
-    @Test("fetch holds a body to its SHA-256, and says which it had")
-    func digest() async throws {
-        let server = try LiveServer { .respond(text: $0.path) }
-        defer { server.stop() }
-        let file = "/tmp/tidegate-sha-\(UUID().uuidString.prefix(8))"
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        let sum = "1ab895a0fe23ed7237b69d1f45dcf0148df94de8f18f9a0f9a9a4d7f3c6e3b53"
-        let fetch = [BuiltProduct.path(of: "tidegate"), "fetch", server.url("/abc"), "-o", file, "--write-out", "json"]
-        let wrong = try await Program.run(fetch + ["--sha256", sum])
-        #expect(wrong.status == 1 && wrong.output.contains("\"reason\":\"digestMismatch\""), "\(wrong)")
-        #expect(!FileManager.default.fileExists(atPath: file))
-        let had = try #require(
-            wrong.output.firstRange(of: "\"sha256\":\"").map { wrong.output[$0.upperBound...].prefix(64) })
-        let good = try await Program.run(fetch + ["--sha256", had.uppercased()])
-        #expect(good.status == 0 && good.output.contains("\"sha256\":\"\(had)\""), "\(good)")
-        let bad = try await Program.run(fetch + ["--sha256", "zz"])
-        #expect(bad.status == 2 && bad.errors.contains("--sha256: \"zz\" is not a SHA-256"), "\(bad)")
     }
 }
 

@@ -7,6 +7,14 @@ internal import TidegateCore
 struct WatchText {
     /// The last tenth of its progress that was shown for each task.
     private var tenths: [TaskID: Int] = [:]
+    private var hops: [TaskID: Hops] = [:]
+
+    /// Attempts that go on from an answer, as after a redirect: they belong to the try before them.
+    private struct Hops {
+        var count = 0
+        /// True if the last attempt was answered, so that another one goes on from there.
+        var isAnswered = false
+    }
 
     /// The lines for an event of the stream; none if it is not shown.
     mutating func lines(_ line: String, _ style: TextStyle) -> [String] {
@@ -29,14 +37,28 @@ struct WatchText {
         // The retry line announces the backoff.
         case .held(.backoff, detail: _): return nil
         case .progress(let progress, delta: _): return self.progress(progress, of: event.id)
+        case .attemptSucceeded:
+            self.hops[event.id, default: Hops()].isAnswered = true
+            return nil
+        case .attemptStarted(let number): return self.start(number, of: event.id)
         case .completed(let result):
-            self.tenths[event.id] = nil
+            (self.tenths[event.id], self.hops[event.id]) = (nil, nil)
             return event.kind.sentence + (result.attribution.map { " (\($0.party))" } ?? "")
-        case .created, .resumed, .suspended, .held, .attemptStarted, .attemptFailed, .retryScheduled, .retriesExhausted,
-            .restarted, .moveFailed:
+        case .created, .resumed, .suspended, .held, .attemptFailed, .retryScheduled, .retriesExhausted, .restarted,
+            .moveFailed:
             return event.kind.sentence
-        case .released, .gate, .responseHead, .attemptSucceeded, .refetched, .moved: return nil
+        case .released, .gate, .responseHead, .refetched, .moved: return nil
         }
+    }
+
+    private mutating func start(_ number: Int, of task: TaskID) -> String? {
+        var hops = self.hops[task, default: Hops()]
+        if hops.isAnswered { hops.count += 1 }
+        defer {
+            hops.isAnswered = false
+            self.hops[task] = hops
+        }
+        return hops.isAnswered ? nil : TaskEvent.Kind.attemptStarted(number: number - hops.count).sentence
     }
 
     private mutating func progress(_ progress: TransferProgress, of task: TaskID) -> String? {

@@ -3,6 +3,7 @@ extension TaskEvent: Decodable {
         case event, task, kind, method, url, reason, detail, afterSeconds, result, waitedSeconds, attempt, status
         case expectedBytes, bytes, sentBytes, party, charged, delaySeconds, discardedBytes, file, errorNumber
         case outcome, explanation, name, durationSeconds
+        case tryNumber = "try"
     }
 
     /// A task's event from the object that JSON shows of it; what JSON leaves out is empty, zero or nil.
@@ -96,7 +97,8 @@ extension KeyedDecodingContainer<TaskEvent.Key> {
     private func summary() throws -> AttemptSummary {
         AttemptSummary(
             number: try self.decode(Int.self, forKey: .attempt), method: "",
-            status: try self.decodeIfPresent(Int.self, forKey: .status), duration: .zero)
+            status: try self.decodeIfPresent(Int.self, forKey: .status), duration: .zero,
+            tryNumber: try self.decodeIfPresent(Int.self, forKey: .tryNumber))
     }
 
     private func attribution() throws -> Attribution? {

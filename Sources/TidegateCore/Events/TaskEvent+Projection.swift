@@ -63,6 +63,7 @@ extension TaskEvent.Kind {
                 "task.attemptSucceeded", .debug, "attempt succeeded",
                 [
                     .both("attempt", .integer(Int64(summary.number))),
+                    .json("try", .integer(Int64(summary.tryNumber))),
                     .json("status", .integer(summary.status.map(Int64.init))),
                 ])
         case .retryScheduled(let reason, let delay):
@@ -127,7 +128,7 @@ extension TaskEvent.Kind {
             "task.attemptFailed", isCancelled ? .debug : .info,
             isCancelled ? "attempt cancelled" : isLost ? "attempt interrupted by path loss" : "attempt failed",
             [
-                .both("attempt", .integer(Int64(summary.number))),
+                .both("attempt", .integer(Int64(summary.number))), .json("try", .integer(Int64(summary.tryNumber))),
                 .both("status", .integer(summary.status.map(Int64.init))),
                 .json("reason", .text(failure.rawValue)), .log("error_type", .text(failure.label)),
                 .both("party", .word(attribution?.party.rawValue, attribution?.party.description)),

@@ -84,12 +84,16 @@ struct SessionControl: TaskControl {
         // Of a refused response the session keeps the beginning.
         let refused = self.session.task(withID: id)?.body() ?? []
         if let bytes = self.bodies[id] ?? (refused.isEmpty ? nil : refused) { return bytes }
-        guard task.bytes > 0 else { return [] }
+        // A refused response has no bytes that count; its body is kept with the task, or not any more.
+        let isForgotten = task.status != nil && task.outcome != TaskOutcome.success.rawValue && !self.isKnown(id)
+        guard task.bytes > 0 || isForgotten else { return [] }
         throw ControlRefusal(
             .unknown,
             "the body of the task \(id) is not kept any more: the daemon keeps the last \(KeptBodies.mostBodies) "
                 + "in memory, until it is restarted")
     }
+
+    private func isKnown(_ id: TaskID) -> Bool { self.session.task(withID: id) != nil }
 
     func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
         do {
@@ -135,7 +139,8 @@ extension TaskInfo {
             if task.description.body != .none { .upload } else { file == nil ? .data : .download }
         let bytes = task.end?.bytes ?? task.hold?.offset ?? 0
         self.init(
-            id: task.id, name: task.description.name, kind: kind, method: task.description.method,
+            id: task.id, name: task.description.name, key: task.description.key, kind: kind,
+            method: task.description.method,
             url: URLRedaction().text(of: task.description.url),
             state: task.end.map { .completed($0.outcome) } ?? .suspended,
             progress: TransferProgress(
