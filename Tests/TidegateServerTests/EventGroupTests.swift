@@ -14,7 +14,7 @@ import TidegateCore
         #expect(group.party == .mine)
         #expect(
             group.effects == [
-                "IPv4: no path", "No network", "api.example.com:443: no path", "mirror.example.net:80: no path",
+                "IPv4: no path", "host: no path", "api.example.com:443: no path", "mirror.example.net:80: no path",
                 "1 request lost its path",
             ])
         #expect(group.begin == PageState.ago(8))

@@ -25,7 +25,7 @@ import TidegateCore
     @Test(
         "Rungs are as they were measured; nothing is drawn as working because something above it does not fail",
         arguments: [
-            (.healthy, "+ + + 4+6- + + + +"), (.pulledCable, "+ + x 4.6x . . . ."),
+            (.healthy, "+ + + 4+6- + + + +"), (.pulledCable, "+ + x 4.6- . . . ."),
             (.hungRouter, "+ + + 4+6- + x . ."), (.deadProvider, "+ + + 4+6- + + + x"),
             (.deadResolver, "+ + + 4+6- + + x ."),
         ] as [(PageState, String)])
@@ -47,8 +47,19 @@ import TidegateCore
                 "<div class=\"reading bad\"><span class=\"mark\" role=\"img\" aria-label=\"fails\">✕</span><p>"
                     + "<span>10.77.0.53 does not answer</span><span>2 tries, 1 s each</span></p></div>"))
         #expect(html.contains("<span>10.77.0.1 answers in 0.4 ms</span>"))
-        #expect(html.contains("aria-label=\"not checked\">?</span><p><span>not checked</span>"))
+        #expect(html.contains("aria-label=\"not checked\">?</span><p><span>not tried: dns failed</span></p>"))
         #expect(html.contains("aria-label=\"does not apply\">–</span>"))
+    }
+
+    @Test("A version of IP that is not set up is no failure while another one is, also in an outage of that one")
+    func absent() {
+        let view = LadderView(status: PageState.pulledCable.status, diagnosis: PageState.pulledCable.diagnosis)
+        let address = view.steps.first { $0.rung == .address }?.readings.last?.reading
+        #expect(address == .init(status: .absent, values: ["only link-local addresses"]))
+        var status = PageState.pulledCable.status
+        status.families[0].verdict = Verdict(level: .none, reason: .noAddress)
+        let nothing = LadderView(status: status, diagnosis: PageState.pulledCable.diagnosis)
+        #expect(nothing.steps.first { $0.rung == .address }?.readings.last?.reading.status == .bad)
     }
 
     @Test("The heading says when it was measured, or that it was not")

@@ -55,11 +55,81 @@ import TidegateTestKit
         let timeline = TimelineSVG(record: record, now: self.time.wall(), current: .routed)
         #expect(
             timeline.summary
-                == "The last 5 min: no path for 30 s; nothing recorded for 10 s; 3 failed requests (3 the server).")
+                == "The last 5 min: no path for 30 s; nothing recorded for 10 s; 3 failed requests, all the server.")
         let groups = EventGroup.all(of: record)
         #expect(groups.contains { $0.cause.text == "No network: the link has no carrier" && $0.end != nil })
         #expect(groups.contains { $0.count == 3 && $0.party == .theirs })
         #expect(groups.contains { $0.cause.text == "stopping" })
+    }
+
+    /// An attempt that nobody answered, which a diagnosis may explain later, and the end of its task.
+    private func endInSilence(_ bus: EventBus, _ id: TaskID, name: String? = nil, key: String? = nil) {
+        let attribution = Attribution(cause: .unknown(.silence), isCertain: false, evidence: ["no answer"])
+        let result = TaskResult(
+            id: id, name: name, key: key, kind: .data, method: "GET", url: "http://10.0.0.1/", outcome: .failure,
+            attempts: 1, failure: .timedOut, attribution: attribution, explanation: "no answer in time")
+        let failed = TaskEvent.Kind.attemptFailed(
+            EveryEvent.attempt(1, status: nil), .timedOut, attribution, isCharged: true)
+        for kind in [failed, .completed(result)] { bus.publish(.task(TaskEvent(id: id, taskKind: .data, kind: kind))) }
+    }
+
+    private func taskID() -> TaskID {
+        var generator = SystemRandomNumberGenerator()
+        return TaskID(at: self.time.wall(), using: &generator)
+    }
+
+    @Test(
+        "A revised attempt counts for the party that it turned out to be, also in what the journal keeps",
+        arguments: [0, 20])
+    func revised(after seconds: Int) {
+        let kept = Kept()
+        let bus = EventBus(time: self.time)
+        let history = self.history(kept)
+        bus.attach(history)
+        let (id, other) = (self.taskID(), self.taskID())
+        self.endInSilence(bus, id, name: "sync")
+        self.endInSilence(bus, other)
+        self.time.advance(by: .seconds(seconds))
+        // Closes the slice of the failures if it is over.
+        bus.publish(.daemon(.configurationLoaded(isGood: true)))
+        bus.publish(.session(.attributionRevised(task: id, attempt: 1, from: .unknown, to: .upstream)))
+        func headline(_ record: HistoryRecord) -> String {
+            Headline(
+                status: PageState.healthy.status, diagnosis: nil, tasks: [], record: record, targets: [],
+                now: self.time.wall()
+            ).text
+        }
+        let text = "Online. 2 of 2 requests failed in 1 min: 1 your provider (10.0.0.1), 1 not known (10.0.0.1)."
+        #expect(headline(history.snapshot()) == text)
+        #expect(history.snapshot().results["sync"]?.entries.map(\.party) == [.upstream])
+        bus.publish(.session(.attributionRevised(task: other, attempt: 2, from: .unknown, to: .path)))
+        #expect(headline(history.snapshot()) == text, "another attempt than the one that is known")
+        bus.publish(.daemon(.stopping))
+        let restored = self.history(kept).snapshot()
+        #expect(headline(restored) == text)
+        #expect(restored.results["sync"]?.entries.map(\.party) == [.upstream])
+    }
+
+    @Test("The last results of a name or a key are kept over a restart, those of nameless requests are not")
+    func results() {
+        let kept = Kept()
+        let bus = EventBus(time: self.time)
+        bus.attach(self.history(kept))
+        for _ in 0..<3 {
+            self.endInSilence(bus, self.taskID(), name: "sync")
+            self.endInSilence(bus, self.taskID(), key: "order-7")
+            self.endInSilence(bus, self.taskID())
+            self.time.advance(by: .seconds(1))
+        }
+        #expect(kept.all.filter { $0.contains("\"results\"") }.count == 1, "not one entry for each of many tasks")
+        bus.publish(.daemon(.stopping))
+        let restored = self.history(kept).snapshot().results
+        #expect(restored.mapValues(\.entries.count) == ["sync": 3, "order-7": 3])
+        let rows = TaskRows(
+            tasks: [], results: restored, nextRuns: [:], redaction: URLRedaction(), now: self.time.wall())
+        #expect(
+            rows.html.contains(
+                "<b>order-7</b></td><td data-head=\"State\"><span class=\"bad\">failed</span></td>"))
     }
 
     @Test("After kill -9 nothing is claimed about the time behind the last entry")

@@ -50,9 +50,12 @@ enum PageState: String, CaseIterable {
         for target in targets where self != .unchecked {
             var report = TargetCheckReport(.standard(for: target))
             report.isReached = !self.isDead(target) && self != .pulledCable
-            report.lastFailure =
-                self.isDead(target)
-                ? .init(time: Self.ago(9), reason: .refused, party: .theirs, text: "the connection was refused") : nil
+            report.lastSuccess = Self.ago(self.outage == nil ? 12 : 50)
+            if self.isDead(target) {
+                report.lastFailure = .init(
+                    time: Self.ago(9), reason: self.outage?.reason ?? .refused, party: self.outage?.party ?? .theirs,
+                    text: self.outage.map(\.reason.description) ?? "the connection was refused")
+            }
             if target.port == 443 { report.certificateExpiry = Self.now + .seconds(6 * 86_400) }
             status.checks[target] = report
         }
@@ -60,7 +63,19 @@ enum PageState: String, CaseIterable {
     }
 
     private func isDead(_ target: Target) -> Bool {
+        // In an outage the check of the other one is not due again.
         self == .deadTarget && target.description.hasPrefix("mirror")
+            || self.outage != nil && target.description.hasPrefix("api")
+    }
+
+    /// Why nothing answers, and whose failure that is; nil if something does or if there is no path.
+    private var outage: (reason: UnreachableReason, party: FaultParty)? {
+        switch self {
+        case .hungRouter: (.timeout, .gateway)
+        case .deadProvider: (.timeout, .upstream)
+        case .deadResolver: (.resolverTimeout, .resolver)
+        case .healthy, .unchecked, .pulledCable, .deadTarget, .manyTasks: nil
+        }
     }
 
     private static func link(_ name: String, _ index: UInt32, _ kind: Link.Kind, _ hasCarrier: Bool = true) -> Link {
@@ -197,13 +212,15 @@ enum PageState: String, CaseIterable {
             let isFailure = self != .healthy && number == 4
             record.add(
                 .init(
-                    outcome: isFailure ? .failure : .success, time: Self.ago(number * 300 + 20),
+                    isFailure ? .failure : .success, of: TaskInfo.example().id, at: Self.ago(number * 300 + 20),
                     text: isFailure ? "api.example.com:443: the connection was refused" : "2.0 KiB in 80 ms",
-                    party: isFailure ? .theirs : nil), of: "config-sync")
+                    party: isFailure ? .theirs : nil), of: "config-sync", isNamed: true)
         }
         for (target, place) in self.status.checks.keys.map({ ($0, Int($0.port ?? 0)) }) {
             for number in 0..<30 {
-                let isMiss = self.isDead(target) && number > 18 || self == .pulledCable && number == 29
+                let isMiss =
+                    self.isDead(target) && number > (self.outage == nil ? 18 : 26)
+                    || self == .pulledCable && number == 29
                 let latency = Duration.milliseconds(8 + (number * place) % 17)
                 _ = record.add(
                     .init(time: Self.ago((30 - number) * 15), latency: isMiss ? nil : latency), of: target)

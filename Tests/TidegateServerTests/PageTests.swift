@@ -144,6 +144,35 @@ import TidegateTestKit
         #expect(failed.html.contains("<i class=\"bad\" title="))
     }
 
+    @Test("The tasks of one key have one row, named by it")
+    func keys() {
+        let tasks = (0..<3).map { _ in
+            var task = TaskInfo.example(name: nil)
+            task.key = "nightly"
+            return task
+        }
+        let html = TaskRows(
+            tasks: tasks, results: [:], nextRuns: [:], redaction: URLRedaction(), now: PageState.now
+        ).html
+        #expect(html.components(separatedBy: "<tr data-task").count == 2)
+        #expect(
+            html.contains("<b>nightly</b> <span class=\"times\">×3</span><span class=\"url\">GET http://10.0.0.1/file"))
+    }
+
+    @Test("What a target answered before an outage is not drawn as its health now")
+    func reachedBefore() {
+        let html = PageState.deadProvider.view.html
+        #expect(html.contains("<b>reached <span data-since=\"2026-11-21T21:53:45.000Z\">50 s</span> ago</b>"))
+        #expect(!html.contains("<span class=\"good\">reached</span>"))
+        #expect(PageState.healthy.view.html.contains("<span class=\"good\">reached</span>"))
+    }
+
+    @Test("Since when is said once")
+    func since() {
+        #expect(PageState.pulledCable.view.html.components(separatedBy: "21:54:27 UTC</time> (").count == 2)
+        #expect(PageState.deadProvider.view.html.contains("routed</span> since <time datetime=\"2026-11-21T20:24:35"))
+    }
+
     @Test("A target that the kernel has a route to is called routed, not checked, and has no colour")
     func routedTarget() {
         let html = PageState.unchecked.view.html
@@ -154,7 +183,7 @@ import TidegateTestKit
     func checkedTargets() {
         let html = PageState.deadTarget.view.html
         #expect(html.contains("<span class=\"good\">reached</span>"))
-        #expect(html.contains("<span class=\"note wait\">certificate ends in 6 d</span>"))
+        #expect(html.contains("<div class=\"note wait\">certificate ends in 6 d</div>"))
         #expect(html.contains("<span class=\"bad\">not reached</span>"))
         #expect(html.contains("the connection was refused <span class=\"party\"><i class=\"party-theirs\">"))
         #expect(html.components(separatedBy: "<rect class=\"miss\"").count == 12)

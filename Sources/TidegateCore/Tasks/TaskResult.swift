@@ -68,6 +68,11 @@ public struct TaskResult: Sendable {
         get { self.parts.value.name }
         set { self.parts.value.name = newValue }
     }
+    /// The submitter's own name for it; nil for others.
+    package var key: String? {
+        get { self.parts.value.key }
+        set { self.parts.value.key = newValue }
+    }
     /// The final file of a download that succeeded.
     public var file: String? {
         get { self.parts.value.file }
@@ -114,7 +119,8 @@ public struct TaskResult: Sendable {
 
     /// A result from its parts.
     package init(
-        id: TaskID, name: String? = nil, kind: TaskKind, method: String, url: String, outcome: TaskOutcome,
+        id: TaskID, name: String? = nil, key: String? = nil, kind: TaskKind, method: String, url: String,
+        outcome: TaskOutcome,
         status: Int? = nil, file: String? = nil, bytes: Int64 = 0, wireBytes: Int64 = 0, refetchedBytes: Int64 = 0,
         attempts: Int = 0, held: [HoldReason: Duration] = [:], duration: Duration = .zero,
         phases: PhaseDurations = .init(), failure: TaskFailure? = nil, attribution: Attribution? = nil,
@@ -126,7 +132,8 @@ public struct TaskResult: Sendable {
             Parts(
                 id: id, kind: kind, method: method, outcome: outcome, status: status, bytes: bytes,
                 wireBytes: wireBytes, refetchedBytes: refetchedBytes, attempts: attempts, held: held,
-                duration: duration, phases: phases, name: name, file: file, failure: failure, attribution: attribution,
+                duration: duration, phases: phases, name: name, key: key, file: file, failure: failure,
+                attribution: attribution,
                 explanation: explanation, requireUnmet: requireUnmet, sha256: sha256, clause: clause,
                 activeTime: activeTime))
     }
@@ -145,6 +152,7 @@ public struct TaskResult: Sendable {
         var duration: Duration
         var phases: PhaseDurations
         var name: String?
+        var key: String?
         var file: String?
         var failure: TaskFailure?
         var attribution: Attribution?

@@ -31,6 +31,8 @@ public struct TaskInfo: Sendable {
     public var id: TaskID
     /// The name it was given in the configuration; nil for others.
     public var name: String?
+    /// The submitter's own name for it; nil for others.
+    package var key: String?
     /// What it does with bodies.
     public var kind: TaskKind
     /// The request method.
@@ -58,12 +60,14 @@ public struct TaskInfo: Sendable {
 
     /// A task's entry from its parts.
     package init(
-        id: TaskID, name: String? = nil, kind: TaskKind, method: String, url: String, state: TaskState,
+        id: TaskID, name: String? = nil, key: String? = nil, kind: TaskKind, method: String, url: String,
+        state: TaskState,
         progress: TransferProgress, created: WallTime, started: WallTime? = nil, file: String? = nil,
         failure: TaskFailure? = nil, explanation: String? = nil, party: FaultParty? = nil, stall: String? = nil
     ) {
         self.id = id
         self.name = name
+        self.key = key
         self.kind = kind
         self.method = method
         self.url = url

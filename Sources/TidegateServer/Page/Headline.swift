@@ -62,6 +62,9 @@ struct Headline {
         return clauses.joined(separator: separator) + "."
     }
 
+    /// Since when something fails, if that is known; the line says it.
+    var since: WallTime? { self.failure?.since }
+
     private var clauses: [Clause] {
         let waiting = self.waitingClause.map { [Clause.text($0)] } ?? []
         guard let failure = self.failure else {

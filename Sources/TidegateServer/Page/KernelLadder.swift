@@ -26,7 +26,7 @@ struct KernelLadder {
     private func failure(_ verdict: Verdict) -> LadderView.Reading {
         guard let reason = verdict.reason else { return .unchecked() }
         let link = VerdictDescriptions.culprit(reason, among: self.status.links)
-        if self.status.level >= .routed, reason.isLackOfConfiguration {
+        if reason.isLackOfConfiguration, self.status.isSetUp(besides: self.family.family) {
             return .init(status: .absent, values: [reason.description(ofLink: link?.name)])
         }
         return .init(status: .bad, values: [reason.description(ofLink: link?.name)])
@@ -80,7 +80,7 @@ struct KernelLadder {
 
 extension LadderView.Reading {
     fileprivate static func unchecked(_ why: String? = nil) -> Self {
-        Self(status: .unchecked, values: ["not checked"] + (why.map { [$0] } ?? []))
+        Self(status: .unchecked, values: [why ?? "not checked"])
     }
 }
 

@@ -80,8 +80,7 @@ struct LadderView {
                 values: Array(report.evidence.prefix(2))
                     + (report.basis == .implied ? ["follows from what works above it"] : []))
         case .bad:
-            // A host that has no IPv6 is not ill.
-            if self.status.level >= .routed, report.reason?.isLackOfConfiguration ?? false {
+            if report.reason?.isLackOfConfiguration ?? false, self.status.isSetUp(besides: family.family) {
                 Reading(status: .absent, values: [report.reason?.description ?? "not configured"])
             } else {
                 Reading(
@@ -90,9 +89,16 @@ struct LadderView {
                         ? [report.reason?.description(ofLink: report.link) ?? "fails"]
                         : Array(report.evidence.prefix(2)))
             }
-        case .unknown: Reading(status: .unchecked, values: ["not checked"] + report.evidence.prefix(1))
+        case .unknown: Reading(status: .unchecked, values: [report.evidence.first ?? "not checked"])
         case .notApplicable: Reading(status: .absent, values: Array(report.evidence.prefix(1)))
         }
+    }
+}
+
+extension ReachabilityStatus {
+    /// True if another family is set up: then a host that lacks this one is not ill.
+    func isSetUp(besides family: AddressFamily) -> Bool {
+        self.families.contains { $0.family != family && !($0.verdict.reason?.isLackOfConfiguration ?? false) }
     }
 }
 

@@ -19,7 +19,7 @@ struct PageView {
     /// After a change of `page.html`, put the digests that PageTests computes here.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-s9Q8IT6D7Jy2WYOYOe2ZbzjVU0P472jrmEBpxc3a0fA='",
-        "style-src 'sha256-rDycSoXGSGt0caiEOhxLnKPInoax9EulGkCLLjtH2PU='", "connect-src 'self'", "img-src data:",
+        "style-src 'sha256-1n1u8TwHPtu2t8viG4VYx+s45YlKdpkCuA18NHm6Mt0='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
@@ -32,11 +32,11 @@ struct PageView {
         let timeline = TimelineSVG(record: self.record, now: self.now, current: self.status.level)
         let values = [
             "tone": headline.tone.rawValue, "headline": headline.html, "title": HTML.escaped(headline.text),
-            "facts": self.facts, "icon": headline.tone.iconColour,
+            "facts": self.facts(beside: headline), "icon": headline.tone.iconColour,
             "ladder": ladder.html, "measured": ladder.note(at: self.now),
             "links": self.linkTable, "targets": self.targetTable, "tasks": tasks.html,
             "summary": HTML.escaped(tasks.summary), "timeline": timeline.html,
-            "window": timeline.window.shortText, "events": self.eventList,
+            "events": self.eventList,
             "now": self.now.description, "clock": self.now.dateAndTime,
             "version": HTML.escaped(self.configuration.version),
             "telemetry": HTML.escaped(self.configuration.telemetryPath),
@@ -58,11 +58,13 @@ struct PageView {
         }
     }
 
-    private var facts: String {
-        var facts: [(name: String, html: String)] = [("Level", Cell.level(self.status.level).html)]
-        if let since = self.status.since {
-            facts.append(("Since", "\(HTML.time(since)) (\(HTML.ago(since, at: self.now)))"))
+    private func facts(beside headline: Headline) -> String {
+        let level = Cell.level(self.status.level).html
+        // Once: the first line may have said it.
+        let since = self.status.since.flatMap { $0 == headline.since ? nil : $0 }.map {
+            " since \(HTML.time($0)) (\(HTML.ago($0, at: self.now)))"
         }
+        var facts = [(name: "Level", html: level + (since ?? ""))]
         if let path = self.status.global.path { facts.append(("Way out", HTML.escaped(path.description))) }
         let notes = Set(self.status.families.flatMap(\.verdict.notes)).map(\.description).sorted()
         if !notes.isEmpty { facts.append(("Note", HTML.escaped(notes.joined(separator: ", ")))) }
@@ -78,8 +80,13 @@ struct PageView {
             TargetRow(
                 verdict: entry, configuredName: self.configuration.targetNames[entry.target],
                 report: self.status.checks[entry.target], marks: self.record.checks[entry.target] ?? [],
-                links: self.status.links, now: self.now)
+                links: self.status.links, brokenSince: self.brokenSince, now: self.now)
         }
+    }
+
+    private var brokenSince: WallTime? {
+        guard let diagnosis = self.presentDiagnosis, diagnosis.explanation.conclusion == .broken else { return nil }
+        return diagnosis.since ?? diagnosis.time
     }
 
     private var targetTable: String {
@@ -105,7 +112,7 @@ struct PageView {
         guard !rows.isEmpty else { return "<p class=\"empty\">None.</p>" }
         let head = heads.map { "<th scope=\"col\">\($0)</th>" }.joined()
         let body = rows.map { row in
-            let cells = zip(heads, row).map { "<td data-head=\"\($0)\">\($1.html)</td>" }.joined()
+            let cells = zip(heads, row).map { "<td data-head=\"\($0)\"><div>\($1.html)</div></td>" }.joined()
             return "<tr>\(cells)</tr>"
         }
         return "<table><thead><tr>\(head)</tr></thead><tbody>\(body.joined())</tbody></table>"
@@ -121,7 +128,7 @@ struct PageView {
     }
 
     private func name(of task: TaskInfo) -> String {
-        task.name ?? "\(task.method) \(self.configuration.redaction.text(of: task.url))"
+        task.displayName ?? "\(task.method) \(self.configuration.redaction.text(of: task.url))"
     }
 }
 
@@ -129,10 +136,10 @@ extension EventLine.Tone {
     // A style sheet does not reach into an icon.
     fileprivate var iconColour: String {
         switch self {
-        case .good: "16a34a"
-        case .bad: "dc2626"
-        case .wait: "d97706"
-        case .plain: "64748b"
+        case .good: "15803d"
+        case .bad: "d92d2d"
+        case .wait: "b87a00"
+        case .plain: "748496"
         }
     }
 }

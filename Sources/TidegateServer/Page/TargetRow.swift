@@ -10,6 +10,8 @@ struct TargetRow {
     /// Its last checks, the oldest first.
     let marks: [HistoryRecord.CheckMark]
     let links: [Link]
+    /// Since when something on the way to every target fails; nil if nothing does.
+    let brokenSince: WallTime?
     let now: WallTime
 
     /// A certificate that ends sooner than this is told.
@@ -36,7 +38,7 @@ struct TargetRow {
             ? self.verdict.verdict.reason?.party : self.report?.lastFailure?.party
     }
 
-    static let heads = ["Target", "State", "Latency", "Last failure, and whose", "By"]
+    static let heads = ["Target", "State", "Latency", "Last failure, and whose", "Way out"]
 
     var cells: [Cell] {
         let address =
@@ -50,11 +52,19 @@ struct TargetRow {
     private var state: Cell {
         switch (self.report?.isReached, self.verdict.verdict.level) {
         case (_, .none), (_, .local): .level(self.verdict.verdict.level)
-        case (true?, _): .good("reached")
+        case (true?, _): self.reached
         case (false?, _): .bad("not reached")
         case (nil, let level):
             .html(Cell.level(level).html + (level == .online ? "" : " <span class=\"note\">not checked</span>"))
         }
+    }
+
+    // What was found before the outage says nothing about now.
+    private var reached: Cell {
+        guard let since = self.brokenSince, let last = self.report?.lastSuccess, last < since else {
+            return .good("reached")
+        }
+        return .html("<b>reached \(HTML.ago(last, at: self.now)) ago</b>")
     }
 
     private var certificate: String {
@@ -63,7 +73,7 @@ struct TargetRow {
         }
         let text =
             end > self.now ? "certificate ends in \(end.since(self.now).shortText)" : "the certificate has expired"
-        return " <span class=\"note wait\">\(HTML.escaped(text))</span>"
+        return "<div class=\"note wait\">\(HTML.escaped(text))</div>"
     }
 
     private var lastFailure: Cell {
@@ -79,10 +89,13 @@ struct TargetRow {
     private var strip: Cell {
         guard !self.marks.isEmpty else { return .text(self.report?.latency?.shortText) }
         let highest = max(1e-6, self.marks.compactMap { $0.latency?.inSeconds }.max() ?? 0)
+        // The latest is at the right edge.
+        let first = max(0, 40 - self.marks.count)
         let columns = self.marks.enumerated().map { place, mark in
             let height = mark.latency.map { max(2, Int(($0.inSeconds / highest * 20).rounded())) } ?? 20
             let title = mark.latency?.shortText ?? "not reached"
-            return "<rect class=\"\(mark.latency == nil ? "miss" : "hit")\" x=\"\(place * 4)\" y=\"\(20 - height)\" "
+            return
+                "<rect class=\"\(mark.latency == nil ? "miss" : "hit")\" x=\"\((first + place) * 4)\" y=\"\(20 - height)\" "
                 + "width=\"3\" height=\"\(height)\"><title>\(mark.time.clockTime) UTC: \(title)</title></rect>"
         }
         let latest = self.marks.last?.latency?.shortText ?? "not reached"

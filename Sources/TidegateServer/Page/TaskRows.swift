@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// The tasks of the page, one row for each name, those with a name of their own first: what moves, then what waits, then
+/// The tasks of the page, one row for each name or key, those with one first: what moves, then what waits, then
 /// what is over.
 struct TaskRows {
     let tasks: [TaskInfo]
@@ -17,9 +17,10 @@ struct TaskRows {
     /// The most rows of ended tasks that are shown: more would hide the others.
     static let overLimit = 8
 
-    /// The tasks of one name.
+    /// The tasks of one name or key, or of one request.
     private struct Group {
         let label: String
+        let isNamed: Bool
         var tasks: [TaskInfo]
 
         /// The one that says most about now: the latest of those that are furthest.
@@ -55,27 +56,37 @@ struct TaskRows {
     private var groups: [Group] {
         var groups: [Group] = []
         var places: [String: Int] = [:]
-        func add(_ label: String, _ task: TaskInfo?) {
+        func add(_ label: String, isNamed: Bool, _ task: TaskInfo?) {
             if let place = places[label] {
                 if let task { groups[place].tasks.append(task) }
             } else {
                 places[label] = groups.count
-                groups.append(Group(label: label, tasks: task.map { [$0] } ?? []))
+                groups.append(Group(label: label, isNamed: isNamed, tasks: task.map { [$0] } ?? []))
             }
         }
-        for task in self.tasks { add(self.label(of: task), task) }
-        for name in self.nextRuns.keys.sorted() { add(name, nil) }
+        // What ended before a restart is known by its results alone.
+        for name in self.namesOfResults { add(name, isNamed: true, nil) }
+        for task in self.tasks { add(self.label(of: task), isNamed: task.displayName != nil, task) }
+        for name in self.nextRuns.keys.sorted() { add(name, isNamed: true, nil) }
         return groups
     }
 
     private func label(of task: TaskInfo) -> String {
-        task.name ?? "\(task.method) \(self.redaction.text(of: task.url))"
+        task.displayName ?? "\(task.method) \(self.redaction.text(of: task.url))"
+    }
+
+    // The one whose last result is the newest comes last.
+    private var namesOfResults: [String] {
+        self.results.filter(\.value.isNamed).sorted { left, right in
+            (left.value.entries.last?.time.microseconds ?? 0, left.key)
+                < (right.value.entries.last?.time.microseconds ?? 0, right.key)
+        }.map(\.key)
     }
 
     private func shown(of groups: [Group]) -> [Group] {
         // What somebody gave a name or a schedule is looked for; the rest may be thousands.
-        let named = groups.filter { $0.first?.name != nil || self.nextRuns[$0.label] != nil }
-        let others = groups.filter { $0.first?.name == nil && self.nextRuns[$0.label] == nil }
+        let named = groups.filter(\.isNamed)
+        let others = groups.filter { !$0.isNamed }
         return Array((self.ordered(named) + self.ordered(others).prefix(TaskRows.unnamedLimit)).prefix(TaskRows.limit))
     }
 
@@ -93,18 +104,23 @@ struct TaskRows {
     private func row(_ group: Group) -> String {
         guard let task = group.first else {
             return "<tr><td data-head=\"Task\"><b>\(HTML.escaped(group.label))</b></td><td data-head=\"State\">"
-                + "not yet</td>\(self.history(of: group))</tr>"
+                + "\(self.lastState(of: group).html)</td>\(self.history(of: group))</tr>"
         }
         let others = group.tasks.count > 1 ? " <span class=\"times\">×\(group.tasks.count)</span>" : ""
         let url = "\(HTML.escaped(task.method)) \(HTML.escaped(self.redaction.text(of: task.url)))"
         let name =
-            task.name.map { "<b>\(HTML.escaped($0))</b>\(others)<span class=\"url\">\(url)</span>" }
+            task.displayName.map { "<b>\(HTML.escaped($0))</b>\(others)<span class=\"url\">\(url)</span>" }
             ?? "<span class=\"url\">\(url)\(others)</span>"
         return """
             <tr data-task="\(task.id)" class="\(task.state.name.rawValue)"><td data-head="Task">\(name)</td>\
-            <td data-head="State"><div>\(task.stateCell.html) \(task.progressHTML)</div>\(self.note(on: task))</td>\
+            <td data-head="State"><div>\(task.state.cell.html) \(task.progressHTML)</div>\(self.note(on: task))</td>\
             \(self.history(of: group))</tr>
             """
+    }
+
+    // Without a task the last result is the state.
+    private func lastState(of group: Group) -> Cell {
+        self.results[group.label]?.entries.last.map { TaskState.completed($0.outcome).cell } ?? .text("not yet")
     }
 
     private func history(of group: Group) -> String {
@@ -157,9 +173,9 @@ extension TaskOutcome {
     }
 }
 
-extension TaskInfo {
-    fileprivate var stateCell: Cell {
-        switch self.state {
+extension TaskState {
+    fileprivate var cell: Cell {
+        switch self {
         case .suspended: .text("suspended")
         case .waiting: .wait("waiting")
         case .running: .html("<span class=\"run\">running</span>")
@@ -168,6 +184,11 @@ extension TaskInfo {
         case .completed(.cancelled): .text("cancelled")
         }
     }
+}
+
+extension TaskInfo {
+    /// What its user calls it; nil if nobody gave it a name or a key.
+    var displayName: String? { self.name ?? self.key }
 
     // The progress of an upload is what it has sent, of every other task what it has received.
     fileprivate var progressHTML: String {

@@ -188,8 +188,9 @@ final class TaskFinisher {
         let isGood = outcome == .success
         let held = record.keepsBytes || record.isStream ? max(0, partial.offset - partial.start) : 0
         return TaskResult(
-            id: record.task.id, name: record.request.name, kind: record.kind, method: record.request.method,
-            url: record.request.url, outcome: outcome, status: state.status, file: isGood ? state.movedTo : nil,
+            id: record.task.id, name: record.request.name, key: record.task.journaled?.task.description.key,
+            kind: record.kind, method: record.request.method, url: record.request.url, outcome: outcome,
+            status: state.status, file: isGood ? state.movedTo : nil,
             bytes: isGood ? state.delivered : held, wireBytes: state.wireBytes, refetchedBytes: state.refetched,
             attempts: record.retry.counter.charged, held: record.machine.heldTotals,
             duration: state.firstResumed.map { self.driver.now - $0 } ?? .zero, phases: state.phases,

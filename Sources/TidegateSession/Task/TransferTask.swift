@@ -116,8 +116,9 @@ public final class TransferTask: Sendable {
         let result = self.shared.result
         let failed = result?.outcome == .failure ? result : nil
         return TaskInfo(
-            id: self.id, name: self.request.name, kind: self.request.kind, method: self.request.method,
-            url: self.shared.url, state: snapshot.state, progress: snapshot.progress, created: self.shared.created,
+            id: self.id, name: self.request.name, key: self.journaled?.task.description.key, kind: self.request.kind,
+            method: self.request.method, url: self.shared.url, state: snapshot.state, progress: snapshot.progress,
+            created: self.shared.created,
             started: snapshot.started, file: snapshot.file ?? self.request.destination.path, failure: failed?.failure,
             explanation: failed?.explanation, party: failed?.attribution?.party, stall: snapshot.stall)
     }

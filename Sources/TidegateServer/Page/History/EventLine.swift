@@ -73,8 +73,8 @@ struct EventLine: Codable, Sendable {
             case .family(let family): (.family, family.name)
             case .target(let target): (.target, targets[target] ?? target.description)
             }
-        let effect = subject.isEmpty ? level.headline : "\(subject): \(level.word)"
-        var text = effect + (path.to.path.map { ", by \($0)" } ?? "")
+        let effect = "\(subject.isEmpty ? "host" : subject): \(level.word)"
+        var text = (subject.isEmpty ? level.headline : effect) + (path.to.path.map { ", by \($0)" } ?? "")
         if level < .routed, let reason = path.to.reason {
             text = subject.isEmpty ? "\(level.headline): \(reason)" : "\(subject): \(reason)"
         }

@@ -8,6 +8,10 @@ struct HistoryRecord: Sendable {
         /// The level of the host from this moment on; nil once nothing was watching.
         case level(at: Int64, from: String?, to: String?)
         case requests(RequestSlice)
+        /// A slice that was kept before, now that more is known of it.
+        case revised(RequestSlice)
+        /// How tasks with a name or a key ended.
+        case results([NamedResult])
     }
 
     /// A change of the level; nil where nothing was watching.
@@ -24,11 +28,25 @@ struct HistoryRecord: Sendable {
         let latency: Duration?
     }
 
+    /// How a task ended, with its name or key.
+    struct NamedResult: Codable, Sendable {
+        let name: String
+        let entry: TaskResults.Entry
+    }
+
+    /// An attempt of a task.
+    struct Attempt: Hashable, Sendable {
+        let task: TaskID
+        let number: Int
+    }
+
     static let span = Duration.seconds(3600)
     private static let changeLimit = 512
     private static let lineLimit = 300
     private static let nameLimit = 200
     private static let checkLimit = 40
+    // Those of half a minute, unless very many fail.
+    private static let revisableLimit = 512
 
     /// When this process began to watch.
     let start: WallTime
@@ -61,6 +79,11 @@ struct HistoryRecord: Sendable {
                         time: time, from: from.flatMap(ReachabilityLevel.init(rawValue:)),
                         to: to.flatMap(ReachabilityLevel.init(rawValue:))))
                 last = time
+            case .revised(let slice):
+                if let known = self.slices.lastIndex(where: { $0.number == slice.number }) {
+                    self.slices[known] = slice
+                }
+            case .results(let results): for result in results { self.add(result.entry, of: result.name, isNamed: true) }
             case .requests(let slice):
                 self.slices.append(slice)
                 last = max(last ?? .init(microseconds: 0), WallTime(microseconds: (slice.number + 1) * 15_000_000))
@@ -91,6 +114,8 @@ struct HistoryRecord: Sendable {
     }
 
     private var open: RequestSlice?
+    private var unsaved = UnsavedResults()
+    private var revisable: [(attempt: Attempt, slice: Int64, failure: RequestSlice.Failure)] = []
 
     /// The closed slices and the open one.
     var allSlices: [RequestSlice] { self.slices + (self.open.map { [$0] } ?? []) }
@@ -105,6 +130,39 @@ struct HistoryRecord: Sendable {
         self.open?.add(failure)
     }
 
+    /// Adds a failed attempt whose party may still be revised.
+    mutating func add(_ failure: RequestSlice.Failure, revisableAs attempt: Attempt) {
+        self.add(failure)
+        guard let number = self.open?.number else { return }
+        if self.revisable.count == HistoryRecord.revisableLimit { self.revisable.removeFirst() }
+        self.revisable.append((attempt, number, failure))
+    }
+
+    /// Counts a failed attempt for the party that it turned out to be; what is to be kept anew.
+    mutating func revise(_ attempt: Attempt, to party: FaultParty) -> [Entry] {
+        var entries: [Entry] = []
+        if let known = self.revisable.lastIndex(where: { $0.attempt == attempt }) {
+            let (_, number, failure) = self.revisable.remove(at: known)
+            if self.open?.number == number {
+                _ = self.open?.revise(failure, to: party)
+            } else if let place = self.slices.lastIndex(where: { $0.number == number }),
+                self.slices[place].revise(failure, to: party)
+            {
+                entries.append(.revised(self.slices[place]))
+            }
+        }
+        let task = attempt.task.description
+        for (name, results) in self.results {
+            guard let failed = results.entries.last(where: { $0.task == task && $0.outcome == .failure }) else {
+                continue
+            }
+            let revised = failed.revised(to: party)
+            self.results[name]?.add(revised)
+            if results.isNamed { self.unsaved.add(.init(name: name, entry: revised)) }
+        }
+        return entries
+    }
+
     mutating func add(_ change: LevelChange) {
         if self.changes.count == HistoryRecord.changeLimit {
             self.changes.removeFirst(HistoryRecord.changeLimit / 4)
@@ -117,10 +175,21 @@ struct HistoryRecord: Sendable {
         self.lines.append(line)
     }
 
-    mutating func add(_ entry: TaskResults.Entry, of name: String) {
+    mutating func add(_ entry: TaskResults.Entry, of name: String, isNamed: Bool) {
         // Names from a configuration are few; one for each of many URLs must not fill the memory.
         if self.results[name] == nil, self.results.count == HistoryRecord.nameLimit { self.dropOldestResults() }
-        self.results[name, default: TaskResults()].add(entry)
+        self.results[name, default: TaskResults(isNamed: isNamed)].add(entry)
+    }
+
+    /// Adds a result and keeps it for ``takeUnsavedResults(at:)``.
+    mutating func addUnsaved(_ entry: TaskResults.Entry, of name: String) {
+        self.add(entry, of: name, isNamed: true)
+        self.unsaved.add(NamedResult(name: name, entry: entry))
+    }
+
+    /// The results that have not been taken yet; none if some were taken in the slice of this moment.
+    mutating func takeUnsavedResults(at time: WallTime?) -> Entry? {
+        self.unsaved.take(at: time).map(Entry.results)
     }
 
     /// Adds a check; true if it found something else than the one before, or a failure as the first.

@@ -49,8 +49,13 @@ final class PageHistory: EventSink {
             self.addLine(of: event)
             self.add(.init(time: event.time, from: nil, to: nil))
             self.write(self.record.withLock { $0.closeSlice() })
+            self.writeResults(at: event.time, isLast: true)
         case .targetCheck(let check): self.receive(check, event)
-        case .session(.poolReplaced), .session(.attributionRevised): break
+        case .session(.attributionRevised(let task, let attempt, from: _, let party)):
+            let entries = self.record.withLock { $0.revise(.init(task: task, number: attempt), to: party) }
+            for entry in entries { self.write(entry, at: event.time) }
+            self.writeResults(at: event.time)
+        case .session(.poolReplaced): break
         case .link, .netlink, .session, .daemon: self.addLine(of: event)
         }
     }
@@ -66,16 +71,21 @@ final class PageHistory: EventSink {
 
     private func receive(_ task: TaskEvent, _ event: Event) {
         switch task.kind {
-        case .attemptSucceeded: self.count(nil, at: event.time)
+        case .attemptSucceeded: self.count(at: event.time) { _ in }
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
             guard failure != .cancelled else { return }
             let isPathLoss = TaskEvent.isPathLoss(failure, attribution, isCharged: isCharged)
-            self.count(
-                RequestSlice.Failure(
-                    attribution?.party ?? .unknown, subject: isPathLoss ? "" : summary.host ?? "",
-                    cause: isPathLoss ? "the path was lost" : failure.clause(status: summary.status, attribution),
-                    isPathLoss: isPathLoss, at: event.time),
-                at: event.time)
+            let entry = RequestSlice.Failure(
+                attribution?.party ?? .unknown, subject: isPathLoss ? "" : summary.host ?? "",
+                cause: isPathLoss ? "the path was lost" : failure.clause(status: summary.status, attribution),
+                isPathLoss: isPathLoss, at: event.time)
+            self.count(at: event.time) { record in
+                if attribution?.silence == nil {
+                    record.add(entry)
+                } else {
+                    record.add(entry, revisableAs: .init(task: task.id, number: summary.number))
+                }
+            }
         case .completed(let result): self.complete(result, at: event.time)
         default: self.addLine(of: event)
         }
@@ -90,24 +100,31 @@ final class PageHistory: EventSink {
             case .cancelled: "cancelled"
             }
         let party = result.outcome == .failure ? result.attribution?.party ?? .unknown : nil
-        let entry = TaskResults.Entry(outcome: result.outcome, time: time, text: text, party: party)
+        let entry = TaskResults.Entry(result.outcome, of: result.id, at: time, text: text, party: party)
+        let name = result.name ?? result.key
         self.record.withLock { record in
-            record.add(entry, of: result.name ?? "\(result.method) \(url)")
+            if let name {
+                record.addUnsaved(entry, of: name)
+            } else {
+                record.add(entry, of: "\(result.method) \(url)", isNamed: false)
+            }
             // A failed attempt has been told already.
             guard result.outcome == .failure, result.attempts == 0 else { return }
             record.add(
-                RequestSlice.Failure(party ?? .unknown, subject: result.name ?? url, cause: text, at: time))
+                RequestSlice.Failure(party ?? .unknown, subject: name ?? url, cause: text, at: time))
         }
+        self.writeResults(at: time)
     }
 
-    private func count(_ failure: RequestSlice.Failure?, at time: WallTime) {
+    private func count(at time: WallTime, _ add: (inout HistoryRecord) -> Void) {
         let over = self.record.withLock { record in
             let over = record.closeSlice(before: time)
             record.countRequest(at: time)
-            if let failure { record.add(failure) }
+            add(&record)
             return over
         }
         self.write(over)
+        self.writeResults(at: time)
     }
 
     // MARK: Writing
@@ -130,7 +147,13 @@ final class PageHistory: EventSink {
             return record.closeSlice(before: event.time)
         }
         self.write(over)
+        self.writeResults(at: event.time)
         self.write(.line(line), at: event.time)
+    }
+
+    private func writeResults(at time: WallTime, isLast: Bool = false) {
+        let entry = self.record.withLock { $0.takeUnsavedResults(at: isLast ? nil : time) }
+        if let entry { self.write(entry, at: time) }
     }
 
     private func write(_ slice: RequestSlice?) {

@@ -26,6 +26,11 @@ struct RequestSlice: Codable, Sendable {
             (self.firstMicroseconds, self.lastMicroseconds) = (time.microseconds, time.microseconds)
         }
 
+        /// What is counted together once too many ways to fail are told apart.
+        fileprivate init(others party: FaultParty, at time: WallTime) {
+            self.init(party, subject: "", cause: "other failures", at: time)
+        }
+
         func isSame(as other: Failure) -> Bool {
             self.partyName == other.partyName && self.subject == other.subject && self.cause == other.cause
         }
@@ -48,36 +53,28 @@ struct RequestSlice: Codable, Sendable {
 
     mutating func countRequest() { self.requests += 1 }
 
+    /// Counts one of the failures for another party, which turned out to be the one; false if there is none.
+    mutating func revise(_ failure: Failure, to party: FaultParty) -> Bool {
+        let known =
+            self.failures.firstIndex { $0.isSame(as: failure) }
+            ?? self.failures.firstIndex { $0.isSame(as: Failure(others: failure.party, at: failure.first)) }
+        guard let known else { return false }
+        self.failures[known].count -= 1
+        if self.failures[known].count == 0 { self.failures.remove(at: known) }
+        self.add(Failure(party, subject: failure.subject, cause: failure.cause, at: failure.first))
+        return true
+    }
+
     mutating func add(_ failure: Failure) {
         let isKnown = self.failures.contains { $0.isSame(as: failure) }
         let added =
             isKnown || self.failures.count < RequestSlice.causeLimit
-            ? failure : Failure(failure.party, subject: "", cause: "other failures", at: failure.first)
+            ? failure : Failure(others: failure.party, at: failure.first)
         guard let position = self.failures.firstIndex(where: { $0.isSame(as: added) }) else {
             return self.failures.append(added)
         }
         self.failures[position].count += 1
-        self.failures[position].lastMicroseconds = failure.lastMicroseconds
-    }
-}
-
-/// The last results of the tasks of one name.
-struct TaskResults: Sendable {
-    /// How one of them ended.
-    struct Entry: Sendable {
-        let outcome: TaskOutcome
-        let time: WallTime
-        let text: String
-        let party: FaultParty?
-    }
-
-    static let limit = 10
-
-    /// The oldest first.
-    private(set) var entries: [Entry] = []
-
-    mutating func add(_ entry: Entry) {
-        if self.entries.count == TaskResults.limit { self.entries.removeFirst() }
-        self.entries.append(entry)
+        self.failures[position].lastMicroseconds = max(
+            self.failures[position].lastMicroseconds, failure.lastMicroseconds)
     }
 }

@@ -49,15 +49,20 @@ struct TimelineSVG {
         let lost = time { level in level.map { $0 < .routed && $0 != .unknown } ?? false }
         let poor = time { $0 == .limited || $0 == .portal }
         let dark = time { $0 == nil }
-        let failures = self.totals.map { "\($0.count) \($0.party)" }.joined(separator: ", ")
+        let totals = self.totals
+        let failures =
+            totals.count == 1
+            ? ", " + (totals[0].count == 1 ? "" : "all ") + "\(totals[0].party)"
+            : ": " + totals.map { "\($0.count) \($0.party)" }.joined(separator: ", ")
         let count = self.totals.reduce(0) { $0 + $1.count }
         let clauses = [
             lost > .zero ? "no path for \(lost.shortText)" : "a path all the time",
             poor > .zero ? "internet checks failed for \(poor.shortText)" : nil,
             dark > .zero ? "nothing recorded for \(dark.shortText)" : nil,
-            count == 0 ? "no failed requests" : "\(count) failed \(count == 1 ? "request" : "requests") (\(failures))",
+            count == 0 ? "no failed requests" : "\(count) failed \(count == 1 ? "request" : "requests")\(failures)",
         ].compactMap(\.self)
-        return "The last \(self.window.shortText): \(clauses.joined(separator: "; "))."
+        let window = self.window == .seconds(3600) ? "hour" : self.window.shortText
+        return "The last \(window): \(clauses.joined(separator: "; "))."
     }
 
     // MARK: Columns
