@@ -70,7 +70,7 @@ import TidegateCore
         let id = try #require(Self.id)
         let result = TaskResult(
             id: id, kind: .data, method: "GET", url: "http://a/", outcome: .failure, attempts: 1,
-            failure: .connectFailed, attribution: Attribution(party: party, isCertain: true))
+            failure: .connectFailed, attribution: Attribution(party: party))
         #expect(FetchText.summary(result, label: "x").hasSuffix("(\(party))"))
         let end = Event.Payload.task(TaskEvent(id: id, taskKind: .data, kind: .completed(result)))
         #expect(self.page(end).party == party)

@@ -37,7 +37,6 @@ import TidegateCore
         var peers = PeerHistory.Evidence()
         let party: FaultParty
         let rung: Rung
-        let isCertain: Bool
         /// The last piece of evidence; `T`, `G`, `R` and `X` stand for this host, the gateway, a router and the target.
         let phrase: String
 
@@ -47,94 +46,94 @@ import TidegateCore
     static let rows: [Row] = [
         Row(
             situation: "no route of our own", error: .networkUnreachable, isImmediate: true, party: .mine, rung: .route,
-            isCertain: true, phrase: "this host has no route to X"),
+            phrase: "this host has no route to X"),
         Row(
             situation: "an unreachable route of our own", error: .hostUnreachable, isImmediate: true, party: .mine,
-            rung: .route, isCertain: true, phrase: "a route of this host makes X unreachable"),
+            rung: .route, phrase: "a route of this host makes X unreachable"),
         Row(
             situation: "a prohibit route of our own, or a dropping filter", error: .prohibited, isImmediate: true,
-            party: .mine, rung: .route, isCertain: true, phrase: "a rule or a filter of this host forbids X"),
+            party: .mine, rung: .route, phrase: "a rule or a filter of this host forbids X"),
         Row(
             situation: "a blackhole route of our own", error: .blackholed, isImmediate: true, party: .mine,
             rung: .route,
-            isCertain: true, phrase: "a blackhole route of this host discards packets to X"),
+            phrase: "a blackhole route of this host discards packets to X"),
         Row(
             situation: "the source address is gone", error: .addressNotAvailable, party: .mine, rung: .address,
-            isCertain: true, phrase: "this host has no source address for X"),
+            phrase: "this host has no source address for X"),
         Row(
             situation: "a rejecting filter of our own", error: .hostUnreachable, icmp: (.own, .prohibited),
             party: .mine,
-            rung: .route, isCertain: true, phrase: "T (this host) says: administratively prohibited at X (N)"),
+            rung: .route, phrase: "T (this host) says: administratively prohibited at X (N)"),
         Row(
             situation: "a rejecting filter of our own, as if nobody listened", error: .refused,
-            icmp: (.own, .portUnreachable), party: .mine, rung: .route, isCertain: true,
+            icmp: (.own, .portUnreachable), party: .mine, rung: .route,
             phrase: "T (this host) says: port unreachable at X (N)"),
         Row(
             situation: "a dead gateway", error: .hostUnreachable, icmp: (.own, .hostUnreachable), party: .gateway,
-            rung: .gateway, isCertain: true, phrase: "T (this host) says: host unreachable at X (N)"),
+            rung: .gateway, phrase: "T (this host) says: host unreachable at X (N)"),
         Row(
             situation: "a dead host on the link", error: .hostUnreachable, icmp: (.own, .hostUnreachable),
-            isOnLink: true, party: .theirs, rung: .tcp, isCertain: false,
+            isOnLink: true, party: .theirs, rung: .tcp,
             phrase: "T (this host) says: host unreachable at X (N)"),
         Row(
             situation: "the gateway has no route", error: .networkUnreachable, icmp: (.gateway, .noRoute),
-            party: .upstream, rung: .tcp, isCertain: true, phrase: "G (the gateway) says: no route to X (N)"),
+            party: .upstream, rung: .tcp, phrase: "G (the gateway) says: no route to X (N)"),
         Row(
             situation: "a router beyond has no route", error: .networkUnreachable, icmp: (.router, .noRoute),
-            party: .path, rung: .tcp, isCertain: true, phrase: "R (a router on the way) says: no route to X (N)"),
+            party: .path, rung: .tcp, phrase: "R (a router on the way) says: no route to X (N)"),
         Row(
             situation: "a router beyond has no route, and others answer", error: .networkUnreachable,
             icmp: (.router, .noRoute), peers: PeerHistory.Evidence(reached: 2), party: .path, rung: .tcp,
-            isCertain: true,
+
             phrase: "R (a router on the way) says: no route to X (N)"),
         Row(
             situation: "a dead host behind the gateway", error: .hostUnreachable, icmp: (.gateway, .hostUnreachable),
-            party: .theirs, rung: .tcp, isCertain: false, phrase: "G (the gateway) says: host unreachable at X (N)"),
+            party: .theirs, rung: .tcp, phrase: "G (the gateway) says: host unreachable at X (N)"),
         Row(
             situation: "a dead host far away", error: .hostUnreachable, icmp: (.router, .hostUnreachable),
-            party: .theirs, rung: .tcp, isCertain: false,
+            party: .theirs, rung: .tcp,
             phrase: "R (a router on the way) says: host unreachable at X (N)"),
         Row(
             situation: "a filter of the gateway's", error: .hostUnreachable, icmp: (.gateway, .prohibited),
-            party: .gateway, rung: .tcp, isCertain: true,
+            party: .gateway, rung: .tcp,
             phrase: "G (the gateway) says: administratively prohibited at X (N)"),
         Row(
             situation: "a filter on the way", error: .hostUnreachable, icmp: (.router, .prohibited), party: .path,
-            rung: .tcp, isCertain: true, phrase: "R (a router on the way) says: administratively prohibited at X (N)"),
+            rung: .tcp, phrase: "R (a router on the way) says: administratively prohibited at X (N)"),
         Row(
             situation: "a filter of the host's own", error: .refused, icmp: (.destination, .portUnreachable),
-            party: .theirs, rung: .tcp, isCertain: true,
+            party: .theirs, rung: .tcp,
             phrase: "X (the host itself) says: port unreachable at X (N)"),
         Row(
-            situation: "a closed port", error: .refused, party: .theirs, rung: .tcp, isCertain: true,
+            situation: "a closed port", error: .refused, party: .theirs, rung: .tcp,
             phrase: "X refused the connection"),
         Row(
-            situation: "silence", failure: .timedOut, party: .unknown, rung: .tcp, isCertain: false,
+            situation: "silence", failure: .timedOut, party: .unknown, rung: .tcp,
             phrase: "4 SYNs to X went unanswered"),
         Row(
             situation: "silence, while others answer", failure: .timedOut,
             peers: PeerHistory.Evidence(reached: 1, missed: 3),
-            party: .path, rung: .tcp, isCertain: false,
+            party: .path, rung: .tcp,
             phrase: "1 other host on eth0 via G answered in the last 30 s"),
         Row(
             situation: "silence all around", failure: .timedOut, peers: PeerHistory.Evidence(missed: 3),
             party: .upstream,
-            rung: .tcp, isCertain: false, phrase: "nor did 3 other hosts on eth0 via G in the last 30 s"),
+            rung: .tcp, phrase: "nor did 3 other hosts on eth0 via G in the last 30 s"),
         Row(
             situation: "a connection, and no handshake", failure: .timedOut, stage: .tls, party: .theirs, rung: .tls,
-            isCertain: false, phrase: "X accepted the connection and did not answer the handshake"),
+            phrase: "X accepted the connection and did not answer the handshake"),
         Row(
             situation: "a reset in the handshake", error: .reset, failure: .reset, stage: .tls, party: .theirs,
-            rung: .tls, isCertain: false, phrase: "X broke the connection during the handshake"),
+            rung: .tls, phrase: "X broke the connection during the handshake"),
         Row(
             situation: "a request, and no answer", failure: .timedOut, stage: .response, party: .theirs, rung: .http,
-            isCertain: false, phrase: "X took the request and did not answer"),
+            phrase: "X took the request and did not answer"),
         Row(
             situation: "an answer that stops", failure: .stalled, stage: .body, party: .unknown, rung: .http,
-            isCertain: false, phrase: "X sent no more of its answer"),
+            phrase: "X sent no more of its answer"),
         Row(
             situation: "an answer that stops, while others go on", failure: .stalled, stage: .body,
-            peers: PeerHistory.Evidence(reached: 2), party: .theirs, rung: .http, isCertain: false,
+            peers: PeerHistory.Evidence(reached: 2), party: .theirs, rung: .http,
             phrase: "2 other hosts on eth0 via G answered in the last 30 s"),
     ]
 
@@ -162,7 +161,6 @@ import TidegateCore
         let blame = try #require(judged)
         #expect(blame.party == row.party)
         #expect(blame.rung == row.rung)
-        #expect(blame.isCertain == row.isCertain)
         let names = ["X": "\(target)", "G": "\(gateway)", "R": "\(router)", "T": "\(own)", "N": number]
         #expect(blame.evidence.last == self.filled(row.phrase, names))
     }

@@ -15,7 +15,6 @@ import TidegateCore
         let attribution = try #require(judged)
         #expect(attribution.party == .mine)
         #expect(attribution.rung == .carrier)
-        #expect(attribution.isCertain)
     }
 
     @Test("A path that moved under the attempt is ours")
@@ -61,7 +60,6 @@ import TidegateCore
                 failure: .connectFailed, socketError: .refused, peer: IPAddress(peer), before: local, after: local))
         #expect(judged?.party == .mine)
         #expect(judged?.rung == .tcp)
-        #expect(judged?.isCertain == true)
     }
 
     @Test("Nobody is to blame for a cancelled task")

@@ -51,7 +51,7 @@ import TidegateCore
             id: id, kind: .download, method: "GET", url: "http://h/f", outcome: .failure, status: 503, bytes: 5,
             wireBytes: 6, refetchedBytes: 0, attempts: 2, held: [.path: .milliseconds(1200)],
             duration: .milliseconds(2500), phases: PhaseDurations(connect: .microseconds(1500)),
-            failure: .httpStatus, attribution: Attribution(party: .theirs, isCertain: true))
+            failure: .httpStatus, attribution: Attribution(party: .theirs))
         #expect(
             result.json.description == """
                 {"schema":1,"url":"http://h/f","taskId":"018bcfe5-6800-7000-8000-000000000001","outcome":"failure",\

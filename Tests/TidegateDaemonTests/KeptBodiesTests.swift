@@ -54,7 +54,7 @@ import TidegateCore
         }
         happen(.attemptStarted(number: 1))
         #expect(notes[task] == nil)
-        let attribution = Attribution(party: .gateway, isCertain: true)
+        let attribution = Attribution(party: .gateway)
         happen(
             .attemptFailed(
                 AttemptSummary(number: 1, method: "GET", duration: .seconds(1)), .connectFailed, attribution,

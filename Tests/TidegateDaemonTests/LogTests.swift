@@ -103,7 +103,7 @@ import TidegateTestKit
             task(
                 .attemptFailed(
                     AttemptSummary(number: 1, method: "GET", duration: .seconds(1)), .connectFailed,
-                    Attribution(party: .theirs, isCertain: true, evidence: ["refused"]), isCharged: true)),
+                    Attribution(party: .theirs, evidence: ["refused"]), isCharged: true)),
             "info attempt failed|attempt=1|error_type=connect_failed|evidence=refused|kind=download|party=the server|"
                 + "task=\(Self.name)"
         ),
@@ -111,14 +111,14 @@ import TidegateTestKit
             task(
                 .attemptFailed(
                     AttemptSummary(number: 1, method: "GET", duration: .seconds(1)), .rangeMismatch,
-                    Attribution(party: .theirs, rung: .http, isCertain: true), isCharged: false)),
+                    Attribution(party: .theirs, rung: .http), isCharged: false)),
             "info attempt failed|attempt=1|error_type=range_mismatch|kind=download|party=the server|task=\(Self.name)"
         ),
         (
             task(
                 .attemptFailed(
                     AttemptSummary(number: 1, method: "GET", duration: .seconds(1)), .stalled,
-                    Attribution(party: .mine, rung: .carrier, isCertain: true), isCharged: false)),
+                    Attribution(party: .mine, rung: .carrier), isCharged: false)),
             "info attempt interrupted by path loss|attempt=1|error_type=stalled|kind=download|party=this host|task=\(Self.name)"
         ),
         (task(.suspended(.user)), "info task suspended|by=user|kind=download|task=\(Self.name)"),

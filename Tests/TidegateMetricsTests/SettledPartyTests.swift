@@ -41,7 +41,7 @@ import TidegateCore
     }
 
     private let silence = Attribution(
-        cause: .unknown(.silence), rung: .tcp, isCertain: false, evidence: ["no answer, and nothing says why"])
+        cause: .unknown(.silence), rung: .tcp, evidence: ["no answer, and nothing says why"])
 
     @Test("A revision within 30 seconds counts for the party it turned out to be")
     func revised() throws {
@@ -68,7 +68,7 @@ import TidegateCore
 
     @Test("What was answered counts at once, and everything does where nobody revises")
     func certain() throws {
-        let answered = Attribution(cause: .server(.refused), rung: .tcp, isCertain: true, evidence: ["refused"])
+        let answered = Attribution(cause: .server(.refused), rung: .tcp, evidence: ["refused"])
         let recorder = self.recorder(settles: true)
         try self.fail(recorder, at: 0, answered)
         #expect(self.count(recorder, .theirs, at: 1) == 1)

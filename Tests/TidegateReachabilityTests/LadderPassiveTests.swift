@@ -67,10 +67,10 @@ struct LadderPassiveTests {
         try self.succeeded("2001:db8::2", "2001:db8:9::1")
         let remote = try address("198.51.100.3")
         let summary = AttemptSummary(number: 1, method: "GET", duration: .zero, phases: .init(), remote: remote)
-        let answer = Attribution(party: .theirs, rung: .http, isCertain: true)
+        let answer = Attribution(party: .theirs, rung: .http)
         self.record(.attemptFailed(summary, .httpStatus, answer, isCharged: true))
         #expect(known(own4) && known(own6))
-        let silence = Attribution(cause: .unknown(.silence), rung: .tcp, isCertain: false, evidence: [])
+        let silence = Attribution(cause: .unknown(.silence), rung: .tcp, evidence: [])
         self.record(.attemptFailed(summary, .timedOut, silence, isCharged: true))
         #expect(!known(own4) && known(own6))
     }

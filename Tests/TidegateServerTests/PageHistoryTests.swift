@@ -40,7 +40,7 @@ import TidegateTestKit
         bus.publish(.path(PathEvent(scope: .global, from: EveryEvent.routed, to: EveryEvent.unplugged)))
         self.time.advance(by: .seconds(30))
         bus.publish(.path(PathEvent(scope: .global, from: EveryEvent.unplugged, to: EveryEvent.routed)))
-        for _ in 0..<3 { self.fail(bus, Attribution(party: .theirs, isCertain: true)) }
+        for _ in 0..<3 { self.fail(bus, Attribution(party: .theirs)) }
         self.time.advance(by: .seconds(60))
         if isKilled { return }
         bus.publish(.daemon(.stopping))
@@ -157,7 +157,7 @@ import TidegateTestKit
         let history = self.history(kept)
         bus.attach(history)
         for number in 0..<10_000 {
-            self.fail(bus, Attribution(party: .theirs, rung: .tcp, isCertain: true, evidence: ["port \(number)"]))
+            self.fail(bus, Attribution(party: .theirs, rung: .tcp, evidence: ["port \(number)"]))
             self.time.advance(by: .milliseconds(6))
         }
         let slices = history.snapshot().allSlices
@@ -179,7 +179,7 @@ import TidegateTestKit
             let id = TaskID(at: self.time.wall(), using: &generator)
             let result = TaskResult(
                 id: id, name: "sync", kind: .data, method: "GET", url: "http://10.0.0.1/", outcome: .failure,
-                attempts: attempts, failure: .gateTimeout, attribution: Attribution(party: .mine, isCertain: true),
+                attempts: attempts, failure: .gateTimeout, attribution: Attribution(party: .mine),
                 explanation: "timed out waiting for a path")
             bus.publish(.task(TaskEvent(id: id, taskKind: .data, kind: .completed(result))))
         }

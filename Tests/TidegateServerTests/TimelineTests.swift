@@ -25,7 +25,7 @@ import TidegateTestKit
     private func fail(_ party: FaultParty?, _ failure: TaskFailure = .connectFailed) {
         var generator = SystemRandomNumberGenerator()
         let id = TaskID(at: self.time.wall(), using: &generator)
-        let attribution = party.map { Attribution(party: $0, isCertain: true) }
+        let attribution = party.map { Attribution(party: $0) }
         self.bus.publish(
             .task(
                 TaskEvent(

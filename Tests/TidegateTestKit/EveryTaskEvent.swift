@@ -20,7 +20,7 @@ extension EveryEvent {
 
     private static func success(_ kind: TaskKind) -> [Event.Payload] {
         let id = self.id(1, kind)
-        let reset = Attribution(party: .theirs, rung: .http, isCertain: true, evidence: ["status 503"])
+        let reset = Attribution(party: .theirs, rung: .http, evidence: ["status 503"])
         let result = TaskResult(
             id: id, kind: kind, method: "GET", url: "http://10.0.0.1/file", outcome: .success, status: 200, bytes: 2000,
             wireBytes: 2000, attempts: 2, duration: .milliseconds(800))
@@ -41,7 +41,7 @@ extension EveryEvent {
 
     private static func failure(_ kind: TaskKind) -> [Event.Payload] {
         let id = self.id(2, kind)
-        let mine = Attribution(party: .mine, rung: .carrier, isCertain: true, evidence: ["carrier lost"])
+        let mine = Attribution(party: .mine, rung: .carrier, evidence: ["carrier lost"])
         let changes: [TaskEvent.Kind] = [
             .created(method: "GET", url: "http://10.0.0.1/file"), .resumed, .gate(.timeout, waited: .seconds(10)),
             .attemptFailed(self.attempt(1, status: nil), .connectFailed, mine, isCharged: true),

@@ -4,27 +4,23 @@ public struct Attribution: Sendable, Hashable {
     public var party: FaultParty
     /// The rung that failed; nil if none did (a full disk).
     public var rung: Rung?
-    /// True when the evidence leaves no other reading.
-    public var isCertain: Bool
     /// What was seen, one clause each.
     public var evidence: [String]
     /// What is wrong, from which the advice follows; nil if only the party is known.
     package var cause: Cause?
 
     /// An attribution from its parts.
-    package init(party: FaultParty, rung: Rung? = nil, isCertain: Bool, evidence: [String] = []) {
+    package init(party: FaultParty, rung: Rung? = nil, evidence: [String] = []) {
         self.party = party
         self.rung = rung
-        self.isCertain = isCertain
         self.evidence = evidence
     }
 
     /// Who was silent, if silence is all that there is to go by, so that a later diagnosis may know better.
     package var silence: SilenceEvidence.Silent? {
-        guard !self.isCertain else { return nil }
-        return switch self.cause {
+        switch self.cause {
         case .resolver(.silent(let servers))?: .resolvers(servers)
-        case .unknown?, .router(.silent)?, .router(.absent)?, .provider(.nothingBeyond)?, .onTheWay(.ends)?:
+        case .unknown?, .router(.silent)?, .provider(.nothingBeyond)?, .onTheWay(.ends)?:
             self.rung == .dns ? .resolvers([]) : .target
         case .server(.handshakeSilent)?, .server(.responseSilent)?, .server(.bodyStopped)?: .target
         case .thisHost?, .router?, .provider?, .resolver?, .onTheWay?, .server?, nil: nil
@@ -32,8 +28,8 @@ public struct Attribution: Sendable, Hashable {
     }
 
     /// An attribution by its cause, which says whose it is.
-    package init(cause: Cause, rung: Rung? = nil, isCertain: Bool, evidence: [String]) {
-        self.init(party: cause.party, rung: rung, isCertain: isCertain, evidence: evidence)
+    package init(cause: Cause, rung: Rung? = nil, evidence: [String]) {
+        self.init(party: cause.party, rung: rung, evidence: evidence)
         self.cause = cause
     }
 }

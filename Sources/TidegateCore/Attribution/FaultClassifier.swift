@@ -8,7 +8,7 @@ package enum FaultClassifier {
         switch evidence.failure {
         case .cancelled: return nil
         case .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .tooLarge:
-            return Attribution(party: .mine, isCertain: true, evidence: ["the failure is on this host"])
+            return Attribution(party: .mine, evidence: ["the failure is on this host"])
         case .resolveFailed, .connectFailed, .tlsFailed, .tlsPinMismatch, .timedOut, .stalled, .reset, .protocolError,
             .truncated, .httpStatus, .rangeMismatch, .digestMismatch, .outcomeUnknown, .gateTimeout,
             .deadlineExceeded, .retriesExhausted:
@@ -23,11 +23,11 @@ package enum FaultClassifier {
             guard verdict.level != .unknown, verdict.level < .routed else { continue }
             let reason = verdict.reason ?? .noRoute
             return Attribution(
-                party: .mine, rung: reason.rung, isCertain: true, evidence: ["no path \(moment): \(reason)"])
+                party: .mine, rung: reason.rung, evidence: ["no path \(moment): \(reason)"])
         }
         if let before = evidence.before.path, let after = evidence.after.path, !before.isSamePath(as: after) {
             return Attribution(
-                party: .mine, rung: .route, isCertain: true,
+                party: .mine, rung: .route,
                 evidence: ["the path moved from \(before.hop) to \(after.hop) under the attempt"])
         }
         return nil
@@ -38,19 +38,17 @@ package enum FaultClassifier {
     private static func wire(_ evidence: FailureEvidence) -> Attribution {
         if evidence.after.level == .portal, evidence.failure.isPortalSymptom {
             return Attribution(
-                cause: .provider(.portal(location: nil)), rung: .internet, isCertain: false,
+                cause: .provider(.portal(location: nil)), rung: .internet,
                 evidence: ["a captive portal answers on this path"] + evidence.clauses)
         }
         switch evidence.failure {
         case .resolveFailed: return self.name(evidence)
         case .tlsFailed, .tlsPinMismatch:
             let clauses = evidence.clauses.isEmpty ? ["TLS failed after a connection"] : evidence.clauses
-            // A connection that is cut off may be cut by a device in between.
-            let isCertain = evidence.socketError != .reset
-            return Attribution(party: .theirs, rung: .tls, isCertain: isCertain, evidence: clauses)
+            return Attribution(party: .theirs, rung: .tls, evidence: clauses)
         case .httpStatus: return self.status(evidence.status)
         case .protocolError, .truncated, .rangeMismatch, .digestMismatch:
-            return Attribution(party: .theirs, rung: .http, isCertain: true, evidence: ["the answer itself is wrong"])
+            return Attribution(party: .theirs, rung: .http, evidence: ["the answer itself is wrong"])
         case .connectFailed, .timedOut, .stalled, .reset, .outcomeUnknown, .gateTimeout, .deadlineExceeded,
             .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .tooLarge:
             if let refusal = evidence.refusal { return self.refused(by: refusal, evidence) }
@@ -61,19 +59,19 @@ package enum FaultClassifier {
     private static func name(_ evidence: FailureEvidence) -> Attribution {
         guard evidence.resolveFailure != .nameNotFound else {
             return Attribution(
-                party: .mine, rung: .dns, isCertain: true, evidence: ["the resolver says that the name has no address"])
+                party: .mine, rung: .dns, evidence: ["the resolver says that the name has no address"])
         }
         // A resolver that is silent together with everything else is not the one that failed.
         let silence = evidence.silence(.resolvers([]))
         let cause = silence.witnesses.isEmpty ? Cause.resolver(.silent([])) : SilenceClassifier.cause(of: silence)
-        return Attribution(cause: cause, rung: .dns, isCertain: false, evidence: ["the resolver gave no answer"])
+        return Attribution(cause: cause, rung: .dns, evidence: ["the resolver gave no answer"])
     }
 
     // 4xx is about the request, 429 and 5xx about the server.
     private static func status(_ status: Int?) -> Attribution {
         let isMine = status.map { (400..<500).contains($0) && $0 != 429 && $0 != 408 } ?? false
         let text = status.map { "the server answered \($0)" } ?? "the server refused"
-        return Attribution(party: isMine ? .mine : .theirs, rung: .http, isCertain: true, evidence: [text])
+        return Attribution(party: isMine ? .mine : .theirs, rung: .http, evidence: [text])
     }
 
     private static func refused(by error: ICMPError, _ evidence: FailureEvidence) -> Attribution {
@@ -84,21 +82,20 @@ package enum FaultClassifier {
             witnesses: evidence.allWitnesses)
         let cause = ICMPErrorClassifier.cause(of: error, context)
         let clause = error.sentence(about: evidence.peer, role: sender.role)
-        let isFound = error.kind != .hostUnreachable && error.kind != .timeExceeded && error.kind != .other
         switch cause {
         case .router(.absent(let gateway, let link)):
             return Attribution(
-                cause: cause, rung: .gateway, isCertain: true,
+                cause: cause, rung: .gateway,
                 evidence: ["the gateway \(gateway) does not answer on \(link)", clause])
         case .server(.absent(let host, let link)):
             return Attribution(
-                cause: cause, rung: .tcp, isCertain: false, evidence: ["\(host) does not answer on \(link)", clause])
+                cause: cause, rung: .tcp, evidence: ["\(host) does not answer on \(link)", clause])
         case .thisHost(.filter):
             return Attribution(
-                cause: cause, rung: .route, isCertain: true, evidence: ["a filter of this host refuses it", clause])
+                cause: cause, rung: .route, evidence: ["a filter of this host refuses it", clause])
         case .thisHost, .router, .provider, .resolver, .onTheWay, .server, .unknown:
             return Attribution(
-                cause: cause, rung: .tcp, isCertain: isFound || sender == .destination, evidence: [clause])
+                cause: cause, rung: .tcp, evidence: [clause])
         }
     }
 }

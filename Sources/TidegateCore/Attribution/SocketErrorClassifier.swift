@@ -9,11 +9,11 @@ enum SocketErrorClassifier {
         case .networkUnreachable:
             if evidence.isImmediate { return self.mine(.route, clause) }
             return Attribution(
-                party: .upstream, rung: .tcp, isCertain: false, evidence: ["a router reported no route to \(host)"])
+                party: .upstream, rung: .tcp, evidence: ["a router reported no route to \(host)"])
         case .hostUnreachable:
             if evidence.isImmediate { return self.mine(.route, "a route of this host makes \(host) unreachable") }
             return Attribution(
-                party: .path, rung: .tcp, isCertain: false, evidence: ["\(host) was reported unreachable"])
+                party: .path, rung: .tcp, evidence: ["\(host) was reported unreachable"])
         case .prohibited: return self.mine(.route, clause)
         case .blackholed: return self.mine(.route, clause)
         case .addressNotAvailable: return self.mine(.address, clause)
@@ -22,29 +22,29 @@ enum SocketErrorClassifier {
     }
 
     private static func mine(_ rung: Rung, _ clause: String) -> Attribution {
-        Attribution(party: .mine, rung: rung, isCertain: true, evidence: [clause])
+        Attribution(party: .mine, rung: rung, evidence: [clause])
     }
 
     // Nobody else can open a port of this host.
     private static func refused(_ evidence: FailureEvidence, _ clause: String) -> Attribution {
         guard let peer = evidence.peer, peer.isLoopback || evidence.after.notes.contains(.thisHost) else {
-            return self.answered(.tcp, isCertain: true, clause)
+            return self.answered(.tcp, clause)
         }
         return Attribution(
-            cause: .thisHost(.nothingListens(peer, port: nil)), rung: .tcp, isCertain: true, evidence: [clause])
+            cause: .thisHost(.nothingListens(peer, port: nil)), rung: .tcp, evidence: [clause])
     }
 
-    private static func answered(_ rung: Rung, isCertain: Bool, _ clause: String) -> Attribution {
-        Attribution(party: .theirs, rung: rung, isCertain: isCertain, evidence: [clause])
+    private static func answered(_ rung: Rung, _ clause: String) -> Attribution {
+        Attribution(party: .theirs, rung: rung, evidence: [clause])
     }
 
     private static func reset(_ evidence: FailureEvidence, _ host: String) -> Attribution {
         switch evidence.stage {
-        case .tls: self.answered(.tls, isCertain: false, "\(host) broke the connection during the handshake")
+        case .tls: self.answered(.tls, "\(host) broke the connection during the handshake")
         case .request, .response:
-            self.answered(.http, isCertain: false, "\(host) broke the connection and did not answer")
-        case .body: self.answered(.http, isCertain: false, "\(host) broke the connection during its answer")
-        case .resolve, .connect, nil: self.answered(.tcp, isCertain: false, "the connection was reset")
+            self.answered(.http, "\(host) broke the connection and did not answer")
+        case .body: self.answered(.http, "\(host) broke the connection during its answer")
+        case .resolve, .connect, nil: self.answered(.tcp, "the connection was reset")
         }
     }
 
@@ -78,7 +78,7 @@ enum SocketErrorClassifier {
         switch SilenceClassifier.cause(of: evidence.silence(.target)) {
         case .router, .provider: self.silent(evidence, clause, rung, cause: nil)
         case .thisHost, .resolver, .onTheWay, .server, .unknown:
-            Attribution(cause: .server(cause), rung: rung, isCertain: false, evidence: [clause])
+            Attribution(cause: .server(cause), rung: rung, evidence: [clause])
         }
     }
 
@@ -92,7 +92,7 @@ enum SocketErrorClassifier {
                 [clause, cause.description]
             default: [clause]
             }
-        return Attribution(cause: cause, rung: rung, isCertain: false, evidence: known + self.others(evidence))
+        return Attribution(cause: cause, rung: rung, evidence: known + self.others(evidence))
     }
 
     private static func others(_ evidence: FailureEvidence) -> [String] {

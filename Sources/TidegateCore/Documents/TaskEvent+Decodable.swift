@@ -102,7 +102,7 @@ extension KeyedDecodingContainer<TaskEvent.Key> {
     }
 
     private func attribution() throws -> Attribution? {
-        try self.optional(.party, FaultParty.init(rawValue:)).map { Attribution(party: $0, isCertain: false) }
+        try self.optional(.party, FaultParty.init(rawValue:)).map { Attribution(party: $0) }
     }
 
     private func seconds(_ key: Key) throws -> Duration { .seconds(try self.decode(Double.self, forKey: key)) }

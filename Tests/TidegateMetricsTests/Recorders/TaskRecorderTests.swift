@@ -59,7 +59,7 @@ import TidegateTestKit
         let result = TaskResult(
             id: TaskID(at: self.fixture.time.wall(), using: &generator), kind: .data, method: "GET", url: "http://x/",
             outcome: outcome, bytes: 5000, attempts: attempts, duration: .seconds(31), failure: failure,
-            attribution: party.map { Attribution(party: $0, isCertain: true) })
+            attribution: party.map { Attribution(party: $0) })
         self.fixture.publish(.completed(result))
     }
 
