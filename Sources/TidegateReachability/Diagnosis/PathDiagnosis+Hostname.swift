@@ -7,13 +7,13 @@ extension PathDiagnosis {
     private static let controlName = "a.root-servers.net"
 
     /// The addresses of a target; nil if the time ran out.
-    func resolve(_ target: Target) async -> Result<[IPAddress], ResolveFailure>? {
+    func resolve(_ target: Target, within limit: Duration? = nil) async -> Result<[IPAddress], ResolveFailure>? {
         if let address = target.address { return .success([address]) }
-        return await self.resolve(target.host)
+        return await self.resolve(target.host, within: limit)
     }
 
-    func resolve(_ name: String) async -> Result<[IPAddress], ResolveFailure>? {
-        let limit = self.rest
+    func resolve(_ name: String, within limit: Duration? = nil) async -> Result<[IPAddress], ResolveFailure>? {
+        let limit = min(limit ?? self.rest, self.rest)
         return await withCheckedContinuation { waiter in
             let continuation = OneShotContinuation<Result<[IPAddress], ResolveFailure>?>(waiter)
             self.diagnostics.resolver.resolve(name) { continuation.resume($0) }

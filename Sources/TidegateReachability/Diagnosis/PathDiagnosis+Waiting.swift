@@ -16,9 +16,12 @@ extension PathDiagnosis {
     ///
     /// A target that answers makes the rest moot. One that does not gets its time, unless the others have told why.
     func asked(
-        _ known: PathFindings, _ subject: Subject, _ requests: TargetRequests?, isProbed: Bool
+        _ known: PathFindings, _ subject: Subject, _ requests: TargetRequests?, isProbed: Bool,
+        resolvingLimit: Duration
     ) async -> PathFindings {
-        async let internet = self.diagnostics.policy.urls.isEmpty ? nil : self.internet(subject.family)
+        let family = subject.family
+        async let internet =
+            self.diagnostics.policy.urls.isEmpty ? nil : self.internet(family, resolvingWithin: resolvingLimit)
         let start = self.now
         var path = await withTaskGroup(of: Answer.self) { group in
             var path = known

@@ -130,7 +130,11 @@ struct PathDiagnosis: Sendable {
         path.sentinelWalk = path.sentinel.flatMap { name?.walks[$0] }
         let probed = path.verdict.path?.gateway.flatMap { name?.gateways[$0] }
         if let probed { path.gateway = probed }
-        path = await self.asked(path, subject, TargetRequests(self, target, at: usable), isProbed: probed != nil)
+        // Resolvers that have just been silent hardly answer for the names of check URLs.
+        let isSilent = name?.servers.allSatisfy { !$0.outcomes.contains(where: \.isAnswer) } ?? false
+        path = await self.asked(
+            path, subject, TargetRequests(self, target, at: usable), isProbed: probed != nil,
+            resolvingLimit: isSilent ? .milliseconds(200) : SilenceTiming.certainty)
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
         return best == path.subject.address ? path : self.moved(path, to: best, report)
     }
@@ -174,12 +178,12 @@ struct PathDiagnosis: Sendable {
 
     // MARK: The internet
 
-    /// What the check URLs say over a family.
-    func internet(_ family: AddressFamily) async -> [InternetObservation] {
+    /// What the check URLs say over a family; their names are given up after `limit`, or with the diagnosis.
+    func internet(_ family: AddressFamily, resolvingWithin limit: Duration? = nil) async -> [InternetObservation] {
         let checker = ConnectivityChecker(
             urls: self.diagnostics.policy.urls, web: self.diagnostics.web,
             limit: min(self.rest, max(.seconds(2), self.rest * 2 / 5)))
-        return await checker.check(family) { await self.resolve($0) }
+        return await checker.check(family) { await self.resolve($0, within: limit) }
     }
 }
 
