@@ -25,7 +25,7 @@ import TidegateTestKit
         ]
         for party in FaultParty.allCases {
             #expect(party.description == names[party])
-            let attribution = Attribution(party: party, rung: .tcp, isCertain: true, evidence: ["no answer"])
+            let attribution = Attribution(party: party, rung: .tcp, evidence: ["no answer"])
             let failed = Samples.result(.failure, .connectFailed, party: attribution)
             let name = "(\(names[party] ?? ""))"
             #expect(FetchText.summary(failed, label: "x").contains(name))
@@ -34,7 +34,7 @@ import TidegateTestKit
 
     @Test("fetch: every failure and every event of a transfer")
     func fetch() {
-        let attributions = [nil] + FaultParty.allCases.map { Attribution(party: $0, isCertain: false) }
+        let attributions = [nil] + FaultParty.allCases.map { Attribution(party: $0) }
         for failure in TaskFailure.allCases {
             for attribution in attributions {
                 for outcome in TaskOutcome.allCases {
