@@ -46,6 +46,8 @@ package final class AttemptOutcome: Sendable {
     package let connection: ConnectionFacts?
     /// The try to connect that came furthest, if none became a connection.
     package let failedConnect: FailedConnect?
+    /// The addresses that had their time and did not answer, also if another one did.
+    package let silentAddresses: [IPAddress]
     /// The connection's error number (errno(3)); 0 if there is none.
     package let osError: Int32
     /// The server's certificate, if the request wanted it and one was shown.
@@ -61,7 +63,8 @@ package final class AttemptOutcome: Sendable {
         isLengthVerified: Bool = false, body: [UInt8] = [], diagnosticBody: [UInt8] = [], progress: AttemptProgress,
         started: MonotonicTime, ended: MonotonicTime, phases: PhaseDurations = PhaseDurations(),
         connectionsOpened: Int = 0, connection: ConnectionFacts? = nil, failedConnect: FailedConnect? = nil,
-        osError: Int32 = 0, certificate: CertificateSummary? = nil, certificateError: CertificateError? = nil,
+        silentAddresses: [IPAddress] = [], osError: Int32 = 0, certificate: CertificateSummary? = nil,
+        certificateError: CertificateError? = nil,
         text: String = ""
     ) {
         self.failure = failure
@@ -82,6 +85,7 @@ package final class AttemptOutcome: Sendable {
         self.connectionsOpened = connectionsOpened
         self.connection = connection
         self.failedConnect = failedConnect
+        self.silentAddresses = silentAddresses
         self.osError = osError
         self.certificate = certificate
         self.certificateError = certificateError

@@ -91,6 +91,7 @@ struct WireCountTests {
         defer { server.stop() }
         let fixture = try SessionFixture(.init(retry: .never))
         #expect(await fixture.run(try TaskRequest(url: server.url())).result().outcome == .success)
+        #expect(await fixture.wait { fixture.session.statistics().idleConnections == 1 })
         isIdle.open()
         #expect(await fixture.wait { fixture.session.statistics().idleConnections == 0 })
         let result = await fixture.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1]))).result()

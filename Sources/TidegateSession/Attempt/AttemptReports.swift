@@ -154,6 +154,8 @@ final class AttemptReports {
         self.publishProgress(record, isLast: end.failure == nil)
         self.countBody(live, &end, record)
         self.failures.notePeer(end, record)
+        record.target?.name.tried(
+            silent: end.outcome.silentAddresses, answered: end.outcome.connectedTo, at: self.driver.now)
         var phases = end.outcome.phases
         phases.resolve = live.resolve
         record.result.phases = phases

@@ -26,9 +26,9 @@ struct AddressLookup {
         if !state.name.isVerdictOutdated {
             // The verdict was about these; another answer could lead where no path was found.
             let reachable = self.paths.current(state.target).addresses.filter { $0.verdict.level >= .routed }
-            if !reachable.isEmpty { return reachable.map(\.address) }
+            if !reachable.isEmpty { return state.name.silentLast(reachable.map(\.address), at: now) }
         }
-        return state.name.addresses(at: now)
+        return state.name.addresses(at: now).map { state.name.silentLast($0, at: now) }
     }
 
     /// The task waits for the addresses of its target's name.
@@ -79,8 +79,29 @@ struct NameLookup {
     /// Counts lookups, so that an answer from before a network change is not taken for a new one.
     private var number = 0
     private var waiting = WaitingTasks()
+    /// The addresses that did not answer lately, and until when they come last.
+    private var silent: [IPAddress: MonotonicTime] = [:]
+
+    /// How long an address that did not answer comes last.
+    private static let rest = Duration.seconds(30)
 
     init(literal: IPAddress?) { self.literal = literal.map { [$0] } }
+
+    /// An attempt found out which addresses answer.
+    mutating func tried(silent: [IPAddress], answered: IPAddress?, at now: MonotonicTime) {
+        if !self.silent.isEmpty {
+            self.silent = self.silent.filter { $0.value > now }
+            if let answered { self.silent[answered] = nil }
+        }
+        for address in silent { self.silent[address] = now + NameLookup.rest }
+    }
+
+    /// The addresses in their order, those that did not answer lately behind the others.
+    func silentLast(_ addresses: [IPAddress], at now: MonotonicTime) -> [IPAddress] {
+        guard !self.silent.isEmpty else { return addresses }
+        func isSilent(_ address: IPAddress) -> Bool { self.silent[address].map { $0 > now } ?? false }
+        return addresses.filter { !isSilent($0) } + addresses.filter(isSilent)
+    }
 
     mutating func verdictArrived() { self.isVerdictOutdated = false }
 
@@ -122,6 +143,7 @@ struct NameLookup {
         // What is being looked up over the old network may never be answered, or be answered for the wrong one.
         if case .inProgress = self.addresses { self.number += 1 }
         self.addresses = .unknown
+        self.silent = [:]
         self.isVerdictOutdated = true
         return !self.waiting.isEmpty
     }

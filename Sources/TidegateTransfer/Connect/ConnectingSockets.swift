@@ -25,6 +25,8 @@ struct ConnectAttempt {
     let deadline: MonotonicTime
     /// Distinguishes the socket from a later one with the same number.
     let cookie: UInt64
+    /// Whether the kernel gives it up before libcurl does (TCP_USER_TIMEOUT, tcp(7)).
+    let hasShare: Bool
     /// Whether libcurl waits for it; if not, the kernel's answer came at once.
     var isWaiting = false
     /// Its state shortly before its end.
@@ -66,6 +68,10 @@ struct ConnectingSockets {
     mutating func connected(_ descriptor: Int32) {
         guard !self.attempts.isEmpty, let attempt = self.attempts.removeValue(forKey: descriptor) else { return }
         ConnectingSockets.receiveErrors(descriptor, attempt, isOn: false)
+        if attempt.hasShare {
+            var timeout = CurlLimits.userTimeout
+            _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &timeout, socklen_t(4))
+        }
         if attempt.isWanted { attempt.observer.didConnect(to: attempt.address) }
     }
 

@@ -15,6 +15,8 @@ struct ConnectionInfo {
     private(set) var connectedAddress: IPAddress?
     /// The failed try that came furthest: it tells more than one that this host did not let out at all.
     private(set) var bestFailure: FailedConnect?
+    /// The addresses that had their time and did not answer.
+    private(set) var silentAddresses: [IPAddress] = []
     /// The local port of the connection; 0 before the request was started.
     private(set) var localPort: UInt16 = 0
     private var local = CachedAddress()
@@ -34,6 +36,9 @@ struct ConnectionInfo {
     }
 
     mutating func noteFailure(_ failure: FailedConnect) {
+        if failure.isSilence, let address = failure.address, !self.silentAddresses.contains(address) {
+            self.silentAddresses.append(address)
+        }
         // The first of several equal ones was preferred by the order of the addresses.
         if let best = self.bestFailure, best.rank >= failure.rank, best.address != failure.address { return }
         self.bestFailure = failure
@@ -60,6 +65,7 @@ struct ConnectionInfo {
         self.hasConnected = false
         self.connectedAddress = nil
         self.bestFailure = nil
+        self.silentAddresses = []
         self.localPort = 0
     }
 }

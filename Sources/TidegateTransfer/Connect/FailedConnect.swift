@@ -28,6 +28,11 @@ package struct FailedConnect: Sendable, Hashable {
         self.retransmits = retransmits
     }
 
+    /// Whether the address had its time, and nothing came.
+    var isSilence: Bool {
+        self.refusal == nil && (self.errorNumber == ETIMEDOUT || (self.errorNumber == 0 && self.retransmits > 0))
+    }
+
     /// How far the try came: from 1, not having left this host, to 5, having been answered by the other one.
     var rank: Int {
         if let refusal {
@@ -36,7 +41,9 @@ package struct FailedConnect: Sendable, Hashable {
         }
         switch self.errorNumber {
         case ECONNREFUSED, ECONNRESET: return 5
-        case 0, ETIMEDOUT: return 3
+        // One that was given up before its first packet was repeated had no time to be answered.
+        case 0: return self.retransmits > 0 ? 3 : 2
+        case ETIMEDOUT: return 3
         default: return self.isImmediate ? 1 : 2
         }
     }

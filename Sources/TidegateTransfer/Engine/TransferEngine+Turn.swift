@@ -129,6 +129,7 @@ extension TransferEngine {
             client.attempt(id, reported: .head(head))
             guard transfer.request?.id == id else { return nil }
         }
+        if kinds.contains(.tryFailed) { transfer.tryNextAddress() }
         if kinds.contains(.blocked) { self.waitForSink(of: transfer) }
         if kinds.contains(.throttled) {
             let delay = transfer.throttle(at: self.loop.clock.monotonic()) ?? .zero

@@ -166,7 +166,8 @@ extension CurlTransfer {
         let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.family, type, address.protocol)
         guard descriptor >= 0 else { return -1 }
-        var timeout = CurlLimits.userTimeout
+        let share = self.request?.connectShare(of: peer)
+        var timeout = share ?? CurlLimits.userTimeout
         // Without it the kernel's own, longer timeout holds: slower, not wrong.
         _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &timeout, socklen_t(4))
         if var size = self.request?.segmentSize.map({ Int32(clamping: $0) }) {
@@ -180,7 +181,8 @@ extension CurlTransfer {
             descriptor,
             ConnectAttempt(
                 observer: self, attempt: request.id, address: peer,
-                deadline: self.timestamps.started + request.connectTimeout, cookie: tg_socket_cookie(descriptor)))
+                deadline: self.timestamps.started + request.connectTimeout, cookie: tg_socket_cookie(descriptor),
+                hasShare: share != nil))
         return descriptor
     }
 }

@@ -110,7 +110,10 @@ extension CurlTransfer: ConnectObserver {
         self.timestamps.connected = self.timestamps.clock.monotonic()
     }
 
-    func connectFailed(_ failure: FailedConnect) { self.connection.noteFailure(failure) }
+    func connectFailed(_ failure: FailedConnect) {
+        self.connection.noteFailure(failure)
+        self.note(.tryFailed)
+    }
 
     /// The failed try to connect that came furthest so far.
     func furthestFailedConnect() -> FailedConnect? {

@@ -29,7 +29,7 @@ struct OutcomeBuilder {
             phases: transfer.timestamps.phases(
                 until: ended, of: transfer.easy, hasOpened: transfer.connection.hasOpened),
             connectionsOpened: transfer.easy.long(CURLINFO_NUM_CONNECTS), connection: transfer.connection.facts(),
-            failedConnect: failedConnect,
+            failedConnect: failedConnect, silentAddresses: transfer.connection.silentAddresses,
             // libcurl's number is that of the last try, and not of the one that counts.
             osError: failure == nil ? 0 : failedConnect?.errorNumber ?? transfer.errorNumber,
             certificate: transfer.request?.wantsCertificate == true

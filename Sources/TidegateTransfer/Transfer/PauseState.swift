@@ -65,6 +65,17 @@ extension CurlTransfer {
         return ahead > .milliseconds(50) ? ahead : nil
     }
 
+    /// Has libcurl try the next address now.
+    ///
+    /// After a try that failed, 7.88 goes on only with its next timer, which may be seconds away; the end of a pause sets
+    /// one that is due.
+    func tryNextAddress() {
+        guard !self.connection.isConnected, self.pause.isEmpty else { return }
+        // It refuses when that was the last address: the end of the attempt is on its way.
+        guard curl_easy_pause(self.easy.raw, CURLPAUSE_RECV | CURLPAUSE_SEND) == CURLE_OK else { return }
+        if !self.applyPause() { self.abortOutsideCurl() }
+    }
+
     // Brings libcurl's pause in line with ours; may deliver bytes to the sink at once.
     private func applyPause() -> Bool {
         var mask: Int32 = 0

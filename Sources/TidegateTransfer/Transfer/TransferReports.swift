@@ -19,6 +19,8 @@ struct TransferReports {
         static let throttled = Kinds(rawValue: 32)
         /// Progress that came too soon after the last report may be reported now.
         static let progressDue = Kinds(rawValue: 64)
+        /// A try to connect failed, and there may be another address.
+        static let tryFailed = Kinds(rawValue: 128)
     }
 
     private let number: Int
