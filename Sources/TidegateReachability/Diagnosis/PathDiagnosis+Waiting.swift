@@ -114,7 +114,7 @@ extension PathDiagnosis {
             let networkPath = path.verdict.path, networkPath.gateway == nil, path.gateway.resolvesNeighbours,
             !path.verdict.notes.contains(.thisHost), await self.pause(for: patience)
         else { return nil }
-        let limit = max(.milliseconds(1), min(self.rest, SilenceTiming.certainty - (self.now - start)))
+        let limit = min(self.rest, SilenceTiming.untilCertain(since: start, at: self.now))
         let probe = await self.diagnostics.dependencies.udpProbe(address.onLink(networkPath.index), within: limit)
         let (type, code): (UInt8, UInt8) = address.family == .ipv4 ? (3, 1) : (1, 3)
         let own = ICMPError(offender: nil, type: type, code: code)
@@ -140,7 +140,7 @@ extension PathDiagnosis {
             later.udpProbe = .unresolved(nil)  // the kernel had given it up before
             return later
         }
-        let rest = max(.milliseconds(1), min(self.rest, SilenceTiming.certainty - (self.now - start)))
+        let rest = min(self.rest, SilenceTiming.untilCertain(since: start, at: self.now))
         let second = await self.diagnostics.dependencies.udpProbe(place, within: rest)
         return await self.gateway(path, second ?? probe, since: start)
     }

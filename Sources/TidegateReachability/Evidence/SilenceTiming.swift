@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// How long a diagnosis waits for somebody silent.
 enum SilenceTiming {
     /// Before others are asked.
@@ -10,4 +12,11 @@ enum SilenceTiming {
     static let handshake = Duration.seconds(2)
     /// For a host that is not there: its last router says so after 3 s (RFC 1812, 3.3.2, and Linux).
     static let resolution = Duration.milliseconds(3_400)
+
+    /// What is left of ``certainty`` for a silence that began at `start`.
+    ///
+    /// A timer of another thread may end a few milliseconds early, and a conclusion needs the whole time.
+    static func untilCertain(since start: MonotonicTime, at now: MonotonicTime) -> Duration {
+        max(.milliseconds(1), self.certainty + .milliseconds(20) - (now - start))
+    }
 }
