@@ -78,11 +78,11 @@ import TidegateCore
     @Test("Failures of several parties are told apart, the commonest first, with the hosts")
     func parties() {
         var record = HistoryRecord(from: PageState.ago(100))
-        for _ in 0..<8 { record.countRequest(at: PageState.now) }
+        for _ in 0..<8 { record.requests.countRequest(at: PageState.now) }
         for host in ["a.example", "b.example", "b.example", "c.example"] {
-            record.add(.init(.theirs, subject: host, cause: "status 500", at: PageState.now))
+            record.requests.add(.init(.theirs, subject: host, cause: "status 500", at: PageState.now))
         }
-        record.add(.init(.upstream, subject: "d.example", cause: "no answer in time", at: PageState.now))
+        record.requests.add(.init(.upstream, subject: "d.example", cause: "no answer in time", at: PageState.now))
         let headline = Headline(
             status: PageState.healthy.status, diagnosis: nil, tasks: [], record: record, targets: [], now: PageState.now
         )
@@ -95,8 +95,8 @@ import TidegateCore
     func allFail() {
         var record = HistoryRecord(from: PageState.ago(100))
         for _ in 0..<5 {
-            record.countRequest(at: PageState.now)
-            record.add(.init(.theirs, subject: "a.example", cause: "status 500", at: PageState.now))
+            record.requests.countRequest(at: PageState.now)
+            record.requests.add(.init(.theirs, subject: "a.example", cause: "status 500", at: PageState.now))
         }
         let headline = Headline(
             status: PageState.healthy.status, diagnosis: nil, tasks: [], record: record, targets: [], now: PageState.now

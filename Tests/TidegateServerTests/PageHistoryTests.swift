@@ -160,7 +160,7 @@ import TidegateTestKit
             self.fail(bus, Attribution(party: .theirs, rung: .tcp, evidence: ["port \(number)"]))
             self.time.advance(by: .milliseconds(6))
         }
-        let slices = history.snapshot().allSlices
+        let slices = history.snapshot().requests.slices
         #expect(slices.count <= 6)
         #expect(slices.allSatisfy { $0.failures.count <= 25 })
         #expect(slices.reduce(0) { $0 + $1.requests } == 10_000)

@@ -201,10 +201,10 @@ enum PageState: String, CaseIterable {
         }
         self.addOutage(at: 2000, lasting: 36, to: &record)
         for second in stride(from: 840, through: 0, by: -12) where self != .unchecked {
-            if let closed = record.closeSlice(before: Self.ago(second)) { _ = closed }
-            record.countRequest(at: Self.ago(second))
+            if let closed = record.requests.closeSlice(before: Self.ago(second)) { _ = closed }
+            record.requests.countRequest(at: Self.ago(second))
             for failure in failing where failure.seconds.contains(where: { $0 <= second && $0 > second - 12 }) {
-                record.add(
+                record.requests.add(
                     .init(failure.party, subject: failure.host, cause: failure.cause, at: Self.ago(second)))
             }
         }
@@ -242,7 +242,7 @@ enum PageState: String, CaseIterable {
         let up = Self.link("uplink", 2, .ethernet)
         record.append(EventLine(Self.event(.link(LinkEvent(from: up, to: down)), at: seconds)))
         record.add(.init(time: Self.ago(seconds), from: .routed, to: ReachabilityLevel.none))
-        record.add(.init(.mine, subject: "", cause: "the path was lost", isPathLoss: true, at: Self.ago(seconds)))
+        record.requests.add(.init(.mine, subject: "", cause: "the path was lost", isPathLoss: true, at: Self.ago(seconds)))
         guard let lasting else { return }
         record.append(EventLine(Self.event(.link(LinkEvent(from: down, to: up)), at: seconds - lasting)))
         let change = PathEvent(scope: .global, from: lost, to: routed)

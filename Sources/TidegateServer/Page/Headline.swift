@@ -164,7 +164,7 @@ struct Headline {
 
     private var requests: (total: Int, failures: [RequestSlice.Failure]) {
         let oldest = RequestSlice.number(of: self.now - Headline.window)
-        let slices = self.record.allSlices.filter { $0.number > oldest }
+        let slices = self.record.requests.slices.filter { $0.number > oldest }
         let failures = slices.flatMap(\.failures)
         let total = slices.reduce(0) { $0 + $1.requests }
         return (max(total, failures.reduce(0) { $0 + $1.count }), failures)
@@ -191,7 +191,7 @@ struct Headline {
 
     // Whole minutes: the figure must not change with every look.
     private var period: Duration {
-        let start = self.record.slices.first.map { WallTime(microseconds: $0.number * 15_000_000) }
+        let start = self.record.requests.closed.first.map { WallTime(microseconds: $0.number * 15_000_000) }
         let life = self.now.since(min(self.record.start, start ?? self.record.start))
         return min(Headline.window, .seconds(60 * max(1, (life.components.seconds + 59) / 60)))
     }

@@ -46,7 +46,7 @@ struct EventGroup: Sendable {
 
     /// The groups of everything that is remembered, the latest first.
     static func all(of record: HistoryRecord) -> [EventGroup] {
-        let lost = record.allSlices.flatMap { slice in slice.failures.filter(\.isPathLoss) }.map(EventLine.init(lost:))
+        let lost = record.requests.slices.flatMap { slice in slice.failures.filter(\.isPathLoss) }.map(EventLine.init(lost:))
         let network = (record.lines.filter { $0.rank < .other } + lost).sorted { $0.time < $1.time }
         let groups =
             self.outages(among: network) + self.failures(in: record)
@@ -111,7 +111,7 @@ struct EventGroup: Sendable {
 
     private static func failures(in record: HistoryRecord) -> [EventGroup] {
         var groups: [(failure: RequestSlice.Failure, group: EventGroup)] = []
-        for failure in record.allSlices.flatMap(\.failures) where !failure.isPathLoss {
+        for failure in record.requests.slices.flatMap(\.failures) where !failure.isPathLoss {
             let known = groups.lastIndex { $0.failure.isSame(as: failure) }
             if let known, failure.first.since(groups[known].group.last) <= self.repeatLimit {
                 groups[known].group.count += failure.count

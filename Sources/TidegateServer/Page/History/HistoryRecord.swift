@@ -34,27 +34,18 @@ struct HistoryRecord: Sendable {
         let entry: TaskResults.Entry
     }
 
-    /// An attempt of a task.
-    struct Attempt: Hashable, Sendable {
-        let task: TaskID
-        let number: Int
-    }
-
-    static let span = Duration.seconds(3600)
     private static let changeLimit = 512
     private static let lineLimit = 300
     private static let nameLimit = 200
     private static let checkLimit = 40
-    // Those of half a minute, unless very many fail.
-    private static let revisableLimit = 512
 
     /// When this process began to watch.
     let start: WallTime
     /// Of earlier processes; ends without a level.
     private(set) var past: [LevelChange] = []
     private(set) var changes: [LevelChange] = []
-    /// Those in which something happened, the oldest first.
-    private(set) var slices: [RequestSlice] = []
+    /// Requests and their failures.
+    var requests = RequestHistory()
     private(set) var lines: [EventLine] = []
     private(set) var results: [String: TaskResults] = [:]
     /// The last checks of each target, the oldest first.
@@ -80,16 +71,14 @@ struct HistoryRecord: Sendable {
                         to: to.flatMap(ReachabilityLevel.init(rawValue:))))
                 last = time
             case .revised(let slice):
-                if let known = self.slices.lastIndex(where: { $0.number == slice.number }) {
-                    self.slices[known] = slice
-                }
+                self.requests.replace(slice)
             case .results(let results): for result in results { self.add(result.entry, of: result.name, isNamed: true) }
             case .requests(let slice):
-                self.slices.append(slice)
+                self.requests.restore(slice)
                 last = max(last ?? .init(microseconds: 0), WallTime(microseconds: (slice.number + 1) * 15_000_000))
             }
         }
-        self.dropOldSlices(before: self.start)
+        self.requests.dropOld(before: self.start)
         // A process that was killed has not said when.
         if let open = self.past.last?.to, let last {
             self.past.append(LevelChange(time: min(last, self.start), from: open, to: nil))
@@ -98,59 +87,11 @@ struct HistoryRecord: Sendable {
 
     // MARK: Recording
 
-    /// Closes the slice that is over, if there is one that has not been; it is returned to be kept.
-    mutating func closeSlice(before time: WallTime) -> RequestSlice? {
-        guard let open = self.open, open.number < RequestSlice.number(of: time) else { return nil }
-        return self.closeSlice()
-    }
-
-    /// Closes the slice that is not over yet.
-    mutating func closeSlice() -> RequestSlice? {
-        defer { self.open = nil }
-        guard let open = self.open else { return nil }
-        self.slices.append(open)
-        self.dropOldSlices(before: WallTime(microseconds: open.number * 15_000_000))
-        return open
-    }
-
-    private var open: RequestSlice?
     private var unsaved = UnsavedResults()
-    private var revisable: [(attempt: Attempt, slice: Int64, failure: RequestSlice.Failure)] = []
-
-    /// The closed slices and the open one.
-    var allSlices: [RequestSlice] { self.slices + (self.open.map { [$0] } ?? []) }
-
-    mutating func countRequest(at time: WallTime) {
-        self.openSlice(at: time)
-        self.open?.countRequest()
-    }
-
-    mutating func add(_ failure: RequestSlice.Failure) {
-        self.openSlice(at: failure.last)
-        self.open?.add(failure)
-    }
-
-    /// Adds a failed attempt whose party may still be revised.
-    mutating func add(_ failure: RequestSlice.Failure, revisableAs attempt: Attempt) {
-        self.add(failure)
-        guard let number = self.open?.number else { return }
-        if self.revisable.count == HistoryRecord.revisableLimit { self.revisable.removeFirst() }
-        self.revisable.append((attempt, number, failure))
-    }
 
     /// Counts a failed attempt for the party that it turned out to be; what is to be kept anew.
-    mutating func revise(_ attempt: Attempt, to party: FaultParty) -> [Entry] {
-        var entries: [Entry] = []
-        if let known = self.revisable.lastIndex(where: { $0.attempt == attempt }) {
-            let (_, number, failure) = self.revisable.remove(at: known)
-            if self.open?.number == number {
-                _ = self.open?.revise(failure, to: party)
-            } else if let place = self.slices.lastIndex(where: { $0.number == number }),
-                self.slices[place].revise(failure, to: party)
-            {
-                entries.append(.revised(self.slices[place]))
-            }
-        }
+    mutating func revise(_ attempt: RequestHistory.Attempt, to party: FaultParty) -> Entry? {
+        let entry = self.requests.revise(attempt, to: party).map(Entry.revised)
         let task = attempt.task.description
         for (name, results) in self.results {
             guard let failed = results.entries.last(where: { $0.task == task && $0.outcome == .failure }) else {
@@ -160,7 +101,7 @@ struct HistoryRecord: Sendable {
             self.results[name]?.add(revised)
             if results.isNamed { self.unsaved.add(.init(name: name, entry: revised)) }
         }
-        return entries
+        return entry
     }
 
     mutating func add(_ change: LevelChange) {
@@ -200,25 +141,10 @@ struct HistoryRecord: Sendable {
         return (last?.latency == nil) != (mark.latency == nil) || last == nil && mark.latency == nil
     }
 
-    private mutating func openSlice(at time: WallTime) {
-        if self.open == nil { self.open = RequestSlice(number: RequestSlice.number(of: time)) }
-    }
-
-    private mutating func dropOldSlices(before time: WallTime) {
-        let oldest = RequestSlice.number(of: time - HistoryRecord.span)
-        self.slices.removeAll { $0.number < oldest }
-    }
-
     private mutating func dropOldestResults() {
         let oldest = self.results.min { left, right in
             (left.value.entries.last?.time ?? self.start) < (right.value.entries.last?.time ?? self.start)
         }
         if let oldest { self.results[oldest.key] = nil }
-    }
-}
-
-extension WallTime {
-    static func - (time: WallTime, duration: Duration) -> WallTime {
-        WallTime(microseconds: time.microseconds - duration.wholeNanoseconds / 1000)
     }
 }

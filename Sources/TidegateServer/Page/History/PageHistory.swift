@@ -48,12 +48,12 @@ final class PageHistory: EventSink {
         case .daemon(.stopping):
             self.addLine(of: event)
             self.add(.init(time: event.time, from: nil, to: nil))
-            self.write(self.record.withLock { $0.closeSlice() })
+            self.write(self.record.withLock { $0.requests.closeSlice() })
             self.writeResults(at: event.time, isLast: true)
         case .targetCheck(let check): self.receive(check, event)
         case .session(.attributionRevised(let task, let attempt, from: _, let party)):
-            let entries = self.record.withLock { $0.revise(.init(task: task, number: attempt), to: party) }
-            for entry in entries { self.write(entry, at: event.time) }
+            let entry = self.record.withLock { $0.revise(.init(task: task, number: attempt), to: party) }
+            if let entry { self.write(entry, at: event.time) }
             self.writeResults(at: event.time)
         case .session(.poolReplaced): break
         case .link, .netlink, .session, .daemon: self.addLine(of: event)
@@ -81,9 +81,9 @@ final class PageHistory: EventSink {
                 isPathLoss: isPathLoss, at: event.time)
             self.count(at: event.time) { record in
                 if attribution?.silence == nil {
-                    record.add(entry)
+                    record.requests.add(entry)
                 } else {
-                    record.add(entry, revisableAs: .init(task: task.id, number: summary.number))
+                    record.requests.add(entry, revisableAs: .init(task: task.id, number: summary.number))
                 }
             }
         case .completed(let result): self.complete(result, at: event.time)
@@ -110,7 +110,7 @@ final class PageHistory: EventSink {
             }
             // A failed attempt has been told already.
             guard result.outcome == .failure, result.attempts == 0 else { return }
-            record.add(
+            record.requests.add(
                 RequestSlice.Failure(party ?? .unknown, subject: name ?? url, cause: text, at: time))
         }
         self.writeResults(at: time)
@@ -118,8 +118,8 @@ final class PageHistory: EventSink {
 
     private func count(at time: WallTime, _ add: (inout HistoryRecord) -> Void) {
         let over = self.record.withLock { record in
-            let over = record.closeSlice(before: time)
-            record.countRequest(at: time)
+            let over = record.requests.closeSlice(before: time)
+            record.requests.countRequest(at: time)
             add(&record)
             return over
         }
@@ -144,7 +144,7 @@ final class PageHistory: EventSink {
         let line = EventLine(event, targets: self.configuration.targetNames)
         let over = self.record.withLock { record in
             record.append(line)
-            return record.closeSlice(before: event.time)
+            return record.requests.closeSlice(before: event.time)
         }
         self.write(over)
         self.writeResults(at: event.time)

@@ -11,7 +11,7 @@ struct TimelineSVG {
     var window: Duration {
         let earliest = [
             self.record.start, self.record.past.first?.time,
-            self.record.slices.first.map { WallTime(microseconds: $0.number * 15_000_000) },
+            self.record.requests.closed.first.map { WallTime(microseconds: $0.number * 15_000_000) },
         ].compactMap(\.self).min()
         let life = self.now.since(earliest ?? self.now)
         let windows: [Duration] = [.seconds(300), .seconds(900), .seconds(3600)]
@@ -74,7 +74,7 @@ struct TimelineSVG {
         let last = RequestSlice.number(of: self.now)
         let count = Int(self.window / RequestSlice.length) / width
         var columns = Array(repeating: Array(repeating: 0, count: FaultParty.allCases.count), count: count)
-        for slice in self.record.allSlices {
+        for slice in self.record.requests.slices {
             let back = Int(last - slice.number)
             let column = count - 1 - back / width
             guard back >= 0, column >= 0 else { continue }
