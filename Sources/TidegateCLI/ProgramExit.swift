@@ -3,7 +3,7 @@ internal import ArgumentParser
 /// What the program prints, and its exit status, for an error that ends a command.
 struct ProgramExit: Hashable {
     var status: Int32
-    /// For standard output: help and the version.
+    /// For standard output: help, the version and completion scripts.
     var output: String?
     /// For standard error.
     var errorMessage: String?
@@ -16,7 +16,7 @@ struct ProgramExit: Hashable {
         }
         let code = root.exitCode(for: error)
         guard code != .success else {
-            self.init(status: 0, output: root.fullMessage(for: error))
+            self.init(status: 0, output: FishCompletion.repaired(root.fullMessage(for: error)))
             return
         }
         let message = root.message(for: error)
