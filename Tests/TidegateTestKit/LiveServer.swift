@@ -109,6 +109,9 @@ package final class LiveServer: Sendable {
             case .reset:
                 LiveServerSocket.breakOnClose(descriptor)
                 return false
+            case .flood(let bytes):
+                while !self.state.withLock({ $0.isStopping }), LiveServerSocket.send(bytes, on: descriptor) {}
+                return false
             case .hang:
                 var byte: UInt8 = 0
                 while recv(descriptor, &byte, 1, 0) > 0 {}

@@ -14,6 +14,8 @@ package struct LiveServerAnswer: Sendable {
         case close
         /// Resets the connection (RST).
         case reset
+        /// Sends these bytes again and again until the client closes or the server stops.
+        case flood([UInt8])
         /// Sends nothing more until the client closes or the server stops.
         case hang
     }

@@ -7,7 +7,8 @@ internal import TidegateLoop
 extension TransferEngine {
     func currentPool() throws(CurlError) -> ConnectionPool {
         if let last = self.connectionPools.last, last.generation == self.poolGeneration { return last }
-        let pool = try ConnectionPool(generation: self.poolGeneration, actions: self.actions)
+        let pool = try ConnectionPool(
+            generation: self.poolGeneration, actions: self.actions, open: self.watchdog.record.sockets)
         self.connectionPools.append(pool)
         return pool
     }
@@ -68,9 +69,11 @@ extension TransferEngine {
 
     /// Calls libcurl; an error of its own makes the pool unusable, so that its attempts fail and the next one gets a new
     /// pool.
-    func guarding(_ pool: ConnectionPool, _ body: () throws(CurlError) -> Void) {
+    func guarding(
+        _ pool: ConnectionPool, on descriptor: Int32? = nil, _ body: () throws(CurlError) -> Void
+    ) {
         do throws(CurlError) {
-            try body()
+            if try self.watchdog.watching(descriptor, of: pool.generation, body) { pool.wasCut = true }
         } catch {
             for transfer in self.transfers.busy where transfer.pool === pool {
                 transfer.abort(.internal, error.description)

@@ -27,7 +27,7 @@ extension TransferEngine {
         }
         // Before libcurl writes the first byte.
         if events == .write { pool.callbacks.sockets.connected(descriptor) }
-        self.guarding(pool) { () throws(CurlError) in try pool.act(on: descriptor, events.selected) }
+        self.guarding(pool, on: descriptor) { () throws(CurlError) in try pool.act(on: descriptor, events.selected) }
     }
 
     /// A timer is due; true if it was one of the engine's own.
@@ -98,9 +98,13 @@ extension TransferEngine {
         for pool in self.connectionPools {
             while let (number, code) = pool.nextDone() {
                 guard let transfer = self.transfers[number] else { continue }
+                if pool.wasCut, code != CURLE_OK {
+                    transfer.abort(.protocolError, "the server sent without an end what is read in one go")
+                }
                 // What came before the end is reported before the end; the client may drop the attempt meanwhile.
                 if let id = self.report(transfer, to: client) { self.finish(transfer, id, code, client) }
             }
+            pool.wasCut = false
         }
     }
 

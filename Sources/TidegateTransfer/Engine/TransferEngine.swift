@@ -11,6 +11,7 @@ package final class TransferEngine {
     var transfers = TransferTable()
     var sockets = SocketTable()
     let actions = SocketActions()
+    let watchdog = CallWatchdog()
     var timer = CurlTimer()
     var blocked = BlockedDescriptors()
     /// Numbers of transfers that need a timer for their next report of progress: the last report is too recent, or

@@ -13,10 +13,12 @@ final class ConnectionPool {
     /// When libcurl's timer is due; nil for never.
     private(set) var deadline: MonotonicTime?
     private var resolveCache = ResolveCache()
+    /// True if the watchdog has ended a call whose attempts have not been collected yet.
+    var wasCut = false
 
-    init(generation: Int, actions: SocketActions) throws(CurlError) {
+    init(generation: Int, actions: SocketActions, open: OpenSockets) throws(CurlError) {
         self.generation = generation
-        self.callbacks = CurlCallbackContext(generation: generation, actions: actions)
+        self.callbacks = CurlCallbackContext(generation: generation, actions: actions, open: open)
         let multi = try MultiHandle()
         try multi.configure(
             onSocket: socketInterestChanged, onTimer: timerRequested,

@@ -5,9 +5,26 @@ final class CurlCallbackContext {
     private let generation: Int
     private let actions: SocketActions
 
-    init(generation: Int, actions: SocketActions) {
+    /// The sockets that the watchdog may shut down.
+    private let open: OpenSockets
+
+    init(generation: Int, actions: SocketActions, open: OpenSockets) {
         self.generation = generation
         self.actions = actions
+        self.open = open
+    }
+
+    /// A socket was opened.
+    func opened(_ descriptor: Int32) {
+        self.open.opened(descriptor, generation: self.generation)
+        self.note(.opened(descriptor))
+    }
+
+    /// Closes a socket for libcurl.
+    func close(_ descriptor: Int32) -> Int32 {
+        self.sockets.closing(descriptor)
+        self.note(.closed(descriptor))
+        return self.open.close(descriptor)
     }
 
     /// Sockets of this pool that are not connected yet.

@@ -70,13 +70,8 @@ private func peerAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? 
 
 // Connections outlive the attempt that opened them, so the context is the pool's and not a transfer.
 func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
-    if let context {
-        withObject(CurlCallbackContext.self, at: context) {
-            $0.sockets.closing(descriptor)
-            $0.note(.closed(descriptor))
-        }
-    }
-    return close(descriptor)
+    guard let context else { return close(descriptor) }
+    return withObject(CurlCallbackContext.self, at: context) { $0.close(descriptor) }
 }
 
 extension CurlTransfer {
@@ -176,7 +171,7 @@ extension CurlTransfer {
         self.connection.noteOpened()
         if self.timestamps.socketOpened == nil { self.timestamps.socketOpened = self.timestamps.clock.monotonic() }
         guard let callbacks = self.pool?.callbacks, let request = self.request else { return descriptor }
-        callbacks.note(.opened(descriptor))
+        callbacks.opened(descriptor)
         callbacks.sockets.opened(
             descriptor,
             ConnectAttempt(

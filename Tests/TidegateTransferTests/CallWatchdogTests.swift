@@ -1,0 +1,59 @@
+internal import Testing
+internal import TidegateCore
+internal import TidegateTestKit
+@testable internal import TidegateTransfer
+
+@Suite("A call of libcurl that does not end", .timeLimit(.minutes(3)))
+struct CallWatchdogTests {
+    @Test("A proxy that refuses without an end is a protocol error, and other attempts go on")
+    func proxyRefusesForEver() throws {
+        let proxy = try LiveServer { _ in
+            LiveServerAnswer([
+                .send(LiveServerAnswer.head(407, ["Content-Length: 900000000000"])),
+                .flood(Array(repeating: 0x78, count: 1 << 20)),
+            ])
+        }
+        defer { proxy.stop() }
+        let mayAnswer = Latch()
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.waitFor(mayAnswer)] + LiveServerAnswer.respond(text: "ok").steps)
+        }
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        recorder.start(try AttemptRequest(1, server.url()))
+        var request = try AttemptRequest(2, "https://tide.invalid/")
+        request.proxy = try HTTPURL(proxy.url())
+        let outcome = try recorder.run(request, within: 60)
+        #expect(outcome.failure == .protocolError)
+        #expect(outcome.text == "the server sent without an end what is read in one go")
+        mayAnswer.open()
+        #expect(try recorder.outcome(of: AttemptID(1)).body == Array("ok".utf8))
+    }
+
+    @Test("Only a call that uses processor time for two seconds is ended, and at last with all sockets of its pool")
+    func decisions() {
+        var sample = CallSample()
+        #expect(sample.look(at: 1, processorTime: .seconds(10)) == .goOn)
+        #expect(sample.look(at: 1, processorTime: .seconds(11)) == .goOn)
+        #expect(sample.look(at: 1, processorTime: .seconds(11)) == .goOn, "the process was stopped")
+        #expect(sample.look(at: 3, processorTime: .seconds(13)) == .goOn, "another call")
+        #expect(sample.look(at: 3, processorTime: .seconds(15)) == .endCall(isLastResort: false))
+        #expect(sample.look(at: 3, processorTime: .seconds(16)) == .endCall(isLastResort: true))
+        #expect(sample.look(at: nil, processorTime: .seconds(16)) == .goOn)
+    }
+
+    @Test("Without calls it sleeps, and the next call wakes it")
+    func sleeps() {
+        var sample = CallSample()
+        let decisions = (0..<20).map { _ in sample.look(at: nil, processorTime: .zero) }
+        #expect(decisions == Array(repeating: .goOn, count: 19) + [.sleep])
+        let record = CurlCallRecord()
+        #expect(record.begin(on: nil, generation: 1))
+        #expect(!record.end())
+        #expect(!record.begin(on: nil, generation: 1), "it is awake")
+        #expect(!record.sleep(), "a call began")
+        _ = record.end()
+        #expect(record.sleep())
+        #expect(record.begin(on: nil, generation: 1))
+    }
+}
