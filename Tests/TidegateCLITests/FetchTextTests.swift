@@ -169,7 +169,7 @@ import TidegateTestKit
             refused.lines == ["big.iso: started", "big.iso: attempt 1 failed: 127.0.0.1 refused the connection"])
         #expect(
             FetchText.summary(refused.result, label: "big.iso")
-                == "big.iso: failed after 2 attempts: 127.0.0.1 refused the connection (the server)")
+                == "big.iso: failed after 2 attempts: 127.0.0.1 refused the connection (this host)")
         #expect(
             FetchText.summary(Samples.result(.failure, .deadlineExceeded), label: "big.iso")
                 == "big.iso: failed: the deadline passed")

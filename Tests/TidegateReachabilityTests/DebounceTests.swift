@@ -70,9 +70,14 @@ struct DebounceTests {
         _ = machine.handle(self.input(self.none), at: self.at(0))
         _ = machine.handle(self.input(self.routed), at: self.at(1000))
         _ = machine.handle(self.input(self.routed, .flapping(.seconds(5))), at: self.at(1100))
-        #expect(machine.deadline == self.at(6000))
+        #expect(machine.gating.verdict?.reason != .flapping, "it would not have counted either")
+        #expect(machine.deadline == self.at(1200))
+        #expect(machine.handle(.tick, at: self.at(1200)) == [.gatingChanged])
         #expect(machine.gating.verdict?.reason == .flapping)
+        #expect(machine.deadline == self.at(1500))
+        _ = machine.handle(.tick, at: self.at(1500))
         #expect(machine.published.verdict?.reason == .flapping)
+        #expect(machine.deadline == self.at(6000))
     }
 
     @Test("Another path at the same level takes effect at once; the same verdict has none")

@@ -6,7 +6,7 @@ internal import TidegateTestKit
 /// Links that flap, are renamed, replaced, or learn their context slowly.
 @Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct LinkLifeScenarioTests {
-    @Test("Twenty flaps in a second are published as one loss and one gain")
+    @Test("Twenty flaps in a second are published as one loss, the reason why its end is waited for, and one gain")
     func twentyFlaps() async throws {
         let hosts = try VethPairFixture()
         let fixture = MonitorFixture(hosts.here)
@@ -21,7 +21,9 @@ struct LinkLifeScenarioTests {
         let losses = try #require(status.link(77)?.carrierLosses)
         #expect(losses - (before.link(77)?.carrierLosses ?? 0) >= 20, "the kernel counted every one")
         for scope in [PathEvent.Scope.global, .family(.ipv4), .family(.ipv6)] {
-            #expect(fixture.changes(scope).map(\.to.level) == [.none, .routed], "\(scope)")
+            let changes = fixture.changes(scope).map(\.to)
+            #expect(changes.map(\.level) == [.none, .none, .routed], "\(scope)")
+            #expect(changes.map { $0.reason == .flapping } == [false, true, false], "\(scope)")
         }
     }
 

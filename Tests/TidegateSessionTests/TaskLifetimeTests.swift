@@ -158,14 +158,14 @@ struct TaskLifetimeTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A refused connection is theirs, and named")
+    @Test("A connection that an address of this host refuses is this host's, and named")
     func refused() async throws {
         // Servers of other tests listen at 127.0.0.1 only.
         let url = "http://127.0.0.77:9/"
         let fixture = try SessionFixture(.init(retry: .never))
         let result = await fixture.run(try TaskRequest(url: url)).result()
         #expect(result.failure == .connectFailed)
-        #expect(result.attribution?.party == .theirs)
+        #expect(result.attribution?.party == .mine)
         #expect(result.explanation?.hasPrefix(url) == true)
         await fixture.session.invalidate(cancellingTasks: true)
     }

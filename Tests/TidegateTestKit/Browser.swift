@@ -34,7 +34,7 @@ package final class Browser: Sendable {
     /// Starts a driver and a browser; the caller has to close it.
     package static func open() async throws -> Browser {
         let driver = try Program(["chromedriver", "--port=0"])
-        let port = await eventualValue {
+        let port = await eventualValue(within: .seconds(60)) {
             driver.outputSoFar.split(separator: "\n").last { $0.contains("successfully on port ") }?
                 .split(whereSeparator: { $0 == " " || $0 == "." }).last
         }

@@ -136,10 +136,10 @@ struct LadderEndToEndTests {
         #expect(try self.report(explanation, .gateway).status == .ok)
     }
 
-    @Test("A gateway without a route is upstream's failure")
+    @Test("A gateway without any route is the provider's failure, before the target")
     func upstream() async throws {
         let explanation = try await self.explain("203.0.113.1:80")
-        #expect(explanation.firstFailure?.rung == .tcp && explanation.party == .upstream, "\(explanation)")
+        #expect(explanation.firstFailure?.rung == .internet && explanation.party == .upstream, "\(explanation)")
     }
 
     @Test("Where everything vanishes behind the gateway, it is the provider's")

@@ -50,7 +50,7 @@ struct CallWatchdogTests {
         let record = CurlCallRecord()
         #expect(record.begin(on: nil, generation: 1))
         #expect(!record.end())
-        #expect(!record.begin(on: nil, generation: 1), "it is awake")
+        #expect(!record.begin(on: nil, generation: 1), "it is watching")
         #expect(!record.sleep(), "a call began")
         _ = record.end()
         #expect(record.sleep())

@@ -9,7 +9,7 @@ final class CurlCallRecord: Sendable {
     private let descriptor = Atomic<Int32>(-1)
     private let generation = Atomic<Int>(0)
     private let endedCall = Atomic<UInt64>(0)
-    private let isAsleep = Atomic<Bool>(true)
+    private let isIdle = Atomic<Bool>(true)
 
     /// The call under way; nil for none.
     var call: UInt64? {
@@ -19,13 +19,13 @@ final class CurlCallRecord: Sendable {
 
     // MARK: The calling thread
 
-    /// A call begins; true if the watchdog is asleep and has to be woken.
+    /// A call begins; true if the watchdog is idle and has to be woken.
     func begin(on descriptor: Int32?, generation: Int) -> Bool {
         self.descriptor.store(descriptor ?? -1, ordering: .relaxed)
         self.generation.store(generation, ordering: .relaxed)
         self.count.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        return self.isAsleep.load(ordering: .relaxed)
-            && self.isAsleep.exchange(false, ordering: .sequentiallyConsistent)
+        return self.isIdle.load(ordering: .relaxed)
+            && self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
     }
 
     /// The call is over; true if the watchdog has ended it.
@@ -45,11 +45,11 @@ final class CurlCallRecord: Sendable {
             isLastResort || descriptor < 0 ? nil : descriptor, generation: self.generation.load(ordering: .relaxed))
     }
 
-    /// The watchdog sleeps from now on; false if a call began meanwhile that has not seen it asleep.
+    /// The watchdog sleeps from now on; false if a call began meanwhile that has not seen that.
     func sleep() -> Bool {
-        self.isAsleep.store(true, ordering: .sequentiallyConsistent)
+        self.isIdle.store(true, ordering: .sequentiallyConsistent)
         guard self.call != nil else { return true }
         // Whoever takes the flag back sees to the call.
-        return !self.isAsleep.exchange(false, ordering: .sequentiallyConsistent)
+        return !self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
     }
 }

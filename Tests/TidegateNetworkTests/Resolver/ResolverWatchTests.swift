@@ -97,10 +97,12 @@ import TidegateTestKit
             try $0.write("127.0.0.1 localhost\n", to: "elsewhere/hosts")
             try $0.hardLink("etc/hosts", to: "elsewhere/hosts")
         }
+        // Emptying and writing a file are two changes, and may be seen as such.
         try fixture.folder.overwrite("10.0.0.9 api.test\n", in: "elsewhere/hosts")
-        #expect(await eventually { fixture.count == 1 })
+        #expect(await eventually { fixture.count >= 1 })
+        let before = fixture.count
         try fixture.folder.write("10.0.0.8 api.test\n", to: "etc/hosts")
-        #expect(await eventually { fixture.count == 2 })
+        #expect(await eventually { fixture.count > before })
     }
 
     @Test("A symbolic link is followed to its target, and to another one once it is replaced")
