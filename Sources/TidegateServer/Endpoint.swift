@@ -37,7 +37,7 @@ package final class Endpoint: Sendable {
                 configuration: configuration, view: view, bus: bus, recorder: recorder, time: time,
                 history: history ?? own, page: page, nextRuns: nextRuns),
             slots: slots,
-            middlewares: [StandardHeadersMiddleware(time: time)]
+            middlewares: [StandardHeadersMiddleware(time: time), RequestCheckMiddleware()]
                 + (access.map { [AccessMiddleware(controller: $0)] } ?? []))
         self.bus = bus
         self.slots = slots
@@ -85,18 +85,20 @@ package final class Endpoint: Sendable {
         _ address: ListenAddress, whenBound: @escaping @Sendable (Int?) -> Void
     ) async -> EndpointError? {
         let shutdown = ServerShutdown()
+        let hosts = HostCheck(listen: address, allowed: self.configuration.allowedHosts)
         // Hummingbird's server without its `Application`: that one ends with its Swift task, and a cancelled server
         // drops connections that it has accepted (see `ServerShutdown`).
         let server = Server(
-            childChannelSetup: TLSServerChannel(
-                base: HTTP1Channel(
-                    responder: { try await self.respond(to: $0, with: $1, on: $2) },
-                    configuration: self.configuration.channel(slots: self.slots)),
-                access: self.access),
+            childChannelSetup: BoundedServerChannel(
+                base: TLSServerChannel(
+                    base: HTTP1Channel(
+                        responder: { try await self.respond(to: $0, with: $1, on: $2, hosts: hosts) },
+                        configuration: self.configuration.channel(slots: self.slots)),
+                    access: self.access),
+                table: ConnectionTable(limit: self.configuration.maxConnections),
+                requestTimeout: self.configuration.requestTimeout),
             configuration: ServerConfiguration(
-                address: .hostname(address.host, port: address.port), backlog: 128,
-                availableConnectionsDelegate: .maximum(
-                    self.configuration.maxConnections, logger: ServerContext.silentLogger)),
+                address: .hostname(address.host, port: address.port), backlog: 128),
             onServerRunning: {
                 whenBound($0.localAddress?.port)
                 shutdown.didStartListening()
@@ -112,10 +114,10 @@ package final class Endpoint: Sendable {
     }
 
     private func respond(
-        to request: Request, with writer: consuming ResponseWriter, on channel: any Channel
+        to request: Request, with writer: consuming ResponseWriter, on channel: any Channel, hosts: HostCheck
     ) async throws {
         let count = self.inFlight.wrappingAdd(1, ordering: .relaxed).newValue
-        let context = ServerContext(source: .init(channel: channel, inFlight: count))
+        let context = ServerContext(source: .init(channel: channel, inFlight: count, hosts: hosts))
         let (response, handler) = await self.routes.respond(to: request, context: context)
         self.bus.publish(.daemon(.requestAnswered(handler: handler.rawValue, status: response.status.code)))
         // A stream lasts; it has slots of its own.

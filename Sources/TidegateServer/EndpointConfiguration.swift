@@ -8,9 +8,14 @@ package struct EndpointConfiguration: Sendable {
     package var telemetryPath = "/metrics"
     /// How many requests are answered at a time; more get 503.
     package var maxRequests = 40
-    /// How many connections each address has open at a time; more wait in the kernel's queue.
+    /// How many connections each address has open at a time; a new one takes the place of the one that waits longest.
     package var maxConnections = 512
-    /// How long a connection may take to send a request, or stay idle.
+    /// The names that requests may be for, besides addresses and `localhost`; an empty list allows every name on
+    /// listeners that are not on a loopback address.
+    package var allowedHosts: [String] = []
+    /// How long a request may take from its first byte to its last, a handshake before it included.
+    package var requestTimeout: Duration = .seconds(5)
+    /// How long a connection may stay idle.
     package var idleTimeout: Duration = .seconds(30)
     /// How long a client may take to read a response.
     package var writeTimeout: Duration = .seconds(30)

@@ -45,7 +45,7 @@ import TidegateTestKit
         try await Fixture().serving { (port: Int) in
             let response = try await RawConnection.exchange(
                 port: port,
-                "POST /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello")
+                "POST /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello")
             #expect(response.status == 405)
             #expect(response.fields["allow"] == "GET, HEAD")
         }
@@ -57,7 +57,7 @@ import TidegateTestKit
             let connection = try await RawConnection.open(port: port)
             defer { connection.close() }
             for _ in 0..<3 {
-                try connection.send("GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
+                try connection.send("GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 #expect(await connection.response().body == "Tidegate is healthy.\n")
             }
         }

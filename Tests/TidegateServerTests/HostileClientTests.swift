@@ -13,7 +13,7 @@ import TidegateTestKit
             var slow: [RawConnection] = []
             for _ in 0..<20 {
                 let connection = try await RawConnection.open(port: port)
-                try connection.send("GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+                try connection.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
                 slow.append(connection)
             }
             #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
@@ -34,7 +34,7 @@ import TidegateTestKit
         }
         try await fixture.serving { (port: Int) in
             let slow = try await RawConnection.open(port: port, receiveBuffer: 4096)
-            try slow.send("GET /api/v1/tasks HTTP/1.1\r\nHost: x\r\n\r\n")
+            try slow.send("GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
             let isGone = try await eventually(within: .seconds(60)) {
                 let metrics = try await RawConnection.ask(port: port, "/metrics")
@@ -49,7 +49,7 @@ import TidegateTestKit
     func largeHead() async throws {
         try await Fixture().serving { (port: Int) in
             let head =
-                "GET / HTTP/1.1\r\nHost: x\r\n"
+                "GET / HTTP/1.1\r\nHost: localhost\r\n"
                 + String(repeating: "X-Y: \(String(repeating: "z", count: 1000))\r\n", count: 40)
             let response = try await RawConnection.exchange(port: port, head + "\r\n")
             // The refusal is lost if the connection is closed before the whole head was read (RFC 9112 section 9.6).

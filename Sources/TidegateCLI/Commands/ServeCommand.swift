@@ -33,6 +33,14 @@ struct ServeCommand: AsyncParsableCommand {
     var listenAddresses: [String] = []
 
     @Option(
+        name: .customLong("web.allowed-host"),
+        help: ArgumentHelp(
+            "Name that requests may be for, besides addresses and localhost (repeatable; default: every name, none on "
+                + "loopback addresses).",
+            valueName: "host"))
+    var allowedHosts: [String] = []
+
+    @Option(
         name: .customLong("web.config.file"),
         help: ArgumentHelp(
             "Web configuration file: TLS, basic auth, headers and rate limit, in the format of Prometheus exporters.",
@@ -105,6 +113,9 @@ struct ServeCommand: AsyncParsableCommand {
         settings.version = TidegateVersion.version
         try OptionParsing.naming("--web.listen-address") { () throws(TextError) in
             try settings.setListenAddresses(self.listenAddresses)
+        }
+        try OptionParsing.naming("--web.allowed-host") { () throws(TextError) in
+            try settings.setAllowedHosts(self.allowedHosts)
         }
         try OptionParsing.naming("--web.telemetry-path") { () throws(TextError) in
             try settings.setTelemetryPath(self.telemetryPath)

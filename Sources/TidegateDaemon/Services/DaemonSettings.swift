@@ -52,6 +52,14 @@ package struct DaemonSettings: Sendable {
         }
     }
 
+    /// Sets the names that requests may be for.
+    package mutating func setAllowedHosts(_ hosts: [String]) throws(TextError) {
+        for host in hosts where host.contains(":") || (try? Target(host)) == nil {
+            throw TextError("\"\(host)\" is not a host name without a port")
+        }
+        self.endpoint.allowedHosts = hosts
+    }
+
     /// Sets the path of metrics.
     package mutating func setTelemetryPath(_ path: String) throws(TextError) {
         let isReserved = path == "/" || path.hasPrefix("/api/") || path.hasPrefix("/-/")

@@ -7,7 +7,8 @@ internal import TidegateCore
 /// Decides about requests by the policy in force.
 ///
 /// Policy files are read on one thread and passwords are hashed on another, one at a time: a client that guesses
-/// passwords keeps at most one processor busy, and users whose password has been verified do not wait for it.
+/// passwords keeps at most one processor busy, and users whose password has been verified do not wait for it. Peers have their
+/// turns, so that one who guesses does not keep another out whose password has not been verified yet.
 final class AccessController: Sendable {
     /// How many passwords wait for their hash at a time; about a second's work at bcrypt's usual cost.
     static let maxWaitingHashes = 16
@@ -20,10 +21,18 @@ final class AccessController: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var bucket: TokenBucket?
+        var buckets: PeerBuckets?
         /// The authentication code of each user's verified password: the password itself is not kept.
         var verified: [String: [UInt8]] = [:]
-        var waiting = 0
+        var waiting = FairQueue<WaitingPassword>(limit: AccessController.maxWaitingHashes)
+    }
+
+    private struct WaitingPassword {
+        let credentials: BasicCredentials
+        let work: HashWork
+        let code: [UInt8]?
+        /// True if the password is right; nil if it was not verified.
+        let answer: CheckedContinuation<Bool?, Never>
     }
 
     init(_ loader: any AccessPolicyLoader, time: any TimeSource) {
@@ -50,48 +59,61 @@ final class AccessController: Sendable {
         return self.files.runIfActive(eventLoop: loop) { loader.currentPolicy() }
     }
 
-    /// Decides about a request with this `Authorization` header.
-    func decision(authorization: String?) async -> AuthorizationDecision {
+    /// Decides about a request of a peer with this `Authorization` header.
+    func decision(authorization: String?, peer: PeerAddress) async -> AuthorizationDecision {
         let loader = self.loader
         guard let policy = try? await self.files.runIfActive({ loader.currentPolicy() }) else {
             return AuthorizationDecision(denial: .busy)
         }
-        if let wait = self.wait(for: policy.rate) {
+        if let wait = self.wait(of: peer, for: policy.rate) {
             return AuthorizationDecision(headers: policy.headers, denial: .rateLimited(retryAfter: wait))
         }
-        let denial = policy.users.isEmpty ? nil : await self.denial(of: authorization, users: policy.users)
+        let denial = policy.users.isEmpty ? nil : await self.denial(of: authorization, from: peer, users: policy.users)
         return AuthorizationDecision(headers: policy.headers, denial: denial)
     }
 
-    private func wait(for rate: RateLimit?) -> Duration? {
+    private func wait(of peer: PeerAddress, for rate: RateLimit?) -> Duration? {
         let now = self.time.monotonic()
         return self.state.withLock { state in
-            if state.bucket?.limit != rate { state.bucket = rate.map { TokenBucket($0, at: now) } }
-            return state.bucket?.take(at: now)
+            if state.buckets?.limit != rate { state.buckets = rate.map(PeerBuckets.init) }
+            return state.buckets?.take(for: peer, at: now)
         }
     }
 
     // MARK: - Passwords
 
-    private func denial(of authorization: String?, users: UserTable) async -> AuthorizationDecision.Denial? {
+    private func denial(
+        of authorization: String?, from peer: PeerAddress, users: UserTable
+    ) async -> AuthorizationDecision.Denial? {
         guard let credentials = authorization.flatMap(BasicCredentials.init) else { return .unauthenticated }
         let work = users.work(for: credentials.user)
         let code = self.code(of: credentials, work)
         if self.isVerified(credentials.user, code) { return nil }
-        guard self.beginHash() else { return .busy }
-        defer { self.endHash() }
-        let isRight = try? await self.hashing.runIfActive {
-            // Another request may have verified the same password while this one waited.
-            guard !self.isVerified(credentials.user, code) else { return true }
-            guard work.verify(credentials.password) else { return false }
-            self.state.withLock { $0.verified[credentials.user] = code }
-            return true
+        let isRight = await withCheckedContinuation { answer in
+            let waiting = WaitingPassword(credentials: credentials, work: work, code: code, answer: answer)
+            let dropped = self.state.withLock { $0.waiting.add(waiting, for: peer) }
+            dropped?.answer.resume(returning: nil)
+            // One turn of the thread for each password; one that was dropped leaves a turn without work.
+            self.hashing.submit { self.verifyNext(isActive: $0 == .active) }
         }
         switch isRight {
         case true?: return nil
         case false?: return .unauthenticated
         case nil: return .busy
         }
+    }
+
+    private func verifyNext(isActive: Bool) {
+        guard let next = self.state.withLock({ $0.waiting.next() }) else { return }
+        next.answer.resume(returning: isActive ? self.verify(next) : nil)
+    }
+
+    private func verify(_ waiting: WaitingPassword) -> Bool {
+        // Another request may have verified the same password while this one waited.
+        guard !self.isVerified(waiting.credentials.user, waiting.code) else { return true }
+        guard waiting.work.verify(waiting.credentials.password) else { return false }
+        self.state.withLock { $0.verified[waiting.credentials.user] = waiting.code }
+        return true
     }
 
     // The hash is part of the message: once a password is changed, the old one is not accepted from memory.
@@ -104,14 +126,4 @@ final class AccessController: Sendable {
         guard let code, let verified = self.state.withLock({ $0.verified[user] }) else { return false }
         return MessageAuthenticator.isSame(verified, code)
     }
-
-    private func beginHash() -> Bool {
-        self.state.withLock { state in
-            guard state.waiting < AccessController.maxWaitingHashes else { return false }
-            state.waiting += 1
-            return true
-        }
-    }
-
-    private func endHash() { self.state.withLock { $0.waiting -= 1 } }
 }

@@ -9,7 +9,8 @@ struct AccessMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
-        let decision = await self.controller.decision(authorization: request.headers[.authorization])
+        let decision = await self.controller.decision(
+            authorization: request.headers[.authorization], peer: PeerAddress(context.channel.remoteAddress))
         var response: Response
         if let problem = decision.problem {
             response = problem.response

@@ -8,7 +8,7 @@ package struct AccessPolicy: Sendable {
     package var headers: [HTTPField] = []
     /// The users with access; if empty, no password is needed.
     package var users = UserTable()
-    /// The rate of requests over all clients; nil for no limit.
+    /// The rate of requests of each peer; nil for no limit.
     package var rate: RateLimit?
 
     /// Access for every client, over plain HTTP.

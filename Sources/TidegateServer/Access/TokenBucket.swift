@@ -12,6 +12,9 @@ struct TokenBucket: Sendable, Hashable {
         self.fullAt = now
     }
 
+    /// True if nothing is missing.
+    func isFull(at now: MonotonicTime) -> Bool { self.fullAt <= now }
+
     /// Takes a token.
     ///
     /// - Returns: nil if there was one, otherwise the time until there is.

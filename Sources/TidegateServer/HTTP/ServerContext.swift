@@ -8,6 +8,8 @@ struct ServerContext: RequestContext {
         let channel: any Channel
         /// How many requests the server is answering, this one included.
         let inFlight: Int
+        /// Which hosts the listener answers for; nil for all, without a Host field, too.
+        var hosts: HostCheck?
         // The daemon logs what happened to requests from their events; the libraries' own log is left out.
         var logger: Logger { ServerContext.silentLogger }
     }
@@ -19,10 +21,13 @@ struct ServerContext: RequestContext {
     let channel: any Channel
     /// How many requests the server is answering, this one included.
     let inFlight: Int
+    /// Which hosts the listener answers for; nil for all, without a Host field, too.
+    let hosts: HostCheck?
 
     init(source: Source) {
         self.coreContext = CoreRequestContextStorage(source: source)
         self.channel = source.channel
         self.inFlight = source.inFlight
+        self.hosts = source.hosts
     }
 }

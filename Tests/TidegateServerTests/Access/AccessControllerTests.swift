@@ -12,6 +12,9 @@ import TidegateTestKit
     private static let annWrong = "Basic YW5uOndyb25n"
     private static let annOther = "Basic YW5uOm90aGVy"
 
+    private static let peer = PeerAddress(ip: IPAddress("10.0.0.66"))
+    private static let scraper = PeerAddress(ip: IPAddress("10.0.0.9"))
+
     private static func policy(_ users: [String: String] = [:], rate: RateLimit? = nil) -> AccessPolicy {
         var policy = AccessPolicy()
         policy.users = AccessPolicyTests.users(users)
@@ -34,12 +37,13 @@ import TidegateTestKit
         let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
         try await self.controller(loader) { controller in
             for header in [nil, "", "Bearer x", Self.annWrong, Self.bob, "Basic OnNlY3JldA=="] {
-                let denial = await controller.decision(authorization: header).denial
+                let denial = await controller.decision(authorization: header, peer: Self.peer).denial
                 #expect(denial == .unauthenticated, "\(header ?? "none")")
             }
             for _ in 0..<3 {
-                #expect(await controller.decision(authorization: Self.ann).denial == nil)
-                #expect(await controller.decision(authorization: Self.annWrong).denial == .unauthenticated)
+                #expect(await controller.decision(authorization: Self.ann, peer: Self.peer).denial == nil)
+                #expect(
+                    await controller.decision(authorization: Self.annWrong, peer: Self.peer).denial == .unauthenticated)
             }
         }
     }
@@ -47,8 +51,8 @@ import TidegateTestKit
     @Test("Without users every request is allowed")
     func noUsers() async throws {
         try await self.controller(try ScriptedAccessPolicy()) { controller in
-            #expect(await controller.decision(authorization: nil).denial == nil)
-            #expect(await controller.decision(authorization: Self.annWrong).denial == nil)
+            #expect(await controller.decision(authorization: nil, peer: Self.peer).denial == nil)
+            #expect(await controller.decision(authorization: Self.annWrong, peer: Self.peer).denial == nil)
         }
     }
 
@@ -56,14 +60,14 @@ import TidegateTestKit
     func changed() async throws {
         let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
         try await self.controller(loader) { controller in
-            #expect(await controller.decision(authorization: Self.ann).denial == nil)
+            #expect(await controller.decision(authorization: Self.ann, peer: Self.peer).denial == nil)
             try loader.use(Self.policy(["ann": AccessPolicyTests.other]))
-            #expect(await controller.decision(authorization: Self.ann).denial == .unauthenticated)
-            #expect(await controller.decision(authorization: Self.annOther).denial == nil)
+            #expect(await controller.decision(authorization: Self.ann, peer: Self.peer).denial == .unauthenticated)
+            #expect(await controller.decision(authorization: Self.annOther, peer: Self.peer).denial == nil)
             try loader.use(Self.policy(["bob": AccessPolicyTests.secret]))
-            #expect(await controller.decision(authorization: Self.ann).denial == .unauthenticated)
-            #expect(await controller.decision(authorization: Self.annOther).denial == .unauthenticated)
-            #expect(await controller.decision(authorization: Self.bob).denial == nil)
+            #expect(await controller.decision(authorization: Self.ann, peer: Self.peer).denial == .unauthenticated)
+            #expect(await controller.decision(authorization: Self.annOther, peer: Self.peer).denial == .unauthenticated)
+            #expect(await controller.decision(authorization: Self.bob, peer: Self.peer).denial == nil)
         }
     }
 
@@ -73,17 +77,19 @@ import TidegateTestKit
         let costly = "$2y$12$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
         let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
         try await self.controller(loader) { controller in
-            #expect(await controller.decision(authorization: Self.ann).denial == nil)
+            #expect(await controller.decision(authorization: Self.ann, peer: Self.peer).denial == nil)
             try loader.use(Self.policy(["ann": AccessPolicyTests.secret, "bob": costly]))
             let guessing = Task {
                 await withTaskGroup(of: AuthorizationDecision.Denial?.self) { group in
                     for _ in 0..<(AccessController.maxWaitingHashes + 20) {
-                        group.addTask { await controller.decision(authorization: Self.annWrong).denial }
+                        group.addTask {
+                            await controller.decision(authorization: Self.annWrong, peer: Self.peer).denial
+                        }
                     }
                     // The guesses beyond the queue are denied at once.
                     var denials = group.makeAsyncIterator()
                     while let denial = await denials.next(), denial != .busy {}
-                    #expect(await controller.decision(authorization: Self.ann).denial == nil)
+                    #expect(await controller.decision(authorization: Self.ann, peer: Self.peer).denial == nil)
                     group.cancelAll()
                     // How many were allowed.
                     return await group.reduce(into: 0) { $0 += $1 == nil ? 1 : 0 }
@@ -93,29 +99,55 @@ import TidegateTestKit
         }
     }
 
-    @Test("The rate is that of all clients together, and begins again when it is changed")
+    @Test("A user whose password was not verified yet is let in while another peer guesses")
+    func guessesAfterRestart() async throws {
+        let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
+        try await self.controller(loader) { controller in
+            let guessing = (0..<(AccessController.maxWaitingHashes * 2)).map { _ in
+                Task {
+                    while !Task.isCancelled {
+                        _ = await controller.decision(authorization: Self.annWrong, peer: Self.peer)
+                        await Task.yield()
+                    }
+                }
+            }
+            defer { for task in guessing { task.cancel() } }
+            // The queue is full when a guess is denied at once.
+            while await controller.decision(authorization: Self.annWrong, peer: Self.peer).denial != .busy {}
+            #expect(await controller.decision(authorization: Self.ann, peer: Self.scraper).denial == nil)
+        }
+    }
+
+    @Test("Each peer has the rate, and it begins again when it is changed")
     func rate() async throws {
         let time = ManualTime()
         let loader = try ScriptedAccessPolicy(Self.policy(rate: RateLimit(interval: .seconds(10), burst: 2)))
         try await self.controller(loader, time: time) { controller in
-            #expect(await controller.decision(authorization: nil).denial == nil)
-            #expect(await controller.decision(authorization: Self.ann).denial == nil)
-            #expect(await controller.decision(authorization: nil).denial == .rateLimited(retryAfter: .seconds(10)))
+            #expect(await controller.decision(authorization: nil, peer: Self.peer).denial == nil)
+            #expect(await controller.decision(authorization: Self.ann, peer: Self.peer).denial == nil)
+            #expect(
+                await controller.decision(authorization: nil, peer: Self.peer).denial
+                    == .rateLimited(retryAfter: .seconds(10)))
+            #expect(await controller.decision(authorization: nil, peer: Self.scraper).denial == nil)
             time.advance(by: .seconds(10))
-            #expect(await controller.decision(authorization: nil).denial == nil)
-            #expect(await controller.decision(authorization: nil).denial == .rateLimited(retryAfter: .seconds(10)))
+            #expect(await controller.decision(authorization: nil, peer: Self.peer).denial == nil)
+            #expect(
+                await controller.decision(authorization: nil, peer: Self.peer).denial
+                    == .rateLimited(retryAfter: .seconds(10)))
             try loader.use(Self.policy(rate: RateLimit(interval: .seconds(1), burst: 1)))
-            #expect(await controller.decision(authorization: nil).denial == nil)
-            #expect(await controller.decision(authorization: nil).denial == .rateLimited(retryAfter: .seconds(1)))
+            #expect(await controller.decision(authorization: nil, peer: Self.peer).denial == nil)
+            #expect(
+                await controller.decision(authorization: nil, peer: Self.peer).denial
+                    == .rateLimited(retryAfter: .seconds(1)))
             try loader.use(Self.policy())
-            #expect(await controller.decision(authorization: nil).denial == nil)
+            #expect(await controller.decision(authorization: nil, peer: Self.peer).denial == nil)
         }
     }
 
     @Test("A controller that does not run denies every request")
     func stopped() async throws {
         let controller = AccessController(try ScriptedAccessPolicy(), time: ManualTime())
-        #expect(await controller.decision(authorization: nil).denial == .busy)
+        #expect(await controller.decision(authorization: nil, peer: Self.peer).denial == .busy)
     }
 
     @Test("A denial is a response that says what to do")

@@ -52,7 +52,7 @@ import TidegateTestKit
             let connection = try await RawConnection.open(port: port)
             defer { connection.close() }
             for field in ["", "Authorization: Basic YW5uOnNlY3JldA==\r\n", ""] {
-                try connection.send("GET /-/healthy HTTP/1.1\r\nHost: x\r\n\(field)\r\n")
+                try connection.send("GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n")
                 #expect(await connection.response().status == (field.isEmpty ? 401 : 200))
             }
         }

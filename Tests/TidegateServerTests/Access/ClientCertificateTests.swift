@@ -106,7 +106,7 @@ struct ClientCertificateTests {
             let session = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
             defer { try? FileManager.default.removeItem(atPath: session) }
             let connect = "timeout 60 openssl s_client -connect localhost:\(port) -tls1_2 -quiet"
-            let ask = "printf 'GET /-/healthy HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n'"
+            let ask = "printf 'GET /-/healthy HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n'"
             let known = "-cert \(parties.guest.certificate) -key \(parties.guest.key) -sess_out \(session)"
             let first = try await Program.run(["sh", "-c", "\(ask) | \(connect) \(known)"])
             #expect(first.output.contains("Tidegate is healthy."), "\(first)")

@@ -129,7 +129,7 @@ struct ServerShutdownTests {
         for _ in 0..<20 {
             let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             #expect(ServerShutdownTests.with(fixture.path) { connect(descriptor, $0, $1) } == 0)
-            let request = Array("GET /api/v1/events HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+            let request = Array("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
             #expect(write(descriptor, request, request.count) == request.count)
             var response = [UInt8](repeating: 0, count: 512)
             #expect(read(descriptor, &response, response.count) > 0)
@@ -152,7 +152,7 @@ struct ServerShutdownTests {
             AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
         guard self.with(path, { connect(descriptor, $0, $1) }) == 0 else { return }
-        let request = Array("GET /api/v1/tasks HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        let request = Array("GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
         _ = send(descriptor, request, request.count, Int32(MSG_NOSIGNAL))
     }
 

@@ -1,0 +1,91 @@
+internal import NIOCore
+
+/// Ends a connection whose request takes too long, from its first byte on, and keeps its place in the table.
+///
+/// The first of the pipeline: it sees the bytes of handshakes, and what it closes does not wait for a closing handshake.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let table: ConnectionTable
+    private let limit: TimeAmount
+    private var number: UInt64?
+    private var progress = RequestProgress()
+    private var context: ChannelHandlerContext?
+    private var deadline: Scheduled<Void>?
+
+    /// A handler for one connection; each request has `limit` to arrive.
+    init(_ table: ConnectionTable, limit: TimeAmount) {
+        self.table = table
+        self.limit = limit
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        let closer = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        self.number = self.table.admit(context.channel) { loop.execute { closer.value.close() } }
+        // A handshake belongs to the time of the first request. Without a place the time is over.
+        self.startDeadline(in: self.number == nil ? .zero : self.limit)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.cancelDeadline()
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if self.progress.isIdle, self.deadline == nil { self.startDeadline(in: self.limit) }
+        context.fireChannelRead(data)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if let number, self.progress.waiting > 0 {
+            let isWritable = context.channel.isWritable
+            self.table.change(number) { isWritable ? $0.answer($1) : $0.stall($1) }
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    // MARK: - Requests
+
+    /// The head of a request has come; false if it is one too many.
+    func requestDidBegin() -> Bool { self.progress.begin() }
+
+    /// A request is here to its end.
+    func requestDidEnd() {
+        self.progress.finishReading()
+        self.cancelDeadline()
+        self.noteActivity()
+    }
+
+    /// A response has been sent to its end.
+    func responseDidEnd() {
+        self.progress.finishAnswer()
+        self.noteActivity()
+    }
+
+    private func noteActivity() {
+        guard let number else { return }
+        let progress = self.progress
+        self.table.change(number) { places, number in
+            if progress.isIdle { return places.complete(number) }
+            // A response that was sent before the end of its request's body.
+            progress.waiting == 0 ? places.stall(number) : places.answer(number)
+        }
+    }
+
+    /// Closes the connection without a closing handshake.
+    func close() { self.context?.close(promise: nil) }
+
+    // MARK: - Time
+
+    private func startDeadline(in time: TimeAmount) {
+        self.deadline = self.context?.eventLoop.assumeIsolated().scheduleTask(in: time) { self.close() }
+    }
+
+    private func cancelDeadline() {
+        self.deadline?.cancel()
+        self.deadline = nil
+    }
+}

@@ -1,0 +1,104 @@
+/// Which connections a listener keeps when there are too many.
+///
+/// A connection that waits for its client gives way to a new one: the longest waiting one of the peer that has most of
+/// them. One that is being answered stays, unless its client does not read.
+struct ConnectionPlaces: Sendable {
+    /// A new connection, and the one that goes for it.
+    struct Admission: Sendable, Hashable {
+        let number: UInt64
+        let closing: UInt64?
+    }
+
+    // Lower goes first.
+    private enum Activity: Comparable {
+        /// For a request, since this step.
+        case waiting(UInt64)
+        /// The client does not read its response, or sends a body that nobody reads.
+        case stalled(UInt64)
+        case answering
+    }
+
+    private struct Place {
+        let peer: PeerAddress
+        var activity: Activity
+        var hasCompleted = false
+    }
+
+    private let limit: Int
+    private let reserved: Int
+    private let limitPerPeer: Int
+    private var places: [UInt64: Place] = [:]
+    private var counts: [PeerAddress: Int] = [:]
+    // The peers whose last request completed, the latest last.
+    private var proven: [PeerAddress] = []
+    private var step: UInt64 = 0
+
+    private static let maxProven = 64
+
+    /// At most `limit` places, of which eight are for peers whose last request completed; one peer has a quarter.
+    init(limit: Int) {
+        self.limit = limit
+        self.reserved = min(8, limit / 4)
+        self.limitPerPeer = max(1, limit / 4)
+    }
+
+    /// How many places are taken.
+    var count: Int { self.places.count }
+
+    /// Takes a place for a new connection; nil if every place that could be freed is being answered.
+    mutating func admit(_ peer: PeerAddress) -> Admission? {
+        let limit = self.proven.contains(peer) ? self.limit : self.limit - self.reserved
+        var closing: UInt64?
+        if self.counts[peer, default: 0] >= self.limitPerPeer {
+            guard let found = self.longestWaiting(of: peer) else { return nil }
+            closing = found
+        } else if self.places.count >= limit {
+            guard let found = self.busiestPeer.flatMap(self.longestWaiting) else { return nil }
+            closing = found
+        }
+        if let closing { self.close(closing) }
+        self.step += 1
+        self.places[self.step] = Place(peer: peer, activity: .waiting(self.step))
+        self.counts[peer, default: 0] += 1
+        return Admission(number: self.step, closing: closing)
+    }
+
+    /// A request is being answered.
+    mutating func answer(_ number: UInt64) { self.places[number]?.activity = .answering }
+
+    /// The client does not read its response, or has not sent all of a request that was answered already.
+    mutating func stall(_ number: UInt64) {
+        self.step += 1
+        self.places[number]?.activity = .stalled(self.step)
+    }
+
+    /// Every response has been sent.
+    mutating func complete(_ number: UInt64) {
+        guard let peer = self.places[number]?.peer else { return }
+        self.step += 1
+        self.places[number] = Place(peer: peer, activity: .waiting(self.step), hasCompleted: true)
+        self.proven.removeAll { $0 == peer }
+        self.proven.append(peer)
+        if self.proven.count > Self.maxProven { self.proven.removeFirst() }
+    }
+
+    /// Frees a place; one that is free already stays so.
+    mutating func close(_ number: UInt64) {
+        guard let place = self.places.removeValue(forKey: number) else { return }
+        let left = self.counts[place.peer, default: 1] - 1
+        self.counts[place.peer] = left > 0 ? left : nil
+        if case .waiting = place.activity, place.hasCompleted { return }
+        self.proven.removeAll { $0 == place.peer }
+    }
+
+    private var busiestPeer: PeerAddress? {
+        var waiting: [PeerAddress: Int] = [:]
+        for place in self.places.values where place.activity != .answering { waiting[place.peer, default: 0] += 1 }
+        return waiting.max { $0.value < $1.value }?.key
+    }
+
+    private func longestWaiting(of peer: PeerAddress) -> UInt64? {
+        let found = self.places.filter { $0.value.peer == peer && $0.value.activity != .answering }
+        return found.min { $0.value.activity < $1.value.activity }?.key
+    }
+}

@@ -1,0 +1,37 @@
+internal import NIOCore
+internal import Synchronization
+
+/// The open connections of a listener.
+final class ConnectionTable: Sendable {
+    private let state: Mutex<State>
+
+    private struct State {
+        var places: ConnectionPlaces
+        var closers: [UInt64: @Sendable () -> Void] = [:]
+    }
+
+    init(limit: Int) { self.state = Mutex(State(places: ConnectionPlaces(limit: limit))) }
+
+    /// Takes a place, which the end of the channel frees; `close` makes room for another connection. nil if there is
+    /// no place.
+    func admit(_ channel: any Channel, close: @escaping @Sendable () -> Void) -> UInt64? {
+        let peer = PeerAddress(channel.remoteAddress)
+        let (number, closer) = self.state.withLock { state -> (UInt64?, (@Sendable () -> Void)?) in
+            guard let admission = state.places.admit(peer) else { return (nil, nil) }
+            state.closers[admission.number] = close
+            return (admission.number, admission.closing.flatMap { state.closers.removeValue(forKey: $0) })
+        }
+        closer?()
+        guard let number else { return nil }
+        channel.closeFuture.whenComplete { _ in
+            self.change(number) { places, number in places.close(number) }
+            self.state.withLock { _ = $0.closers.removeValue(forKey: number) }
+        }
+        return number
+    }
+
+    /// Notes what a connection does.
+    func change(_ number: UInt64, _ body: (inout ConnectionPlaces, UInt64) -> Void) {
+        self.state.withLock { body(&$0.places, number) }
+    }
+}
