@@ -64,16 +64,16 @@ import TidegateTestKit
 
     @Test("Scrapes that arrive while an exposition is being made share it")
     func coalescing() async {
-        let scrapes = ScrapeCoalescer()
-        let key = ScrapeCoalescer.Key(format: .text, names: [], isCompressed: false)
+        let scrapes = ResponseCoalescer<String>()
+        let key = "metrics"
         #expect(scrapes.begin(key))
         let bodies = await withTaskGroup(of: [UInt8].self) { group in
-            for _ in 0..<15 { group.addTask { await scrapes.exposition(key) { [0] } } }
+            for _ in 0..<15 { group.addTask { await scrapes.body(key) { [0] } } }
             while scrapes.waitingCount(for: key) < 15 { await Task.yield() }
             #expect(scrapes.finish(key, [7]) == [7])
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(bodies == Array(repeating: [7], count: 15))
-        #expect(await scrapes.exposition(key) { [8] } == [8])
+        #expect(await scrapes.body(key) { [8] } == [8])
     }
 }

@@ -135,7 +135,7 @@ import TidegateTestKit
         #expect(status.headers[.contentType] == "application/json; charset=utf-8")
         #expect(status.text == "\(EveryEvent.status.json.adding(.init("diagnosis", .null)))\n")
         let tasks = try await self.fixture.respond("GET", "/api/v1/tasks").text
-        #expect(tasks == "{\"schema\":1,\"tasks\":[\(info.json)]}\n")
+        #expect(tasks == "{\"schema\":1,\"tasks\":[\(info.json)],\"next\":null,\"total\":1}\n")
         let task = try await self.fixture.respond("GET", "/api/v1/tasks/\(info.id)")
         #expect(task.status == 200 && task.handler == "task")
         #expect(task.text.hasPrefix("{\"schema\":1,\"id\":\"\(info.id)\""))

@@ -63,7 +63,7 @@ struct ControlOptions: ParsableArguments {
     }
 
     private func tasks() async throws(CommandError) -> [TaskDocument] {
-        try await self.connecting { () throws(ControlClientError) in try await self.client.tasks().value }
+        try await self.connecting { () throws(ControlClientError) in try await self.client.tasks() }
     }
 
     // A user whose own daemon does not run may mean root's.

@@ -39,21 +39,20 @@ struct TasksListCommand: AsyncParsableCommand {
             let reply = try await self.reply()
             if terminal.isOutputTerminal, !self.control.json {
                 terminal.print(renderer.render(self.screen(reply, terminal)), terminator: "")
-            } else if reply.value != last {
+            } else if reply != last {
                 for line in self.lines(reply, terminal.outputStyle) { terminal.print(line) }
             }
-            last = reply.value
+            last = reply
             try await Task.sleep(for: .seconds(1))
         }
     }
 
-    private func reply() async throws(CommandError) -> ControlReply<[TaskDocument]> {
+    private func reply() async throws(CommandError) -> [TaskDocument] {
         try await self.control.connecting { () throws(ControlClientError) in try await self.control.client.tasks() }
     }
 
-    private func lines(_ reply: ControlReply<[TaskDocument]>, _ style: TextStyle) -> [String] {
-        if self.control.json, self.state.isEmpty { return [reply.text] }
-        let tasks = reply.value.filter { task in
+    private func lines(_ reply: [TaskDocument], _ style: TextStyle) -> [String] {
+        let tasks = reply.filter { task in
             self.state.isEmpty || TaskText.State(task).map(self.state.contains) ?? false
         }
         if self.control.json {
@@ -64,7 +63,7 @@ struct TasksListCommand: AsyncParsableCommand {
     }
 
     // What is repainted must not be longer than the screen, nor wrap.
-    private func screen(_ reply: ControlReply<[TaskDocument]>, _ terminal: Terminal) -> [String] {
+    private func screen(_ reply: [TaskDocument], _ terminal: Terminal) -> [String] {
         let (style, room) = (terminal.outputStyle, terminal.rows - 1)
         let plain = self.lines(reply, TextStyle(isColored: false, width: style.width))
         let lines = zip(plain, self.lines(reply, style)).map { plain, colored in

@@ -41,8 +41,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if let number, self.progress.waiting > 0 {
-            let isWritable = context.channel.isWritable
-            self.table.change(number) { isWritable ? $0.answer($1) : $0.stall($1) }
+            if context.channel.isWritable { self.noteActivity() } else { self.table.change(number) { $0.stall($1) } }
         }
         context.fireChannelWritabilityChanged()
     }
@@ -61,6 +60,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// A response has been sent to its end.
     func responseDidEnd() {
+        // Bytes that are no request get a response, too.
+        guard self.progress.waiting > 0 else { return }
         self.progress.finishAnswer()
         self.noteActivity()
     }
@@ -70,8 +71,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         let progress = self.progress
         self.table.change(number) { places, number in
             if progress.isIdle { return places.complete(number) }
-            // A response that was sent before the end of its request's body.
-            progress.waiting == 0 ? places.stall(number) : places.answer(number)
+            // A client that sends more before it reads, or a body that nobody waits for.
+            progress.waiting == 1 ? places.answer(number) : places.stall(number)
         }
     }
 

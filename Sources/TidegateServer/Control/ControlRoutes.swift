@@ -23,7 +23,7 @@ struct ControlRoutes: Sendable {
         table.add(
             "/api/v1/tasks",
             [
-                (.get, Self.answering { _, _ in try await routes.list() }),
+                (.get, Self.answering { request, _ in try await routes.list(request) }),
                 (.post, Self.answering { request, _ in try await routes.submit(request) }),
             ])
         table.add("/api/v1/tasks/{id}", [(.get, Self.answering { try await routes.show($1) })])
@@ -53,8 +53,9 @@ struct ControlRoutes: Sendable {
 
     // MARK: - Tasks
 
-    private func list() async throws(ControlRefusal) -> Response {
-        .json(["schema": 1, "tasks": .array(try await self.control.tasks().map(\.json))])
+    private func list(_ request: Request) async throws(ControlRefusal) -> Response {
+        guard let page = TaskPage(target: request.head.path ?? "") else { return TaskPage.problem.response }
+        return .json(page.document(of: try await self.control.tasks(), id: { TaskID($0.id) }, json: \.json))
     }
 
     private func submit(_ request: Request) async throws(ControlRefusal) -> Response {

@@ -19,9 +19,15 @@ package struct ControlClient: Sendable {
     }
 
     /// Every task of the daemon, oldest first.
-    package func tasks() async throws(ControlClientError) -> ControlReply<[TaskDocument]> {
-        let reply = try await self.call(.GET, "/api/v1/tasks")
-        return ControlReply(text: reply.text, value: try reply.value(TaskList.self).tasks)
+    package func tasks() async throws(ControlClientError) -> [TaskDocument] {
+        var tasks: [TaskDocument] = []
+        var path = "/api/v1/tasks"
+        while true {
+            let list = try await self.call(.GET, path).value(TaskList.self)
+            tasks += list.tasks
+            guard let next = list.next else { return tasks }
+            path = "/api/v1/tasks?after=\(next)"
+        }
     }
 
     /// What the daemon knows of its configured targets and of the host.
@@ -126,6 +132,8 @@ package struct ControlReply<Value: Sendable>: Sendable {
 
 private struct TaskList: Decodable {
     let tasks: [TaskDocument]
+    /// After which task the list goes on; nil at its end.
+    let next: String?
 }
 
 private struct ErrorDocument: Decodable {

@@ -52,8 +52,13 @@ extension Response {
 
     /// One JSON value on one line.
     static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> Response {
+        self.json(body: Array((value.description + "\n").utf8), status: status)
+    }
+
+    /// The text of a JSON value.
+    static func json(body: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status, headers: [.contentType: "application/json; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: value.description + "\n")))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 }

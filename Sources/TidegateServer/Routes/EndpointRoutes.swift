@@ -57,7 +57,7 @@ struct EndpointRoutes: Sendable {
         add("/", .page) { request, _ in await statusRoutes.page(to: request) }
         add("/api/v1/status", .status) { _, _ in statusRoutes.status() }
         add("/api/v1/targets", .targets) { _, _ in statusRoutes.targets() }
-        add("/api/v1/tasks", .tasks) { _, _ in statusRoutes.tasks() }
+        add("/api/v1/tasks", .tasks) { request, _ in await statusRoutes.tasks(to: request) }
         add("/api/v1/tasks/{id}", .task) { statusRoutes.task($1.parameters.get("id") ?? "") }
         add("/api/v1/events", .events) { events.respond(to: $0, context: $1) }
         self.dependencies = dependencies

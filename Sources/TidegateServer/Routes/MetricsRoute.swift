@@ -11,18 +11,25 @@ struct MetricsRoute: Sendable {
     private static let firstStatusLimit = Duration.seconds(2)
 
     let dependencies: EndpointRoutes.Dependencies
-    private let scrapes = ScrapeCoalescer()
+    private let scrapes = ResponseCoalescer<Scrape>()
+
+    /// What has to be equal to share an exposition.
+    private struct Scrape: Hashable {
+        let format: ExpositionFormat
+        let names: [String]
+        let isCompressed: Bool
+    }
 
     init(dependencies: EndpointRoutes.Dependencies) { self.dependencies = dependencies }
 
     func respond(to request: Request, context: ServerContext) async -> Response {
         // A level of unknown in the first scrape would look like a failure at every start.
         await self.dependencies.view.waitForFirstStatus(within: MetricsRoute.firstStatusLimit)
-        let key = ScrapeCoalescer.Key(
+        let key = Scrape(
             format: ContentNegotiation.format(accept: request.headers.list(.accept)),
             names: QueryParameters(target: request.head.path ?? "").values(of: "name[]"),
             isCompressed: Gzip.isAccepted(by: request.headers.list(.acceptEncoding)))
-        let body = await self.scrapes.exposition(key) { self.exposition(key, inFlight: context.inFlight) }
+        let body = await self.scrapes.body(key) { self.exposition(key, inFlight: context.inFlight) }
         var headers: HTTPFields = [.contentType: key.format.contentType, .vary: "Accept, Accept-Encoding"]
         // No exposition begins like this, so the body itself says whether it was compressed.
         if body.starts(with: Gzip.magic) { headers[.contentEncoding] = "gzip" }
@@ -30,7 +37,7 @@ struct MetricsRoute: Sendable {
     }
 
     // Compressed here and not by a middleware: concurrent scrapes share the compressed body, too.
-    private func exposition(_ key: ScrapeCoalescer.Key, inFlight: Int) -> [UInt8] {
+    private func exposition(_ key: Scrape, inFlight: Int) -> [UInt8] {
         let body = self.dependencies.recorder.exposition(
             of: self.inputs(inFlight: inFlight), in: key.format, choice: FamilyChoice(names: key.names))
         return key.isCompressed ? Gzip.compress(body) ?? body : body

@@ -7,6 +7,9 @@ internal import TidegateCore
 /// The page, and the monitor's state as JSON.
 struct StatusRoutes: Sendable {
     let dependencies: EndpointRoutes.Dependencies
+    private let pages = ResponseCoalescer<TaskPage>()
+
+    init(dependencies: EndpointRoutes.Dependencies) { self.dependencies = dependencies }
 
     func ready() -> Response {
         self.dependencies.view.isReady
@@ -41,8 +44,13 @@ struct StatusRoutes: Sendable {
         .json(TargetsDocument.json(self.dependencies.view.status, names: self.dependencies.configuration.targetNames))
     }
 
-    func tasks() -> Response {
-        .json(["schema": 1, "tasks": .array(self.dependencies.view.tasks().map(\.json))])
+    func tasks(to request: Request) async -> Response {
+        guard let page = TaskPage(target: request.head.path ?? "") else { return TaskPage.problem.response }
+        let body = await self.pages.body(page) {
+            let document = page.document(of: self.dependencies.view.tasks(), id: \.id, json: \.json)
+            return Array("\(document)\n".utf8)
+        }
+        return .json(body: body)
     }
 
     func task(_ text: String) -> Response {

@@ -95,7 +95,7 @@ struct ControlTests {
             #expect(fixture.control.submitted.withLock { $0 } == [submission])
             submission.key = "known"
             #expect(try await fixture.client.submit(submission).value.new == false)
-            #expect(try await fixture.client.tasks().value.map(\.id) == [fixture.control.id.description])
+            #expect(try await fixture.client.tasks().map(\.id) == [fixture.control.id.description])
             #expect(try await fixture.client.task(fixture.control.id.description).value.state == "suspended")
             for command in TaskCommand.allCases {
                 _ = try await fixture.client.command(command, fixture.control.id.description)

@@ -1,26 +1,18 @@
 internal import Synchronization
-internal import TidegateMetrics
 
-/// Makes one exposition for all scrapes that ask for the same while it is being made.
-final class ScrapeCoalescer: Sendable {
-    /// What has to be equal to share an exposition.
-    struct Key: Hashable {
-        let format: ExpositionFormat
-        let names: [String]
-        let isCompressed: Bool
-    }
-
+/// Makes one body for all requests that ask for the same while it is being made.
+final class ResponseCoalescer<Key: Hashable & Sendable>: Sendable {
     private let waiting = Mutex<[Key: [CheckedContinuation<[UInt8], Never>]]>([:])
 
-    /// The exposition that `make` returns, called here or by a scrape that began a moment earlier.
-    func exposition(_ key: Key, make: () -> [UInt8]) async -> [UInt8] {
+    /// The body that `make` returns, called here or by a request that began a moment earlier.
+    func body(_ key: Key, make: () -> [UInt8]) async -> [UInt8] {
         guard !self.begin(key) else { return self.finish(key, make()) }
         let shared: [UInt8]? = await self.wait(for: key)
-        // The other scrape may have finished in between: then a new exposition is due.
+        // The other request may have finished in between: then a new body is due.
         return shared ?? self.finish(key, make())
     }
 
-    /// True if the caller has to make the exposition and then call ``finish(_:_:)``; other scrapes wait until then.
+    /// True if the caller has to make the body and then call ``finish(_:_:)``; other requests wait until then.
     func begin(_ key: Key) -> Bool {
         self.waiting.withLock { waiting in
             guard waiting[key] == nil else { return false }
@@ -29,7 +21,7 @@ final class ScrapeCoalescer: Sendable {
         }
     }
 
-    /// How many scrapes wait for another's exposition now.
+    /// How many requests wait for another's body now.
     func waitingCount(for key: Key) -> Int { self.waiting.withLock { $0[key]?.count ?? 0 } }
 
     private func wait(for key: Key) async -> [UInt8]? {
@@ -44,7 +36,7 @@ final class ScrapeCoalescer: Sendable {
         return body.isEmpty ? nil : body
     }
 
-    /// Passes the exposition to every waiting scrape, and returns it.
+    /// Passes the body to every waiting request, and returns it.
     func finish(_ key: Key, _ body: [UInt8]) -> [UInt8] {
         let waiting = self.waiting.withLock { $0.removeValue(forKey: key) } ?? []
         for continuation in waiting { continuation.resume(returning: body) }

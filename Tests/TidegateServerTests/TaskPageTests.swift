@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+import TidegateCore
+
+@testable import TidegateServer
+
+@Suite struct TaskPageTests {
+    private struct Page: Decodable {
+        let tasks: [TaskDocument]
+        let next: String?
+        let total: Int
+    }
+
+    private func page(_ fixture: Fixture, _ query: String) async throws -> Page {
+        let response = try await fixture.respond("GET", "/api/v1/tasks\(query)")
+        return try JSONDecoder().decode(Page.self, from: Data(response.body))
+    }
+
+    private func fixture(tasks count: Int) -> Fixture {
+        let fixture = Fixture()
+        fixture.view.change { state in state.tasks = (0..<count).map { _ in TaskInfo.example() } }
+        return fixture
+    }
+
+    @Test("Every task is on one page, in the order of their ids", arguments: [1, 7, 100, 1000])
+    func pages(_ limit: Int) async throws {
+        let fixture = self.fixture(tasks: 100)
+        var ids: [String] = []
+        var query = "?limit=\(limit)"
+        while true {
+            let page = try await self.page(fixture, query)
+            #expect(page.total == 100 && page.tasks.count <= limit)
+            ids += page.tasks.map(\.id)
+            guard let next = page.next else { break }
+            query = "?limit=\(limit)&after=\(next)"
+        }
+        #expect(ids == fixture.view.tasks().map(\.id).sorted().map(\.description))
+    }
+
+    @Test("A page has 1,000 tasks, and begins behind a task that is gone, too")
+    func bounds() async throws {
+        let fixture = self.fixture(tasks: 2500)
+        let first = try await self.page(fixture, "")
+        #expect(first.tasks.count == 1000 && first.next == first.tasks.last?.id && first.total == 2500)
+        fixture.view.change { state in state.tasks.removeAll { $0.id.description == first.next } }
+        let second = try await self.page(fixture, "?after=\(first.next ?? "")")
+        #expect(second.tasks.count == 1000 && second.total == 2499)
+        #expect(Set(second.tasks.map(\.id)).isDisjoint(with: first.tasks.map(\.id)))
+    }
+
+    @Test(
+        "A malformed page gets 400",
+        arguments: ["limit=0", "limit=1001", "limit=x", "limit=", "after=x", "after=", "limit=1&limit=2"])
+    func malformed(_ query: String) async throws {
+        let response = try await Fixture().respond("GET", "/api/v1/tasks?\(query)")
+        #expect(response.status == 400 && response.text.contains("limit is a number from 1 to 1000"))
+    }
+}
