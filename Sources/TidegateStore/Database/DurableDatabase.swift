@@ -64,6 +64,7 @@ enum DurableDatabase {
         guard self.size(path) != 0 || self.size(log) == 0 else {
             throw OpenError.damaged("it is empty, but \(log) is not")
         }
+        if checksEveryPage, let damage = WriteAheadLog.damage(at: log) { throw OpenError.damaged(damage) }
         // A connection that may write moves the log into the file when it closes, even if the file is damaged.
         let queue = try self.queue(path, isReadOnly: true)
         defer { try? queue.close() }

@@ -3,6 +3,11 @@ internal import Glibc
 /// Reserves a directory for one process (flock(2)), until it is released or the process ends.
 final class DirectoryLock: Sendable {
     private let descriptor: Int32
+    /// True if a journal was opened in this directory before.
+    let hadJournal: Bool
+
+    // The line behind the process id, once there is a journal.
+    private static let mark = "journal\n"
 
     /// Creates the directory if it is missing, for its owner only, validates it, and locks it.
     init(_ directory: String) throws(JournalOpenError) {
@@ -18,9 +23,22 @@ final class DirectoryLock: Sendable {
                 ? .inUse(directory, process: DirectoryLock.process(descriptor))
                 : .unusable(directory, SystemError.message(code))
         }
-        let text = Array("\(getpid())\n".utf8)
-        // Only for the message that a second process prints.
-        guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, text, text.count, 0) == text.count else { return }
+        self.hadJournal = DirectoryLock.text(descriptor).hasSuffix(DirectoryLock.mark)
+        self.write("\(getpid())\n" + (self.hadJournal ? DirectoryLock.mark : ""))
+    }
+
+    /// Remembers that there is a journal now.
+    func markJournal() {
+        if !self.hadJournal { self.write("\(getpid())\n" + DirectoryLock.mark) }
+    }
+
+    // The process id is only for the message that a second process prints; without the mark an emptied journal is not
+    // noticed.
+    private func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard ftruncate(self.descriptor, 0) == 0, pwrite(self.descriptor, bytes, bytes.count, 0) == bytes.count else {
+            return
+        }
     }
 
     deinit { close(self.descriptor) }
@@ -34,10 +52,13 @@ final class DirectoryLock: Sendable {
     }
 
     private static func process(_ descriptor: Int32) -> Int? {
-        var bytes = [UInt8](repeating: 0, count: 16)
+        Int(self.text(descriptor).prefix { $0.isASCII && $0.isNumber })
+    }
+
+    private static func text(_ descriptor: Int32) -> String {
+        var bytes = [UInt8](repeating: 0, count: 64)
         let count = pread(descriptor, &bytes, bytes.count, 0)
-        guard count > 0 else { return nil }
-        return Int(String(decoding: bytes.prefix(count).prefix { (48...57).contains($0) }, as: UTF8.self))
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 
     private func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }

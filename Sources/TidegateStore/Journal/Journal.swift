@@ -74,6 +74,9 @@ public final class Journal: JournalStorage {
     package let checkpointInterval: Duration
     /// How many unfinished tasks there were when the journal was opened.
     public let unfinished: Int
+    /// Why unfinished tasks could not be read when the journal was opened, each with its id; their rows are kept in the
+    /// table `unreadable_task`.
+    package let setAside: [String]
     // Nil once the journal is closed, so that its connection is closed, too.
     private let file: Mutex<JournalFile?>
     /// The SQLite file.
@@ -103,9 +106,12 @@ public final class Journal: JournalStorage {
         self.boot = dependencies.boot
         self.checkpointInterval = dependencies.checkpointInterval
         self.lock = try DirectoryLock(directory)
+        if self.lock.hadJournal { try JournalFile.checkNotEmptied(in: directory) }
         let file = try JournalFile(directory: directory)
+        self.lock.markJournal()
         self.file = Mutex(file)
         self.path = file.path
+        self.setAside = try file.setUnreadableTasksAside()
         self.unfinished = try file.checkTasks()
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in

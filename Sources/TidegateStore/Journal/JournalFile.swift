@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Glibc
 internal import TidegateSession
 
 /// The journal's SQLite file.
@@ -18,6 +19,23 @@ struct JournalFile: Sendable {
 
     /// The path of a directory's journal.
     static func path(in directory: String) -> String { "\(directory)/journal.sqlite" }
+
+    /// Throws if the file exists and has nothing in it; one that was moved away begins anew.
+    static func checkNotEmptied(in directory: String) throws(JournalOpenError) {
+        let path = self.path(in: directory)
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_size == 0 else { return }
+        throw .damaged(path, "it is empty, and was not when it was last used")
+    }
+
+    /// Moves unfinished tasks that cannot be read to a table of their own, so that the others go on; returns why.
+    func setUnreadableTasksAside() throws(JournalOpenError) -> [String] {
+        do {
+            return try self.queue.write { try TaskRow.setUnreadableAside(in: $0) }
+        } catch {
+            throw JournalOpenError(DurableDatabase.OpenError(error, self.path), self.path)
+        }
+    }
 
     /// Reads every unfinished task; returns their number.
     func checkTasks() throws(JournalOpenError) -> Int {

@@ -8,6 +8,9 @@ enum JournalSchema {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { try $0.execute(sql: JournalSchema.version1) }
         migrator.registerMigration("2") { try $0.execute(sql: "ALTER TABLE task ADD COLUMN party TEXT") }
+        migrator.registerMigration("3") { database in
+            try database.execute(sql: "CREATE TABLE unreadable_task AS SELECT * FROM task WHERE 0")
+        }
         return migrator
     }
 

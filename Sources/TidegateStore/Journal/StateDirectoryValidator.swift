@@ -29,9 +29,29 @@ struct StateDirectoryValidator {
             throw .unusable(self.directory, SystemError.message(ENOTDIR))
         }
         try self.checkOwner(status, self.directory)
-        try self.checkMode(status, S_IWOTH, self.directory)
+        try self.checkMode(status, S_IWOTH | S_IWGRP, self.directory)
+        try self.checkParents()
         for name in StateDirectoryValidator.files { try self.checkFile("\(self.directory)/\(name)") }
     }
+
+    // Who may rename a directory above may put another in its place.
+    private func checkParents() throws(JournalOpenError) {
+        guard let resolved = realpath(self.directory, nil) else {
+            throw .unusable(self.directory, SystemError.message(errno))
+        }
+        defer { free(resolved) }
+        var path = String(cString: resolved)
+        while let slash = path.lastIndex(of: "/"), path != "/" {
+            path = slash == path.startIndex ? "/" : String(path[..<slash])
+            guard let status = try self.status(of: path, stat) else { continue }
+            if status.st_uid != StateDirectoryValidator.unmappedUser { try self.checkOwner(status, path) }
+            // In a directory with this bit, such as /tmp, only owners rename what is theirs.
+            if status.st_mode & S_ISVTX == 0 { try self.checkMode(status, S_IWOTH, path) }
+        }
+    }
+
+    // Directories of users outside of this process's user namespace belong to this one (user_namespaces(7)).
+    private static let unmappedUser: UInt32 = 65_534
 
     private func checkFile(_ path: String) throws(JournalOpenError) {
         guard let status = try self.status(of: path, lstat) else { return }
@@ -42,7 +62,7 @@ struct StateDirectoryValidator {
         }
         try self.checkOwner(status, path)
         // Header fields and bodies may be secret.
-        try self.checkMode(status, S_IWOTH | S_IROTH, path)
+        try self.checkMode(status, S_IWOTH | S_IROTH | S_IWGRP, path)
     }
 
     private func checkOwner(_ status: stat, _ path: String) throws(JournalOpenError) {
@@ -52,9 +72,10 @@ struct StateDirectoryValidator {
 
     private func checkMode(_ status: stat, _ refused: mode_t, _ path: String) throws(JournalOpenError) {
         guard status.st_mode & refused != 0 else { return }
-        let access = status.st_mode & S_IWOTH & refused != 0 ? "writable" : "readable"
+        let isForAll = status.st_mode & refused & (S_IWOTH | S_IROTH) != 0
+        let access = status.st_mode & refused & (S_IWOTH | S_IWGRP) != 0 ? "writable" : "readable"
         let mode = String(status.st_mode & 0o7777, radix: 8)
-        throw .unsafe(path, "it is \(access) by all users (mode 0\(mode))")
+        throw .unsafe(path, "it is \(access) by \(isForAll ? "all users" : "its group") (mode 0\(mode))")
     }
 
     private func status(

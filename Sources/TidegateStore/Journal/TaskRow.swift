@@ -66,6 +66,26 @@ enum TaskRow {
         return try Row.fetchAll(statement, arguments: arguments).map(self.task)
     }
 
+    /// Moves unfinished tasks that cannot be read to the table `unreadable_task`; returns the reasons.
+    static func setUnreadableAside(in database: Database) throws -> [String] {
+        let rows = try Row.fetchAll(database, sql: "SELECT \(self.columns) FROM task WHERE outcome IS NULL")
+        var reasons: [String] = []
+        for row in rows {
+            do {
+                _ = try self.task(row)
+            } catch {
+                let id: String = row["id"]
+                let columns = "\(self.columns), key"
+                try database.execute(
+                    sql: "INSERT INTO unreadable_task (\(columns)) SELECT \(columns) FROM task WHERE id = ?",
+                    arguments: [id])
+                try database.execute(sql: "DELETE FROM task WHERE id = ?", arguments: [id])
+                reasons.append("task \(id): \(error)")
+            }
+        }
+        return reasons
+    }
+
     private static func task(_ row: Row) throws -> JournaledTask {
         guard let id = TaskID(row["id"] as String) else {
             throw TaskRowError(description: "\"\(row["id"] as String)\" is not a task id")

@@ -119,6 +119,45 @@ struct JournalFileTests {
         #expect(FileManager.default.contents(atPath: "\(copy.journalFile)-wal") == log)
     }
 
+    @Test("Damage inside the log is refused, for SQLite would forget what follows; a torn end is not")
+    func damagedLog() async throws {
+        let directory = try TestDirectory()
+        let fixture = try JournalFixture(directory)
+        for number in 0..<20 {
+            _ = try await fixture.session.submit(
+                try TaskRequest(url: "http://127.0.0.1:1/\(number)"), isSuspended: true)
+        }
+        let file = FileManager.default.contents(atPath: directory.journalFile)
+        let log = try #require(FileManager.default.contents(atPath: "\(directory.journalFile)-wal"))
+        await fixture.stop()
+        /// How many tasks a copy with this log has, or why it is refused.
+        func opened(_ log: Data) throws -> String {
+            let copy = try TestDirectory()
+            try FileManager.default.createDirectory(
+                atPath: copy.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            for (path, data) in [(copy.journalFile, file), ("\(copy.journalFile)-wal", log)] {
+                #expect(
+                    FileManager.default.createFile(
+                        atPath: path, contents: data, attributes: [.posixPermissions: 0o600]))
+            }
+            do {
+                let journal = try Journal(copy.state)
+                defer { journal.close() }
+                return "\(journal.unfinished)"
+            } catch {
+                #expect(FileManager.default.contents(atPath: "\(copy.journalFile)-wal") == log)
+                return "\(error)"
+            }
+        }
+        #expect(try opened(log) == "20")
+        #expect(try opened(log.dropLast(10)) == "19")
+        for position in [17, log.count / 2] {
+            var damaged = log
+            damaged[position] ^= 1
+            #expect(try opened(damaged).contains("journal.sqlite-wal is damaged"), "\(position)")
+        }
+    }
+
     @Test("Finished tasks are deleted after the retention, unfinished ones never are")
     func retention() async throws {
         let directory = try TestDirectory()

@@ -72,6 +72,16 @@ struct StateDirectoryValidatorTests {
         )
         #expect(Self.attributes(directory.journalFile) == before)
         chmod(directory.state, 0o770)
+        #expect(
+            Self.openError(of: directory)
+                == "the journal is not safe in \(directory.state): it is writable by its group (mode 0770); nothing was changed"
+        )
+        chmod(directory.state, 0o750)
+        chmod(directory.path, 0o777)
+        #expect(Self.openError(of: directory).contains("\(directory.path): it is writable by all users (mode 0777)"))
+        chmod(directory.path, 0o1777)
+        try Journal(directory.state).close()
+        chmod(directory.path, 0o755)
         try Journal(directory.state).close()
         chmod(directory.journalFile, 0o644)
         #expect(Self.openError(of: directory).contains("journal.sqlite: it is readable by all users (mode 0644)"))
@@ -145,6 +155,43 @@ struct StateDirectoryValidatorTests {
         try await queue.write { try $0.execute(sql: "ALTER TABLE task DROP COLUMN placing") }
         try queue.close()
         #expect(Self.openError(of: directory).contains("is damaged (no such column: placing)"))
+    }
+
+    @Test("A journal that was emptied since it was last used is refused; one that was moved away begins anew")
+    func emptied() throws {
+        let directory = try Self.used()
+        truncate(directory.journalFile, 0)
+        #expect(
+            Self.openError(of: directory).contains("is damaged (it is empty, and was not when it was last used)"))
+        unlink(directory.journalFile)
+        try Journal(directory.state).close()
+    }
+
+    @Test("A task that cannot be read is set aside, and the others go on")
+    func unreadable() async throws {
+        let directory = try TestDirectory()
+        let fixture = try JournalFixture(directory)
+        let request = try TaskRequest(url: "http://127.0.0.1:1/")
+        let bad = try await fixture.session.submit(request, key: "bad", isSuspended: true)
+        let good = try await fixture.session.submit(request, key: "good", isSuspended: true)
+        await fixture.stop()
+        let queue = try DatabaseQueue(path: directory.journalFile)
+        try await queue.write {
+            try $0.execute(sql: "UPDATE task SET description = '{' WHERE id = ?", arguments: [bad.id.description])
+        }
+        try queue.close()
+        let journal = try Journal(directory.state)
+        #expect(journal.unfinished == 1)
+        #expect(journal.setAside.count == 1 && journal.setAside[0].hasPrefix("task \(bad.id): "))
+        journal.close()
+        let again = try JournalFixture(directory)
+        #expect(again.journal.setAside.isEmpty)
+        #expect(try await again.entry(good.id) != nil)
+        #expect(try await again.entry(bad.id) == nil)
+        await again.stop()
+        let kept = try DatabaseQueue(path: directory.journalFile)
+        let keys = try await kept.read { try String.fetchAll($0, sql: "SELECT key FROM unreadable_task") }
+        #expect(keys == ["bad"])
     }
 
     @Test("A journal of an older version is migrated, and its tasks are kept")
