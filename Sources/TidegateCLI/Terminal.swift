@@ -28,7 +28,7 @@ struct Terminal: Sendable {
 
     /// Prints a line to standard output; returns why it could not be written.
     func tryPrint(_ line: String) -> OutputError? {
-        Terminal.write(line + "\n", to: STDOUT_FILENO).map { OutputError(code: $0) }
+        Terminal.write(TextStyle.escapingControls(line) + "\n", to: STDOUT_FILENO).map { OutputError(code: $0) }
     }
 
     /// Writes text to standard output as it is; exits if that fails.
@@ -50,7 +50,9 @@ struct Terminal: Sendable {
     }
 
     /// Prints a line to standard error; a failure is ignored, since there is nowhere left to report it.
-    func printError(_ line: String) { _ = Terminal.write(line + "\n", to: STDERR_FILENO) }
+    func printError(_ line: String) {
+        _ = Terminal.write(TextStyle.escapingControls(line) + "\n", to: STDERR_FILENO)
+    }
 
     /// Writes text to standard error as it is.
     func draw(_ text: String) { _ = Terminal.write(text, to: STDERR_FILENO) }

@@ -136,4 +136,16 @@ import TidegateCore
         #expect(line(.link(LinkEvent(from: Samples.up, to: nil))) == "14:13:20.000Z  link eth0 removed")
         #expect(line(.netlink(.received(.newlink, count: 1))) == nil)
     }
+
+    @Test("A name cannot control the terminal; colours and line feeds of ours stay")
+    func controls() {
+        let style = TextStyle(isColored: true, width: 80)
+        let painted = style.paint("bad", .bad) + "\n"
+        #expect(TextStyle.escapingControls(painted) == painted)
+        #expect(
+            TextStyle.escapingControls("eth\u{1B}]0;x\u{7}\u{9B}2J\u{1B}[31;5m\u{202E}é\t")
+                == "eth\\u{1b}]0;x\\u{7}\\u{9b}2J\\u{1b}[31;5m\\u{202e}é\\u{9}")
+        var renderer = TerminalRenderer()
+        #expect(renderer.render(["a\u{1B}[2Jb"]) == "a\\u{1b}[2Jb\u{1B}[K\n\u{1B}[J")
+    }
 }

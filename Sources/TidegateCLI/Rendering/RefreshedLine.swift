@@ -16,7 +16,7 @@ final class RefreshedLine: Sendable {
     func show(_ text: String) {
         guard self.isShown else { return }
         // The last column stays free: some terminals wrap when it is written.
-        let text = LineWrapper.cut(text, to: self.terminal.errorStyle.width - 1)
+        let text = LineWrapper.cut(TextStyle.escapingControls(text), to: self.terminal.errorStyle.width - 1)
         self.text.withLock { shown in
             guard shown != text else { return }
             shown = text

@@ -1,5 +1,5 @@
 /// The colors of text, by meaning: parameters of the escape sequence SGR (ECMA-48 8.3.117).
-enum TextColor: String, Sendable {
+enum TextColor: String, Sendable, CaseIterable {
     case good = "32"
     case bad = "31"
     case doubtful = "33"

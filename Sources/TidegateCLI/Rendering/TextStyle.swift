@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// Whether text is colored, and its width.
 struct TextStyle: Sendable, Hashable {
     var isColored: Bool
@@ -11,4 +13,24 @@ struct TextStyle: Sendable, Hashable {
         guard self.isColored, let color else { return text }
         return "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m"
     }
+
+    /// The text with control characters escaped, except line feeds and the sequences of ``paint(_:_:)``.
+    static func escapingControls(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: \.controlsTerminal) else { return text }
+        var result = String.UnicodeScalarView()
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.first {
+            if scalar == "\u{1B}", let sequence = self.sequences.first(where: { rest.starts(with: $0.unicodeScalars) })
+            {
+                result.append(contentsOf: sequence.unicodeScalars)
+                rest = rest.dropFirst(sequence.unicodeScalars.count)
+                continue
+            }
+            if scalar == "\n" { result.append(scalar) } else { result.append(escapingControl: scalar) }
+            rest = rest.dropFirst()
+        }
+        return String(result)
+    }
+
+    private static let sequences = (TextColor.allCases.map(\.rawValue) + ["0"]).map { "\u{1B}[\($0)m" }
 }

@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// The problems of a configuration file, in the order of its lines.
 package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// One problem.
@@ -14,7 +16,7 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
         /// `FILE:LINE: KEY: MESSAGE`.
         package var description: String {
             let location = self.line.map { "\(self.file):\($0)" } ?? self.file
-            return [location, self.key, self.message].compactMap(\.self).joined(separator: ": ")
+            return [location, self.key, self.message].compactMap(\.self).joined(separator: ": ").escapingControls
         }
     }
 

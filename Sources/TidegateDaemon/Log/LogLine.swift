@@ -25,8 +25,9 @@ struct LogLine: Sendable {
 
     // logfmt parsers split at spaces and equals signs, and unquote values that begin with a quotation mark.
     private static func quoted(_ value: String) -> String {
-        let special = "=\"\u{7F}\\".unicodeScalars
-        let needsQuotes = value.isEmpty || value.unicodeScalars.contains { $0.value <= 0x20 || special.contains($0) }
+        let special = " =\"\\".unicodeScalars
+        let needsQuotes =
+            value.isEmpty || value.unicodeScalars.contains { $0.controlsTerminal || special.contains($0) }
         return needsQuotes ? JSONValue.string(value).description : value
     }
 }
