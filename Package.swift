@@ -118,8 +118,8 @@ let package = Package(
         .target(
             name: "TidegateDaemon",
             dependencies: [
-                "TidegateCore", "Tidegate", "TidegateServer", "TidegateStore", "Yams", httpTypes, logging,
-                serviceLifecycle,
+                "TidegateCore", "TidegateLoop", "Tidegate", "TidegateServer", "TidegateStore", "Yams", httpTypes,
+                logging, serviceLifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: base),
         .executableTarget(

@@ -45,6 +45,28 @@ struct OutputTests {
         #expect(output.errors == "ended 141\n", "\(output)")
     }
 
+    @Test("A daemon whose log nobody reads serves, and ends at SIGTERM")
+    func unreadLog() async throws {
+        let place = "/tmp/tidegate-unread-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: place) }
+        // The pipe is full before the first line.
+        let script = """
+            mkdir -m 700 "$1" && mkfifo "$1/log" && exec 9<>"$1/log" || exit 99
+            dd if=/dev/zero bs=4096 count=64 oflag=nonblock >&9 2>/dev/null
+            exec "$0" serve --log.level debug --web.listen-address 127.0.0.1:0 --state.dir "$1/state" \
+              --control.socket "$1/sock" 2>&9
+            """
+        let daemon = try Program(["bash", "-c", script, BuiltProduct.path(of: "tidegate"), place])
+        defer { daemon.signal(SIGKILL) }
+        let list = [BuiltProduct.path(of: "tidegate"), "tasks", "list", "--control.socket", "\(place)/sock"]
+        try #require(try await eventually(within: .seconds(30)) { try await Program.run(list).status == 0 })
+        daemon.signal(SIGTERM)
+        let start = ContinuousClock.now
+        let end = await daemon.finish(within: .seconds(30))
+        #expect(end.status == 0, "\(end)")
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
     @Test("Without standard descriptors no file gets their numbers")
     func closedDescriptors() async throws {
         let place = "/tmp/tidegate-closed-\(UUID().uuidString.prefix(8))"

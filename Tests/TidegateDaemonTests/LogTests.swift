@@ -1,6 +1,8 @@
+import Glibc
 import Logging
 import Synchronization
 import Testing
+import Tidegate
 import TidegateCore
 import TidegateTestKit
 
@@ -34,6 +36,44 @@ import TidegateTestKit
             self.lines.all == [
                 "{\"time\":\"2026-09-21T14:13:20.000Z\",\"level\":\"info\",\"msg\":\"started\\n\",\"task\":\"1\"}\n"
             ])
+    }
+
+    @Test("What would control a terminal is escaped in both formats", arguments: LogFormat.allCases)
+    func controls(_ format: LogFormat) throws {
+        let name = "eth\u{1B}[31m\u{9B}2J\u{202E}\u{2066}\u{85}"
+        self.logger(format).info("link \(name)", metadata: ["interface": "\(name)"])
+        let line = try #require(self.lines.all.first)
+        let controls = line.dropLast().unicodeScalars.filter { $0.controlsTerminal }
+        #expect(controls.isEmpty, "\(line.debugDescription)")
+        #expect(line.contains("\\u009b") && line.contains("\\u202e"), "\(line)")
+    }
+
+    @Test("A log that nobody reads stops nobody: lines are dropped, and counted once")
+    func unreadLog() async throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        let output = LogOutput(descriptor: ends[1], time: SystemClock()) { "dropped \($0)\n" }
+        try output.start()
+        let line = String(repeating: "x", count: 1023) + "\n"
+        // The pipe takes 64 KiB and the queue 1 MiB.
+        for _ in 0..<3000 { output.put(line) }
+        let reading = Task.detached { [reader = ends[0]] in
+            var text: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = read(reader, &buffer, buffer.count)
+                guard count > 0 else { return String(decoding: text, as: UTF8.self) }
+                text += buffer[..<count]
+            }
+        }
+        output.finish(within: .seconds(60))
+        close(ends[1])
+        let lines = await reading.value.split(separator: "\n")
+        close(ends[0])
+        let notices = lines.filter { $0.hasPrefix("dropped ") }
+        #expect(notices.count == 1, "\(notices)")
+        let dropped = notices.first.flatMap { Int($0.dropFirst("dropped ".count)) } ?? 0
+        #expect(dropped > 0 && lines.count - 1 + dropped == 3000, "\(lines.count) \(dropped)")
     }
 
     @Test("Numbers, flags and durations are numbers and flags in JSON, and text in logfmt")

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import Tidegate
 import TidegateCore
@@ -46,5 +47,46 @@ import TidegateCore
         #expect(self.refusal { $0.key = String(long.dropFirst()) } == nil)
         #expect(self.refusal { $0.onDuplicate = "replace" } == "\"onDuplicate\" requires \"key\"")
         #expect(self.refusal { ($0.key, $0.onDuplicate) = ("k", "replace") } == nil)
+    }
+
+    @Test("URLs, methods, header fields and paths have a bound")
+    func bounds() {
+        let base = "http://a.example/"
+        #expect(self.refusal { $0.url = base + String(repeating: "x", count: 8192 - base.count) } == nil)
+        #expect(
+            self.refusal { $0.url = base + String(repeating: "x", count: 8193 - base.count) }
+                == "\"url\" is 8193 bytes long (maximum 8192)")
+        #expect(self.refusal { $0.method = String(repeating: "M", count: 32) } == nil)
+        #expect(
+            self.refusal { $0.method = String(repeating: "M", count: 33) }
+                == "\"method\" is 33 bytes long (maximum 32)")
+        let field = "X: " + String(repeating: "v", count: 1021)
+        #expect(self.refusal { $0.headers = Array(repeating: field, count: 64) } == nil)
+        #expect(
+            self.refusal { $0.headers = Array(repeating: field, count: 65) }
+                == "\"headers\" is 66560 bytes long (maximum 65536)")
+        #expect(self.refusal { $0.output = "/" + String(repeating: "p", count: 4094) } == nil)
+        #expect(
+            self.refusal { $0.output = "/" + String(repeating: "p", count: 4095) }
+                == "\"output\" is 4096 bytes long (maximum 4095)")
+        #expect(
+            self.refusal { $0.bodyFile = "/" + String(repeating: "p", count: 4095) }
+                == "\"bodyFile\" is 4096 bytes long (maximum 4095)")
+    }
+
+    @Test("The state directory contains what lies in it by any name")
+    func state() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        let state = "\(folder)/state"
+        try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: state)
+        let path = StateDirectoryPath(path: state)
+        for inside in [state, "\(state)/x", "\(folder)/link/x", "\(folder)/link/../state/x", "\(state)/new/x"] {
+            #expect(path.contains(inside), "\(inside)")
+        }
+        for outside in [folder, "\(folder)/x", "\(state)-other", "\(state)/../x", "/"] {
+            #expect(!path.contains(outside), "\(outside)")
+        }
     }
 }

@@ -6,6 +6,7 @@ struct SessionControl: TaskControl {
     let monitor: Monitor
     let notes: AttemptNotes
     let bodies: KeptBodies
+    let state: StateDirectoryPath
     /// When the next run of each scheduled task starts, by its name.
     let nextRuns: @Sendable () async -> [String: WallTime]
 
@@ -17,12 +18,21 @@ struct SessionControl: TaskControl {
     func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse {
         do {
             let (request, policy) = (try submission.request(), try submission.duplicatePolicy())
+            try self.checkFiles(of: submission)
             return try await self.session.submit(
                 request, key: submission.key, onDuplicate: policy, isSuspended: submission.suspended ?? false)
         } catch let error as TaskError {
             throw ControlRefusal(error)
         } catch {
             throw ControlRefusal(.malformed, "\(error)")
+        }
+    }
+
+    // A body would overwrite the journal, or the journal with its secrets would be sent.
+    private func checkFiles(of submission: TaskSubmission) throws(TextError) {
+        for (member, file) in [("output", submission.output), ("bodyFile", submission.bodyFile)] {
+            guard let file, self.state.contains(file) else { continue }
+            throw TextError("\"\(member)\": \(file) is in the daemon's state directory")
         }
     }
 

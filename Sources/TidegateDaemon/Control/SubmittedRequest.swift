@@ -9,7 +9,7 @@ extension TaskSubmission {
     package func request() throws(TextError) -> TaskRequest {
         // With an unset variable as its key, every submission would be the same task.
         if self.key == "" { throw TextError("\"key\" is empty") }
-        try self.checkNames()
+        try self.checkLengths()
         do {
             var request = try TaskRequest(
                 url: self.url, method: self.method ?? self.defaultMethod, headers: try self.headerFields(),
@@ -37,11 +37,19 @@ extension TaskSubmission {
         return policy
     }
 
-    // Keys and names are part of every list; the system would truncate a path at a NUL.
-    private func checkNames() throws(TextError) {
-        for (member, text) in [("key", self.key), ("name", self.name)] {
-            let count = text?.utf8.count ?? 0
-            guard count <= 1024 else { throw TextError("\"\(member)\" is \(count) bytes long (maximum 1024)") }
+    // Keys and names are part of every list; an accepted task is kept until it is over. The system would truncate a path
+    // at a NUL.
+    private func checkLengths() throws(TextError) {
+        let lengths: [(String, Int?, Int)] = [
+            ("key", self.key?.utf8.count, 1024), ("name", self.name?.utf8.count, 1024),
+            ("url", self.url.utf8.count, 8192), ("method", self.method?.utf8.count, 32),
+            ("headers", self.headers?.reduce(0) { $0 + $1.utf8.count }, 65_536),
+            // PATH_MAX with the NUL at its end.
+            ("output", self.output?.utf8.count, 4095), ("bodyFile", self.bodyFile?.utf8.count, 4095),
+        ]
+        for (member, count, maximum) in lengths {
+            guard let count, count > maximum else { continue }
+            throw TextError("\"\(member)\" is \(count) bytes long (maximum \(maximum))")
         }
         for (member, text) in [("output", self.output), ("bodyFile", self.bodyFile)] where text?.contains("\0") == true
         {

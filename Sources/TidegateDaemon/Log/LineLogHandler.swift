@@ -1,4 +1,3 @@
-internal import Glibc
 package import Logging
 package import TidegateCore
 
@@ -32,19 +31,13 @@ package struct LineLogHandler: LogHandler {
         merged.merge(event.metadata ?? [:]) { _, new in new }
         if let error = event.error { merged["error"] = "\(error)" }
         let fields = merged.sorted { $0.key < $1.key }.map { (name: $0.key, value: LogValue($0.value)) }
-        let line = LogLine(
-            time: self.time.wall().description, level: event.level.rawValue, message: "\(event.message)", fields: fields
-        )
-        self.write(line.text(in: self.format) + "\n")
+        self.write(self.line(event.level, "\(event.message)", fields))
     }
 
-    /// Writes to standard error, each line with one write(2).
-    @Sendable
-    package static func writeToStandardError(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes in
-            // A failure is ignored: there is nowhere left to report it.
-            _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-        }
+    /// A line with its end.
+    func line(_ level: Logger.Level, _ message: String, _ fields: [(name: String, value: LogValue)]) -> String {
+        let line = LogLine(
+            time: self.time.wall().description, level: level.rawValue, message: message, fields: fields)
+        return line.text(in: self.format) + "\n"
     }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
@@ -35,9 +36,11 @@ package struct Daemon: Sendable {
     /// - Throws: ``DaemonError/resource(_:)`` if a thread, a port, the control socket or the journal is not available.
     package func run() async throws(DaemonError) {
         let time = SystemClock()
+        let output = try self.logOutput(time)
+        // The last lines, if anybody reads them.
+        defer { output.finish(within: .seconds(1)) }
         let handler = LineLogHandler(
-            level: self.settings.logLevel.level, format: self.settings.logFormat, time: time,
-            write: LineLogHandler.writeToStandardError)
+            level: self.settings.logLevel.level, format: self.settings.logFormat, time: time, write: output.put)
         let logger = Logger(label: "tidegate") { _ in handler }
         logger.info("starting", metadata: self.startMetadata)
         for warning in self.web?.warnings ?? [] { logger.warning("\(warning)") }
@@ -52,6 +55,9 @@ package struct Daemon: Sendable {
             unavailable: {
                 logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
             })
+        for reason in journal?.setAside ?? [] {
+            logger.warning("unreadable task set aside in the journal", metadata: ["error": "\(reason)"])
+        }
         let (notes, bodies) = (AttemptNotes(), KeptBodies())
         bus.attach(notes)
         var configuration = self.monitorConfiguration
@@ -70,7 +76,21 @@ package struct Daemon: Sendable {
         try await self.run(
             Dependencies(
                 monitor: monitor, journal: journal, log: log, time: time, logger: logger,
-                watchdog: ShutdownWatchdog(logger: logger), notes: notes, bodies: bodies))
+                watchdog: ShutdownWatchdog(logger: logger, output: output), notes: notes, bodies: bodies))
+    }
+
+    private func logOutput(_ time: any TimeSource) throws(DaemonError) -> LogOutput {
+        let (level, format) = (self.settings.logLevel.level, self.settings.logFormat)
+        let output = LogOutput(descriptor: STDERR_FILENO, time: time) { count in
+            LineLogHandler(level: level, format: format, time: time, write: { _ in })
+                .line(.warning, "log lines dropped", [("count", .integer(Int64(count)))])
+        }
+        do {
+            try output.start()
+        } catch {
+            throw .resource("\(error)")
+        }
+        return output
     }
 
     private func run(_ dependencies: Dependencies) async throws(DaemonError) {
@@ -153,7 +173,9 @@ package struct Daemon: Sendable {
         if dependencies.journal != nil { services.append(self.controlService(dependencies, scheduler)) }
         services.append(StopService(bus: bus, session: monitor.session, watchdog: dependencies.watchdog))
         var group = ServiceGroupConfiguration(
-            services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
+            // Its own log would show each service with everything in it, secrets of the configuration included.
+            logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
         // The watchdog terminates what is left after this; the group's own limit for cancellation would trap.
         group.maximumGracefulShutdownDuration = .seconds(8)
         return ServiceGroup(configuration: group)
@@ -162,6 +184,7 @@ package struct Daemon: Sendable {
     private func controlService(_ dependencies: Dependencies, _ scheduler: Scheduler) -> ControlService {
         let control = SessionControl(
             monitor: dependencies.monitor, notes: dependencies.notes, bodies: dependencies.bodies,
+            state: StateDirectoryPath(path: self.settings.stateDirectory),
             nextRuns: { await scheduler.nextRuns })
         return ControlService(
             server: ControlServer(

@@ -10,15 +10,23 @@ final class ShutdownWatchdog: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     /// A watchdog that calls `terminate` after `gracePeriod`.
-    ///
-    /// The default is not exit(3), which would wait for a hanging thread again.
     init(
         logger: Logger, gracePeriod: Duration = .milliseconds(9500),
-        terminate: @escaping @Sendable () -> Void = { _exit(1) }
+        terminate: @escaping @Sendable () -> Void
     ) {
         self.logger = logger
         self.gracePeriod = gracePeriod
         self.terminate = terminate
+    }
+
+    /// A watchdog that ends the process, once its last lines are written or nobody reads them.
+    ///
+    /// It does not call exit(3), which would wait for a hanging thread again.
+    convenience init(logger: Logger, output: LogOutput) {
+        self.init(logger: logger) {
+            output.finish(within: .milliseconds(200))
+            _exit(1)
+        }
     }
 
     /// The shutdown has begun.

@@ -1,0 +1,104 @@
+internal import Glibc
+internal import Synchronization
+internal import TidegateCore
+internal import TidegateLoop
+
+/// Writes lines to a descriptor on a thread of its own, so that a log that nobody reads stops nothing else.
+///
+/// Lines for which there is no room are dropped; a line with their number follows, at most once a second.
+final class LogOutput: Sendable {
+    private struct State {
+        var waitingBytes = 0
+        var dropped = 0
+    }
+
+    private final class Writer: LoopHandler {
+        typealias Command = String
+        private let output: LogOutput
+
+        init(_ output: LogOutput) { self.output = output }
+
+        func receive(_ line: String) { self.output.write(line) }
+    }
+
+    /// The number of bytes that may wait to be written.
+    static let capacity = 1 << 20
+
+    private let descriptor: Int32
+    private let time: any TimeSource
+    private let notice: @Sendable (Int) -> String
+    private let state = Mutex(State())
+    private let lastNotice = Mutex(MonotonicTime?.none)
+    private let thread = Mutex(LoopThread<Writer>?.none)
+
+    /// An output to a descriptor; `notice` is the line that says how many were dropped.
+    init(
+        descriptor: Int32, time: any TimeSource, notice: @escaping @Sendable (Int) -> String
+    ) {
+        self.descriptor = descriptor
+        self.time = time
+        self.notice = notice
+    }
+
+    /// Starts the thread; nothing is written before.
+    func start() throws {
+        let thread = try LoopThread(name: "tg-log") { _ in Writer(self) }
+        self.thread.withLock { $0 = thread }
+    }
+
+    /// Hands in a line with its end; returns at once.
+    func put(_ line: String) {
+        let size = line.utf8.count
+        let hasRoom = self.state.withLock { state in
+            guard state.waitingBytes + size <= LogOutput.capacity else {
+                state.dropped += 1
+                return false
+            }
+            state.waitingBytes += size
+            return true
+        }
+        if hasRoom { _ = self.thread.withLock { $0?.send(line) } }
+    }
+
+    /// Waits at most `limit` until everything is written; then nothing more is.
+    func finish(within limit: Duration) {
+        let deadline = self.time.monotonic() + limit
+        while self.state.withLock({ $0.waitingBytes > 0 }), self.time.monotonic() < deadline { usleep(2000) }
+        // A thread that waits for a reader cannot be waited for.
+        self.thread.withLock { $0.take() }?.abandon()
+    }
+
+    // On the thread.
+    private func write(_ line: String) {
+        self.reportDropped()
+        self.writeAll(line)
+        let isLast = self.state.withLock { state in
+            state.waitingBytes -= line.utf8.count
+            return state.waitingBytes == 0
+        }
+        if isLast { self.reportDropped() }
+    }
+
+    private func reportDropped() {
+        let now = self.time.monotonic()
+        guard self.lastNotice.withLock({ last in last.map { now - $0 >= .seconds(1) } ?? true }) else { return }
+        let dropped = self.state.withLock { state in
+            defer { state.dropped = 0 }
+            return state.dropped
+        }
+        guard dropped > 0 else { return }
+        self.lastNotice.withLock { $0 = now }
+        self.writeAll(self.notice(dropped))
+    }
+
+    // A failure is ignored: there is nowhere left to report it.
+    private func writeAll(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(self.descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// What a sidecar refuses, and what it keeps to itself.
+@Suite(.timeLimit(.minutes(5)))
+struct SidecarLimitsTests {
+    /// A daemon with a configuration, whose log has everything.
+    private final class Daemon {
+        let path = "/tmp/tidegate-limits-\(UUID().uuidString.prefix(8))"
+        private let program: Program
+
+        init(configuration: String) async throws {
+            try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+            try configuration.write(toFile: "\(self.path)/c.yml", atomically: true, encoding: .utf8)
+            let program = try Program([
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", "\(self.path)/c.yml", "--log.level",
+                "debug", "--web.listen-address", "127.0.0.1:0", "--state.dir", "\(self.path)/state",
+                "--control.socket", "\(self.path)/sock",
+            ])
+            self.program = program
+            let isUp = await eventually(within: .seconds(20)) {
+                program.errorsSoFar.contains("msg=\"control socket listening\"")
+            }
+            try #require(isUp, "\(program.errorsSoFar)")
+        }
+
+        func submit(_ arguments: String...) async throws -> Program.Output {
+            try await Program.run(
+                [BuiltProduct.path(of: "tidegate"), "tasks", "submit", "http://127.0.0.1:9/", "--control.socket"]
+                    + ["\(self.path)/sock"] + arguments)
+        }
+
+        func stop() async -> Program.Output {
+            self.program.signal(SIGTERM)
+            return await self.program.finish(within: .seconds(12))
+        }
+
+        deinit {
+            self.program.signal(SIGKILL)
+            try? FileManager.default.removeItem(atPath: self.path)
+        }
+    }
+
+    @Test("The state directory is no place for a body, and no source of one")
+    func state() async throws {
+        let daemon = try await Daemon(configuration: "journal: {keep_completed: 1h}\n")
+        for option in ["-o", "--upload-file"] {
+            let output = try await daemon.submit(option, "\(daemon.path)/state/journal.sqlite")
+            #expect(output.status == 2 && output.errors.contains("is in the daemon's state directory"), "\(output)")
+        }
+        _ = await daemon.stop()
+    }
+
+    @Test("A debug log has no secret of the configuration in it")
+    func secrets() async throws {
+        let server = try LiveServer { .respond(text: $0.path) }
+        defer { server.stop() }
+        let url = server.url("/x?token=hunter2")
+        let daemon = try await Daemon(
+            configuration: "tasks: [{name: a, url: \"\(url)\", every: 1s, headers: {X-Key: hunter2}}]\n")
+        #expect(await eventually { !server.requests.isEmpty })
+        let log = await daemon.stop().errors
+        #expect(log.contains("level=debug") && log.contains("name=a"), "\(log)")
+        #expect(!log.contains("hunter2"), "\(log)")
+    }
+}
