@@ -15,7 +15,7 @@ COMPLETIONS = bash:bash-completion/completions/tidegate zsh:zsh/site-functions/_
 # With more tests at a time each takes longer, and none ends earlier: most of them wait for a process or a processor.
 TESTS_AT_A_TIME ?= 6
 # The tests run with every check for overlapping access; in a release that check alone is a fifteenth of a small request.
-RELEASE := --configuration release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked
+RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath -Xswiftc -enforce-exclusivity=unchecked
 
 BUILD_PACKAGES := libcrypt-dev libcurl4-openssl-dev libldns-dev libnl-3-dev libnl-route-3-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config zlib1g-dev
 TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base fish iproute2 make nftables nginx-light openssl prometheus \
