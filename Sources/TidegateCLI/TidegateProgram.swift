@@ -9,6 +9,7 @@ enum TidegateProgram {
         let terminal = Terminal()
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
+            SecretArguments.erase()
             let unknown = UnknownCommand.message(for: arguments, root: TidegateCommand.self)
             if let message = unknown ?? CurlOption.message(for: arguments) {
                 throw CommandError(.usage, message)

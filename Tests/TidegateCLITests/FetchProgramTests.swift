@@ -140,4 +140,67 @@ struct FetchProgramTests {
         let bad = try await Program.run(fetch + ["--sha256", "zz"])
         #expect(bad.status == 2 && bad.errors.contains("--sha256: \"zz\" is not a SHA-256"), "\(bad)")
     }
+
+    @Test(
+        "A secret of -u is not among the arguments that all users can read",
+        arguments: [["-u", "me:hunter2"], ["--user=me:hunter2"]])
+    func erased(_ options: [String]) async throws {
+        let latch = Latch()
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.waitFor(latch)] + LiveServerAnswer.respond(text: "x").steps)
+        }
+        defer { server.stop() }
+        let fetch = try Program([Self.tidegate, "fetch", "--discard"] + options + [server.url("/x")])
+        defer { fetch.signal(SIGKILL) }
+        #expect(await eventually { server.requests.count == 1 })
+        let arguments = FileManager.default.contents(atPath: "/proc/\(fetch.id)/cmdline") ?? Data()
+        let text = String(decoding: arguments, as: UTF8.self)
+        #expect(text.contains("fetch") && text.contains("/x") && !text.contains("hunter2"), "\(text.debugDescription)")
+        latch.open()
+        #expect(await fetch.finish().status == 0)
+        #expect(server.requests.first?.field("authorization") == "Basic bWU6aHVudGVyMg==")
+    }
+
+    @Test("Header fields come from a file")
+    func headerFile() async throws {
+        let server = try LiveServer { .respond(text: $0.path) }
+        defer { server.stop() }
+        let folder = try Folder()
+        try "X-Key: s3cret\n\nX-More: 1\n".write(toFile: "\(folder.path)/h", atomically: true, encoding: .utf8)
+        let output = try await Program.run([
+            Self.tidegate, "fetch", "--discard", "-H", "@\(folder.path)/h", server.url("/x"),
+        ])
+        #expect(output.status == 0, "\(output)")
+        #expect(server.requests.first?.field("x-key") == "s3cret")
+        #expect(server.requests.first?.field("x-more") == "1")
+        let none = try await Program.run([Self.tidegate, "fetch", "-H", "@/nowhere/h", server.url("/x")])
+        #expect(none.status == 2 && none.errors.contains("-H: /nowhere/h: cannot be read"), "\(none)")
+    }
+
+    @Test("fetch may open as many files as the system allows, and a command of run as many as this process")
+    func descriptors() async throws {
+        let latch = Latch()
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.waitFor(latch)] + LiveServerAnswer.respond(text: "x").steps)
+        }
+        defer { server.stop() }
+        let script = "ulimit -Sn 200; ulimit -Hn 900; exec \"$0\" \"$@\""
+        let fetch = try Program(["bash", "-c", script, Self.tidegate, "fetch", "--discard", server.url("/x")])
+        defer { fetch.signal(SIGKILL) }
+        #expect(await eventually { server.requests.count == 1 })
+        let limits = FileManager.default.contents(atPath: "/proc/\(fetch.id)/limits") ?? Data()
+        let line = String(decoding: limits, as: UTF8.self).split(separator: "\n").first {
+            $0.hasPrefix("Max open files")
+        }
+        #expect(line?.split(separator: " ").dropFirst(3).first == "900", "\(line ?? "")")
+        latch.open()
+        #expect(await fetch.finish().status == 0)
+        for command in ["run", "wait"] {
+            let child = try await Program.run([
+                "bash", "-c", script, Self.tidegate, command, "--for", "host:127.0.0.1", "--", "bash", "-c",
+                "ulimit -Sn",
+            ])
+            #expect(child.output == "200\n", "\(child)")
+        }
+    }
 }

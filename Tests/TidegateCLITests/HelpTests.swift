@@ -212,7 +212,7 @@ import Testing
         let section = """
               -X, --request <method>  Request method (default: GET, or what the body option
                                       implies).
-              -H, --header <header>   Header field to send, as 'Name: value' (repeatable).
+              -H, --header <header>   Header field 'Name: value', or @FILE (repeatable).
               --data <text>           POST this text as application/x-www-form-urlencoded.
               --json-body <text>      POST this text as application/json.
               --upload-file <file>    PUT this file.

@@ -23,6 +23,7 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup var options: FetchOptions
 
     func run() async throws {
+        DescriptorLimit.raise()
         try await FetchRun(plan: try FetchPlan(self.options), options: self.options, terminal: Terminal()).run()
     }
 }

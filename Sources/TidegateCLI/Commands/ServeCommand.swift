@@ -90,6 +90,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        DescriptorLimit.raise()
         do {
             let daemon = try Daemon(try self.settings())
             if self.checksOnly {

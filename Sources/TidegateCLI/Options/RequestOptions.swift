@@ -12,7 +12,9 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: ArgumentHelp("Header field to send, as 'Name: value' (repeatable).", valueName: "header"))
+        help: ArgumentHelp(
+            "Header field 'Name: value', or @FILE (repeatable).", valueName: "header")
+    )
     var headers: [String] = []
 
     @Option(help: ArgumentHelp("POST this text as application/x-www-form-urlencoded.", valueName: "text"))
@@ -53,7 +55,7 @@ struct RequestOptions: ParsableArguments {
 
     /// The header fields of `-H`, then those that the body implies and `-H` does not set.
     private func fields() throws -> [HTTPField] {
-        let given = try self.headers.map { text in
+        let given = try self.headers.flatMap(self.lines).map { text in
             try OptionParsing.naming("-H") { () throws(TextError) in try HTTPField(line: text) }
         }
         var implied: [HTTPField] = []
@@ -63,5 +65,16 @@ struct RequestOptions: ParsableArguments {
             implied = [.contentType, .accept].map { HTTPField(name: $0, value: "application/json") }
         }
         return given + implied.filter { field in !given.contains { $0.name == field.name } }
+    }
+
+    /// The lines of `@FILE` that are not empty, so that a secret is not among the arguments, which all users can read;
+    /// any other text itself.
+    private func lines(of header: String) throws -> [String] {
+        guard header.hasPrefix("@") else { return [header] }
+        let file = String(header.dropFirst())
+        let text = try OptionParsing.naming("-H: \(file)") { () throws(TextError) in
+            try TextFile.read(file, atMost: 65_536)
+        }
+        return text.split(whereSeparator: \.isNewline).map(String.init)
     }
 }
