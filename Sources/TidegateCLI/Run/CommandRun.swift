@@ -27,7 +27,9 @@ struct CommandRun: Sendable {
             of: RunMachine.Input.self, bufferingPolicy: .bufferingNewest(1024))
         let ignored = ChildProcess.ignoredSignals()
         let losses = self.watchLosses(monitor, source)
-        let signals = Task { await Signals.onAny(except: ignored) { source.yield(.signal($0)) } }
+        // Before the command starts, which would never hear of a signal that ends this process.
+        let trapped = await Signals.trapped(except: ignored)
+        let signals = Task { for await number in trapped { source.yield(.signal(number)) } }
         defer {
             losses.cancel()
             signals.cancel()

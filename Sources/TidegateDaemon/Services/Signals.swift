@@ -9,12 +9,16 @@ package enum Signals {
         }
     }
 
-    /// Traps the signals that are commonly sent to a command, except `ignored`, and calls `body` for each one until the
-    /// Swift task is cancelled.
-    package static func onAny(except ignored: Set<Int32>, _ body: @Sendable (Int32) async -> Void) async {
-        let signals = self.forwarded.filter { !ignored.contains($0.rawValue) }
-        for await signal in await UnixSignalsSequence(trapping: signals) {
-            await body(signal.rawValue)
+    /// The signals that are commonly sent to a command, except `ignored`; they are trapped once this has returned.
+    package static func trapped(except ignored: Set<Int32>) async -> AsyncStream<Int32> {
+        let signals = await UnixSignalsSequence(
+            trapping: self.forwarded.filter { !ignored.contains($0.rawValue) })
+        return AsyncStream { continuation in
+            let task = Task {
+                for await signal in signals { continuation.yield(signal.rawValue) }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
         }
     }
 

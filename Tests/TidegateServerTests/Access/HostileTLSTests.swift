@@ -119,8 +119,8 @@ import TidegateTestKit
         var fixture = Fixture()
         fixture.configuration.writeTimeout = .seconds(2)
         fixture.view.change { state in
-            let info = TaskInfo.example(url: "http://10.0.0.1/" + String(repeating: "x", count: 4000))
-            state.tasks = Array(repeating: info, count: 4000)
+            let info = TaskInfo.example(url: "http://10.0.0.1/" + String(repeating: "x", count: 20_000))
+            state.tasks = Array(repeating: info, count: 1000)
         }
         try await self.serving(fixture) { port, curl in
             let slow = try Program([
