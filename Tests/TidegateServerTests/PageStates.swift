@@ -242,7 +242,8 @@ enum PageState: String, CaseIterable {
         let up = Self.link("uplink", 2, .ethernet)
         record.append(EventLine(Self.event(.link(LinkEvent(from: up, to: down)), at: seconds)))
         record.add(.init(time: Self.ago(seconds), from: .routed, to: ReachabilityLevel.none))
-        record.requests.add(.init(.mine, subject: "", cause: "the path was lost", isPathLoss: true, at: Self.ago(seconds)))
+        record.requests.add(
+            .init(.mine, subject: "", cause: "the path was lost", isPathLoss: true, at: Self.ago(seconds)))
         guard let lasting else { return }
         record.append(EventLine(Self.event(.link(LinkEvent(from: down, to: up)), at: seconds - lasting)))
         let change = PathEvent(scope: .global, from: lost, to: routed)

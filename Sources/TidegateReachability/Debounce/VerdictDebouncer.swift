@@ -6,7 +6,9 @@ struct VerdictDebouncer {
     struct Times: Hashable {
         var gating = Duration.milliseconds(200)
         var published = Duration.milliseconds(500)
-        /// Why a gain is held back for longer than usual; nil if it is not. Said once it would have counted.
+        /// Why a gain is held back for longer than usual; nil if it is not.
+        ///
+        /// Said once the gain would have counted.
         var reason: UnreachableReason?
 
         static let usual = Times()

@@ -161,8 +161,10 @@ struct InternetMachine {
 }
 
 extension Connectivity {
-    /// True if one failure ends it: on a path that has just come up the first answer may be slow or lost, and what
-    /// works is not given up for one either. A portal has answered.
+    /// True if one failure ends it.
+    ///
+    /// On a path that has just come up the first answer may be slow or lost, and what works is not given up for one
+    /// either; a portal has answered.
     fileprivate func isLeftAtOnce(for found: Connectivity) -> Bool {
         switch (self, found) {
         case (.full, _): false

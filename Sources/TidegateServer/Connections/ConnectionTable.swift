@@ -12,8 +12,9 @@ final class ConnectionTable: Sendable {
 
     init(limit: Int) { self.state = Mutex(State(places: ConnectionPlaces(limit: limit))) }
 
-    /// Takes a place, which the end of the channel frees; `close` makes room for another connection. nil if there is
-    /// no place.
+    /// Takes a place, which the end of the channel frees; nil if there is none.
+    ///
+    /// `close` makes room for another connection.
     func admit(_ channel: any Channel, close: @escaping @Sendable () -> Void) -> UInt64? {
         let peer = PeerAddress(channel.remoteAddress)
         let (number, closer) = self.state.withLock { state -> (UInt64?, (@Sendable () -> Void)?) in

@@ -46,7 +46,7 @@ struct EventGroup: Sendable {
 
     /// The groups of everything that is remembered, the latest first.
     static func all(of record: HistoryRecord) -> [EventGroup] {
-        let lost = record.requests.slices.flatMap { slice in slice.failures.filter(\.isPathLoss) }.map(EventLine.init(lost:))
+        let lost = record.requests.slices.flatMap { $0.failures.filter(\.isPathLoss) }.map(EventLine.init(lost:))
         let network = (record.lines.filter { $0.rank < .other } + lost).sorted { $0.time < $1.time }
         let groups =
             self.outages(among: network) + self.failures(in: record)
