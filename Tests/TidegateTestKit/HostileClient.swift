@@ -46,9 +46,14 @@ package final class HostileClient: Sendable {
     private let isStopped = Mutex(false)
 
     /// Opens connections to a port of the loopback address, from `source`; the same seed gives the same times.
-    package init(_ trick: Trick, port: Int, connections: Int, from source: String = "127.0.0.1", seed: UInt64 = 1) {
+    ///
+    /// Closed connections are opened again, `reconnects` in 20 ms at most.
+    package init(
+        _ trick: Trick, port: Int, connections: Int, from source: String = "127.0.0.1", reconnects: Int = 10,
+        seed: UInt64 = 1
+    ) {
         Thread.detachNewThread { [self] in
-            var crowd = HostileCrowd(trick, port: port, source: source, seed: seed)
+            var crowd = HostileCrowd(trick, port: port, source: source, reconnects: reconnects, seed: seed)
             for _ in 0..<connections { crowd.open() }
             while !self.isStopped.withLock({ $0 }) {
                 crowd.turn()
@@ -70,7 +75,8 @@ private struct HostileCrowd {
     private var descriptors: [Int32] = []
     private var missing = 0
 
-    init(_ trick: HostileClient.Trick, port: Int, source: String, seed: UInt64) {
+    init(_ trick: HostileClient.Trick, port: Int, source: String, reconnects: Int, seed: UInt64) {
+        self.reconnectsPerTurn = reconnects
         self.trick = trick
         self.port = port
         self.source = source
@@ -86,8 +92,7 @@ private struct HostileCrowd {
         self.descriptors.append(descriptor)
     }
 
-    // 500 a second.
-    private static let reconnectsPerTurn = 10
+    private let reconnectsPerTurn: Int
 
     // About one connection in five sends something; every one is looked at.
     mutating func turn() {
@@ -104,7 +109,7 @@ private struct HostileCrowd {
                 if self.trick.reconnects { self.missing += 1 }
             }
         }
-        for _ in 0..<min(self.missing, Self.reconnectsPerTurn) {
+        for _ in 0..<min(self.missing, self.reconnectsPerTurn) {
             self.open()
             self.missing -= 1
         }

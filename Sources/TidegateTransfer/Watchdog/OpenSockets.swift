@@ -1,3 +1,5 @@
+internal import CCurl
+internal import CLinux
 internal import Glibc
 internal import Synchronization
 
