@@ -30,6 +30,7 @@ public final class Monitor: Sendable {
     /// Has recorded every event of the bus since its start.
     package let recorder: MetricsRecorder
     let time: any TimeSource
+    private let web: TransferHTTPChecker
     /// Diagnoses this host again and again, if the configuration wants that.
     private let host: HostDiagnostics
     private let hostTask: Task<Void, Never>?
@@ -76,6 +77,7 @@ public final class Monitor: Sendable {
         self.bus = bus
         self.time = time
         self.recorder = recorder
+        self.web = web
         self.reachability = reachability
         self.diagnostics = PathDiagnostics(
             monitor: reachability, resolver: resolver, web: web,
@@ -133,6 +135,14 @@ extension Monitor: MonitorView {
 
     /// Counts of tasks and connections now.
     package func sessionStatistics() -> SessionStatistics { self.session.statistics() }
+
+    /// The threads that have been in one turn for longer than 10 s.
+    package var stalledThreads: Set<MonitorThread> {
+        let states: [MonitorThread: Bool] = [
+            .transfer: self.session.isStalled, .check: self.web.isStalled, .netlink: self.reachability.isStalled,
+        ]
+        return Set(states.filter(\.value).keys)
+    }
 
     /// True once there is a first verdict; `unknown` is a verdict.
     public var isReady: Bool { self.reachability.isReady }

@@ -34,6 +34,8 @@ extension LoopHandler {
 package final class LoopThread<Handler: LoopHandler>: Sendable {
     /// Takes the commands.
     package let inbox: Inbox<Handler.Command>
+    /// Says whether the thread turns.
+    package let turns: TurnRecord
     private let thread: Mutex<pthread_t?>
 
     /// Starts the thread; `make` runs on it, and the handler stays there.
@@ -52,11 +54,13 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
         }
         try loop.watchInbox(inbox.descriptor)
         // The loop is handed over whole: nothing here touches it again.
+        let turns = TurnRecord()
         let start = ThreadStart(loop: loop) { loop in
             tg_thread_name(name)
-            LoopThread.run(make(loop), on: loop, from: inbox)
+            LoopThread.run(make(loop), on: loop, from: inbox, turns)
         }
         self.inbox = inbox
+        self.turns = turns
         self.thread = Mutex(try start.launch())
     }
 
@@ -81,13 +85,19 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
         if let thread = self.thread.withLock({ $0.take() }) { pthread_detach(thread) }
     }
 
-    private static func run(_ handler: Handler, on loop: Loop, from inbox: Inbox<Handler.Command>) {
+    private static func run(
+        _ handler: Handler, on loop: Loop, from inbox: Inbox<Handler.Command>, _ turns: TurnRecord
+    ) {
         var buffer = [epoll_event](repeating: epoll_event(), count: 256)
         var commands: [Handler.Command] = []
         var isClosed = false
         while !isClosed {
-            // Only a broken descriptor of our own can fail here, and then the thread cannot wait any more.
-            guard let count = try? loop.wait(into: &buffer, mayBlock: inbox.park()) else { break }
+            turns.end()
+            let count = try? loop.wait(into: &buffer, mayBlock: inbox.park())
+            turns.begin(at: loop.now)
+            // Only a broken descriptor of our own can fail here, and then the thread cannot wait any more: its last turn
+            // does not end.
+            guard let count else { break }
             isClosed = LoopThread.execute(&commands, of: inbox, on: handler)
             for position in 0..<count {
                 let token = tg_epoll_token(&buffer[position])
@@ -107,6 +117,7 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
             handler.batchEnded()
         }
         handler.stopping()
+        if isClosed { turns.end() }
     }
 
     // Both arrays keep their capacity, so that a busy thread's commands allocate nothing.

@@ -207,6 +207,8 @@ package enum Catalogue {
     static let configReloadTime = MetricDefinition.gauge(
         "tidegate_config_last_reload_success_timestamp_seconds", in: .seconds, origin: .recorded,
         "When the configuration was last loaded successfully.")
+    static let threadStalled = MetricDefinition.gauge(
+        "tidegate_thread_stalled", by: ["thread"], "Whether the thread has been in one turn for longer than 10 s.")
     static let buildInfo = MetricDefinition.gauge(
         "tidegate_build_info", by: ["version", "revision", "swiftversion", "arch"], "The running build; always 1.")
 

@@ -16,6 +16,8 @@ package struct ScrapeInputs: Sendable {
     package var subscribers: [SubscriberKind: SubscriberStatistics]
     /// The process's own figures; nil if they cannot be read.
     package var process: ProcessSample?
+    /// The threads that do not turn.
+    package var stalledThreads: Set<MonitorThread> = []
     /// Requests that the endpoint is answering.
     package var requestsInFlight: Int
 
@@ -48,6 +50,7 @@ extension ScrapeInputs {
             subscribers: statistics, process: ProcessReader(time: time).sample(),
             requestsInFlight: requestsInFlight)
         self.diagnosis = view.diagnosis
+        self.stalledThreads = view.stalledThreads
     }
 }
 

@@ -137,6 +137,9 @@ public final class Session: Sendable {
         PublishedTaskState(url: request.redactedURL(self.configuration.redaction), created: wall)
     }
 
+    /// Whether the session's thread has been in one turn for longer than 10 s.
+    package var isStalled: Bool { self.dependencies.mailbox.isStalled }
+
     // MARK: - Finding tasks
 
     /// The tasks that are not over, and those that ended lately; oldest first.

@@ -33,6 +33,9 @@ package final class TransferThread<Client: TransferClient>: Sendable {
     @discardableResult
     package func send(_ command: Client.Command) -> Bool { self.thread.send(command) }
 
+    /// Whether the thread has been in one turn for longer than 10 s.
+    package var isStalled: Bool { self.thread.turns.isStalled }
+
     /// Executes the commands sent so far, ends the thread and waits for it.
     ///
     /// Attempts still running are dropped: their connections are closed and nothing more is reported.

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import Testing
-import TidegateLoop
+@testable import TidegateLoop
 import TidegateCore
 
 @Suite struct LoopThreadTests {
@@ -14,6 +14,24 @@ import TidegateCore
         thread.stop()
         #expect(log.numbers == Array(0..<10_000))
         #expect(thread.send(.note(1)) == false)
+    }
+
+    @Test("A thread is stalled while one turn lasts longer than ten seconds, not while it waits")
+    func stalled() throws {
+        let (entered, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let thread = try LoopThread<Caller>(name: "tg-test") { _ in Caller() }
+        let late = SystemClock().monotonic() + .seconds(60)
+        thread.send {
+            entered.signal()
+            leave.wait()
+        }
+        entered.wait()
+        #expect(thread.turns.isStalled(at: late))
+        #expect(!thread.turns.isStalled, "not yet")
+        leave.signal()
+        #expect(eventuallyNow { !thread.turns.isStalled(at: late) })
+        thread.stop()
+        #expect(!thread.turns.isStalled(at: late), "an ended thread")
     }
 
     @Test("No command of many senders is lost, and each one's come in order, however often the thread falls asleep")
@@ -189,4 +207,16 @@ private final class Echo: LoopHandler {
     }
 
     func timerFired(_ token: UInt64) { self.log.note(Int(token)) }
+}
+
+private final class Caller: LoopHandler {
+    func receive(_ command: @Sendable () -> Void) { command() }
+}
+
+private func eventuallyNow(_ condition: () -> Bool) -> Bool {
+    for _ in 0..<5000 {
+        if condition() { return true }
+        usleep(2000)
+    }
+    return false
 }

@@ -88,6 +88,7 @@ import TidegateCore
         tidegate_remote_write_samples_dropped_total counter reason
         tidegate_remote_write_failures_total counter error_type
         tidegate_remote_write_pending_bytes gauge
+        tidegate_thread_stalled gauge thread
         tidegate_build_info gauge version revision swiftversion arch
         process_cpu_seconds_total counter
         process_open_fds gauge

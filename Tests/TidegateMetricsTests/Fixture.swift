@@ -51,6 +51,7 @@ struct Fixture {
                 maxVirtualBytes: 18_446_744_073_709_551_616, residentBytes: 20_971_520, startSeconds: 1_790_000_000.25,
                 threads: 5),
             requestsInFlight: 1)
+        inputs.stalledThreads = [.check]
         let ladder = Explanation.Ladder(
             family: .ipv4, rungs: [RungReport(rung: .route, status: .ok), RungReport(rung: .gateway, status: .bad)])
         inputs.diagnosis = HostDiagnosis(

@@ -19,6 +19,7 @@ final class FakeView: MonitorView {
         var tasks: [TaskInfo] = []
         var statistics = EveryEvent.statistics
         var isReady = true
+        var stalledThreads: Set<MonitorThread> = []
         /// The status after the first verdict, if there is none yet.
         var firstStatus: ReachabilityStatus?
         var diagnosis: HostDiagnosis?
@@ -34,6 +35,7 @@ final class FakeView: MonitorView {
     func tasks() -> [TaskInfo] { self.state.withLock { $0.tasks } }
     func task(_ id: TaskID) -> TaskInfo? { self.tasks().first { $0.id == id } }
     func sessionStatistics() -> SessionStatistics { self.state.withLock { $0.statistics } }
+    var stalledThreads: Set<MonitorThread> { self.state.withLock { $0.stalledThreads } }
     var isReady: Bool { self.state.withLock { $0.isReady } }
 
     var diagnosis: HostDiagnosis? { self.state.withLock { $0.diagnosis } }

@@ -45,6 +45,19 @@ import TidegateTestKit
         }
     }
 
+    @Test("A thread that does not turn makes the process unhealthy, and a metric tells which")
+    func stalledThread() async throws {
+        self.fixture.view.change { $0.stalledThreads = [.netlink] }
+        let response = try await self.fixture.respond("GET", "/-/healthy")
+        #expect(response.status == 503)
+        #expect(
+            response.text
+                == "The netlink thread has been in one turn for more than 10 seconds; restart Tidegate.\n")
+        let metrics = try await self.fixture.respond("GET", "/metrics").text
+        #expect(metrics.contains("tidegate_thread_stalled{thread=\"netlink\"} 1\n"))
+        #expect(metrics.contains("tidegate_thread_stalled{thread=\"transfer\"} 0\n"))
+    }
+
     @Test("The targets are listed with what their checks found")
     func targets() async throws {
         let response = try await self.fixture.respond("GET", "/api/v1/targets")

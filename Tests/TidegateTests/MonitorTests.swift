@@ -48,6 +48,17 @@ import TidegateTestKit
         #expect(await late.result().outcome == .cancelled)
     }
 
+    @Test("A monitor tells which of its threads do not turn")
+    func stalledThread() async throws {
+        let mayStart = Latch()
+        let monitor = try Monitor(MonitorConfiguration()) { while !mayStart.isOpen { usleep(10_000) } }
+        #expect(await eventually(within: .seconds(60)) { monitor.stalledThreads == [.netlink] })
+        #expect(monitor.metrics.exposition(for: .text).contains("tidegate_thread_stalled{thread=\"netlink\"} 1\n"))
+        mayStart.open()
+        #expect(await eventually { monitor.stalledThreads.isEmpty })
+        await monitor.stop()
+    }
+
     @Test("A request returns body and response; a refused one throws with its status and body")
     func data() async throws {
         let server = try LiveServer { request in

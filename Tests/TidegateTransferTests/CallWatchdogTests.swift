@@ -30,6 +30,21 @@ struct CallWatchdogTests {
         #expect(try recorder.outcome(of: AttemptID(1)).body == Array("ok".utf8))
     }
 
+    @Test(
+        "A server of HTTP/2 whose frames carry nothing is a protocol error",
+        .enabled(if: TestAuthority.isAvailable && HTTP2Server.isAvailable, "openssl or python3 is not installed"),
+        arguments: HTTP2Server.tricks)
+    func emptyFrames(_ trick: HTTP2Server.Trick) async throws {
+        let authority = try await TestAuthority()
+        let server = try await HTTP2Server(trick, identity: try await authority.sign(["localhost"]))
+        var request = try AttemptRequest(1, "https://localhost:\(server.port)/")
+        request.allowsHTTP2 = true
+        request.tls.caFile = authority.certificate
+        let outcome = try AttemptRecorder().run(request, within: 60)
+        #expect(outcome.failure == .protocolError, "\(outcome.text)")
+        #expect(outcome.head?.status == 200)
+    }
+
     @Test("Only a call that uses processor time for two seconds is ended, and at last with all sockets of its pool")
     func decisions() {
         var sample = CallSample()

@@ -8,6 +8,8 @@ package protocol MonitorView: Sendable {
     func task(_ id: TaskID) -> TaskInfo?
     /// Counts of tasks and connections now.
     func sessionStatistics() -> SessionStatistics
+    /// The threads that have been in one turn for longer than 10 s.
+    var stalledThreads: Set<MonitorThread> { get }
     /// True once there is a first verdict; `unknown` is a verdict.
     var isReady: Bool { get }
     /// Waits for the first verdicts on this host and on every configured target, at most for `limit` in all.
@@ -18,6 +20,16 @@ package protocol MonitorView: Sendable {
     ///
     /// Returns at once; the page that is being made shows what is known already.
     func pageViewed()
+}
+
+/// A thread without which a monitor does not work.
+package enum MonitorThread: String, MetricLabel {
+    /// Executes tasks.
+    case transfer
+    /// Makes the requests of checks; starts with the first one.
+    case check
+    /// Reads the kernel's messages and evaluates paths.
+    case netlink
 }
 
 extension MonitorView {

@@ -15,6 +15,11 @@ struct DaemonRecorder: Sendable {
         self.remoteWrite = RemoteWriteRecorder(registry)
         self.reloadSuccessful = registry.gauge(Catalogue.configReloadSuccessful)
         self.reloadTime = registry.gauge(Catalogue.configReloadTime)
+        registry.collect(Catalogue.threadStalled) { inputs, samples in
+            for thread in MonitorThread.allCases {
+                samples.add(thread.label, value: inputs.stalledThreads.contains(thread) ? 1 : 0)
+            }
+        }
         registry.collect(Catalogue.buildInfo) { _, samples in
             samples.add(build.version, build.revision, build.swiftVersion, build.architecture, value: 1)
         }

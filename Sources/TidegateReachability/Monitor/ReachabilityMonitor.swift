@@ -106,6 +106,9 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     /// Why the kernel cannot be read, in one sentence without a final full stop; nil while it can.
     package var unavailableReason: String? { self.store.read { $0.unavailableReason } }
 
+    /// Whether the netlink thread has been in one turn for longer than 10 s.
+    package var isStalled: Bool { self.thread?.isStalled ?? false }
+
     /// The first status with every configured target's name resolved, or what is known after `limit` or once the Swift
     /// task is cancelled.
     package func firstStatus(within limit: Duration) async -> ReachabilityStatus {

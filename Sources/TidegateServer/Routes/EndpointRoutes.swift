@@ -49,7 +49,7 @@ struct EndpointRoutes: Sendable {
         }
         let statusRoutes = StatusRoutes(dependencies: dependencies)
         // No request limit: a busy process must still answer its health checks.
-        add("/-/healthy", .healthy, isLimited: false) { _, _ in .text("Tidegate is healthy.") }
+        add("/-/healthy", .healthy, isLimited: false) { _, _ in statusRoutes.healthy() }
         add("/-/ready", .ready, isLimited: false) { _, _ in statusRoutes.ready() }
         add(RouterPath(dependencies.configuration.telemetryPath), .metrics) {
             await metrics.respond(to: $0, context: $1)

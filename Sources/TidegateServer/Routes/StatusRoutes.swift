@@ -11,6 +11,14 @@ struct StatusRoutes: Sendable {
 
     init(dependencies: EndpointRoutes.Dependencies) { self.dependencies = dependencies }
 
+    func healthy() -> Response {
+        let stalled = MonitorThread.allCases.filter(self.dependencies.view.stalledThreads.contains)
+        guard let first = stalled.first else { return .text("Tidegate is healthy.") }
+        return .text(
+            "The \(first.label) thread has been in one turn for more than 10 seconds; restart Tidegate.",
+            status: .serviceUnavailable)
+    }
+
     func ready() -> Response {
         self.dependencies.view.isReady
             ? .text("Tidegate is ready.")

@@ -21,6 +21,9 @@ final class Mailbox: TaskController {
         self.connection.withLock { $0 = Connection(thread: thread, inbox: thread.inbox) }
     }
 
+    /// Whether the thread has been in one turn for longer than 10 s.
+    var isStalled: Bool { self.connection.withLock { $0?.thread.isStalled ?? false } }
+
     /// False once the thread is gone, and then nothing happens.
     @discardableResult
     func send(_ command: SessionCommand) -> Bool {

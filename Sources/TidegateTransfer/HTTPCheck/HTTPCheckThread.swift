@@ -21,6 +21,8 @@ final class HTTPCheckThread: Sendable {
 
     deinit { self.state.withLock { $0.thread.take() }?.stop() }
 
+    var isStalled: Bool { self.state.withLock { $0.thread?.isStalled ?? false } }
+
     /// Runs one check and waits for its end.
     func run(
         _ check: HTTPCheck.Request, isInsecure: Bool = false, onWire: @escaping @Sendable () -> Void = {}

@@ -15,6 +15,9 @@ package struct TransferHTTPChecker: HTTPChecker {
         self.thread = HTTPCheckThread(caFile: caFile, userAgent: userAgent, onThreadStart: onThreadStart)
     }
 
+    /// Whether its thread has been in one turn for longer than 10 s.
+    package var isStalled: Bool { self.thread.isStalled }
+
     /// Checks once; returns at once when the Swift task is cancelled.
     ///
     /// If a certificate is refused, a second handshake reads it, so that the result can say what is wrong with it;

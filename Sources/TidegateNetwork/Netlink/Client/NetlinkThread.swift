@@ -47,6 +47,9 @@ package final class NetlinkThread<Delegate: NetlinkDelegate>: Sendable {
     @discardableResult
     package func send(_ command: Delegate.Command) -> Bool { self.thread.send(.delegate(command)) }
 
+    /// Whether the thread has been in one turn for longer than 10 s.
+    package var isStalled: Bool { self.thread.turns.isStalled }
+
     /// Ends the thread and waits for it.
     package func stop() { self.thread.stop() }
 }

@@ -1,0 +1,75 @@
+internal import Foundation
+
+/// A server of HTTP/2 over TLS that answers its first request with the frames that a test gives (python3(1)).
+package final class HTTP2Server: Sendable {
+    /// What it sends for ever, behind a response head (RFC 9113).
+    package struct Trick: Sendable, CustomStringConvertible {
+        /// What it is called in results.
+        package let description: String
+        let frames: [UInt8]
+
+        init(_ name: String, type: UInt8, flags: UInt8 = 0, stream: UInt8 = 1, payload: [UInt8] = []) {
+            self.description = name
+            self.frames = [0, 0, UInt8(payload.count), type, flags, 0, 0, 0, stream] + payload
+        }
+    }
+
+    /// Every trick with frames that carry no body.
+    package static let tricks = [
+        Trick("empty DATA frames", type: 0),
+        Trick("DATA frames of padding", type: 0, flags: 8, payload: [3, 0, 0, 0]),
+        Trick("PRIORITY frames", type: 2, payload: [0, 0, 0, 0, 16]),
+        Trick("frames of an unknown type", type: 0xEE),
+    ]
+
+    /// The port of 127.0.0.1 it listens on.
+    package let port: Int
+    private let program: Program
+
+    /// True if python3(1) is installed.
+    package static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") }
+
+    /// Starts listening.
+    package init(_ trick: Trick, identity: TestAuthority.Identity) async throws {
+        let frames = Data(trick.frames).base64EncodedString()
+        let program = try Program(["python3", "-uc", HTTP2Server.script, identity.certificate, identity.key, frames])
+        guard await eventually({ program.outputSoFar.hasSuffix("\n") }),
+            let port = Int(program.outputSoFar.dropLast())
+        else { throw Program.NotStarted(description: "python3: \(program.errorsSoFar)") }
+        self.port = port
+        self.program = program
+    }
+
+    deinit { self.program.signal(SIGKILL) }
+
+    // Reads as little of HTTP/2 as it takes to know that a request has come: a HEADERS frame has type 1.
+    private static let script = """
+        import base64, socket, ssl, sys
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[1], sys.argv[2])
+        context.set_alpn_protocols(["h2"])
+        listener = socket.create_server(("127.0.0.1", 0))
+        print(listener.getsockname()[1])
+        def exactly(connection, count):
+            data = b""
+            while len(data) < count:
+                part = connection.recv(count - len(data))
+                if not part: raise ConnectionError
+                data += part
+            return data
+        while True:
+            try:
+                connection = context.wrap_socket(listener.accept()[0], server_side=True)
+                exactly(connection, 24)
+                connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+                while True:
+                    head = exactly(connection, 9)
+                    exactly(connection, int.from_bytes(head[:3], "big"))
+                    if head[3] == 1: break
+                connection.sendall(bytes([0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88]))
+                flood = base64.b64decode(sys.argv[3]) * 20000
+                while True: connection.sendall(flood)
+            except OSError:
+                pass
+        """
+}
