@@ -15,7 +15,7 @@ enum CurlOption {
         "--json": "use --json-body", "-T": "use --upload-file", "-m": "use --max-time", "-x": "use --proxy",
         "-A": "use -H 'User-Agent: TEXT'", "--user-agent": "use -H 'User-Agent: TEXT'",
         "-b": "use -H 'Cookie: TEXT'", "--cookie": "use -H 'Cookie: TEXT'", "-e": "use -H 'Referer: URL'",
-        "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N",
+        "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N", "--location-trusted": "use --redirects free",
     ]
 
     // What tasks have no option for: the daemon runs them with its own configuration.

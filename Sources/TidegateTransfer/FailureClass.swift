@@ -33,7 +33,8 @@ package enum FailureClass: Sendable, Hashable, CaseIterable {
         case .timedOut, .stalled: self = .timeout
         case .reset, .truncated: self = .transport
         case .httpStatus: self = .status
-        case .protocolError, .tooLarge, .rangeMismatch, .digestMismatch, .outcomeUnknown, .retriesExhausted,
+        case .protocolError, .tooLarge, .redirectRefused, .rangeMismatch, .digestMismatch, .outcomeUnknown,
+            .retriesExhausted,
             .gateTimeout, .deadlineExceeded, .cancelled, .invalidRequest:
             self = .client
         case .bodyChanged, .fileError, .diskFull, .internal: self = .local

@@ -8,6 +8,7 @@ import TidegateCore
             ("api.example.com", "api.example.com", nil), ("API.Example.com.:443", "api.example.com", 443),
             ("10.0.0.1:80", "10.0.0.1", 80), ("::1", "::1", nil), ("[2001:DB8::1]:8080", "2001:db8::1", 8080),
             ("[::1]", "::1", nil), ("localhost:65535", "localhost", 65535), ("_dns.example", "_dns.example", nil),
+            ("0xcafe.beef", "0xcafe.beef", nil),
         ] as [(String, String, UInt16?)])
     func parses(_ text: String, _ host: String, _ port: UInt16?) throws {
         let target = try Target(text)
@@ -33,6 +34,7 @@ import TidegateCore
                     + "which begins with xn--"
             ),
             ("-a.example", "\"-a.example\" is not a host name"), ("1.2.3", "\"1.2.3\" is not an IPv4 address"),
+            ("0x7F.1", "\"0x7F.1\" is not an IPv4 address"),
         ])
     func refuses(_ text: String, _ message: String) {
         let error = #expect(throws: TargetError.self) { try Target(text) }

@@ -49,6 +49,17 @@ import TidegateCore
         #expect(self.refusal { ($0.key, $0.onDuplicate) = ("k", "replace") } == nil)
     }
 
+    @Test("A policy of redirects is one of three")
+    func redirects() throws {
+        var submission = TaskSubmission(url: "http://a.example/x")
+        #expect(try submission.request().redirects == nil)
+        submission.redirects = "same-origin"
+        #expect(try submission.request().redirects == .sameOrigin)
+        #expect(
+            self.refusal { $0.redirects = "all" }
+                == "\"redirects\": \"all\" is not one of same-origin, no-downgrade, free")
+    }
+
     @Test("URLs, methods, header fields and paths have a bound")
     func bounds() {
         let base = "http://a.example/"

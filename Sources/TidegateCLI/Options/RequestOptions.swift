@@ -31,6 +31,13 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("Fail unless the response body has this SHA-256 digest.", valueName: "hex"))
     var sha256: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Redirects to follow: same-origin, no-downgrade (default; not from https to http) or free, which takes "
+                + "credentials along.", valueName: "policy"),
+        completion: .list(RedirectPolicy.allCases.map(\.rawValue)), transform: RequestOptions.redirectPolicy)
+    var redirects: RedirectPolicy?
+
     func validate() throws {
         _ = try self.fields()
         let bodies = [
@@ -39,6 +46,14 @@ struct RequestOptions: ParsableArguments {
         ].compactMap(\.self)
         if bodies.count > 1 { throw ValidationError("\(bodies[0]) and \(bodies[1]) are mutually exclusive") }
         if let sha256 { _ = try OptionParsing.digest(sha256, of: "--sha256") }
+    }
+
+    private static func redirectPolicy(_ text: String) throws -> RedirectPolicy {
+        guard let policy = RedirectPolicy(rawValue: text) else {
+            let names = RedirectPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("--redirects: \"\(text)\" is not one of \(names)")
+        }
+        return policy
     }
 
     /// The request of a URL; a missing method follows from the body.
@@ -50,6 +65,7 @@ struct RequestOptions: ParsableArguments {
         submission.body = self.data ?? self.jsonBody
         submission.bodyFile = self.uploadFile
         submission.sha256 = self.sha256
+        submission.redirects = self.redirects?.rawValue
         return submission
     }
 

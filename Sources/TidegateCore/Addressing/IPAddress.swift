@@ -101,6 +101,13 @@ extension IPAddress {
         }
     }
 
+    /// The IPv4 address that an IPv4-mapped or IPv4-compatible IPv6 address means (RFC 4291 2.5.5); nil for others.
+    package var embeddedIPv4: IPAddress? {
+        guard self.family == .ipv6, self.high == 0, self.low >> 32 == 0xFFFF || (self.low >> 32 == 0 && self.low > 1)
+        else { return nil }
+        return IPAddress(ipv4: UInt32(truncatingIfNeeded: self.low))
+    }
+
     /// 0.0.0.0 or ::.
     package var isUnspecified: Bool {
         self.high == 0 && self.low == 0

@@ -78,9 +78,16 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
                 label.utf8.allSatisfy(self.isNameByte)
             else { throw .badName(host) }
         }
-        guard !name.split(separator: ".").allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } })
-        else { throw .badAddress(host) }
+        guard !name.lowercased().split(separator: ".").allSatisfy(self.isNumber) else { throw .badAddress(host) }
         return name.lowercased()
+    }
+
+    // inet_aton(3), and libcurl with it, takes numbers in decimal and hexadecimal for the octets of an IPv4 address.
+    private static func isNumber(_ label: Substring) -> Bool {
+        let digits = label.hasPrefix("0x") ? label.dropFirst(2) : label
+        return digits.utf8.allSatisfy {
+            (48...57).contains($0) || (digits.startIndex != label.startIndex && (97...102).contains($0))
+        }
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -9,6 +9,9 @@ package enum FaultClassifier {
         case .cancelled: return nil
         case .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .tooLarge:
             return Attribution(party: .mine, evidence: ["the failure is on this host"])
+        case .redirectRefused:
+            return Attribution(
+                party: .theirs, rung: .http, evidence: ["the server redirects where the policy does not follow"])
         case .resolveFailed, .connectFailed, .tlsFailed, .tlsPinMismatch, .timedOut, .stalled, .reset, .protocolError,
             .truncated, .httpStatus, .rangeMismatch, .digestMismatch, .outcomeUnknown, .gateTimeout,
             .deadlineExceeded, .retriesExhausted:
@@ -50,7 +53,8 @@ package enum FaultClassifier {
         case .protocolError, .truncated, .rangeMismatch, .digestMismatch:
             return Attribution(party: .theirs, rung: .http, evidence: ["the answer itself is wrong"])
         case .connectFailed, .timedOut, .stalled, .reset, .outcomeUnknown, .gateTimeout, .deadlineExceeded,
-            .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .tooLarge:
+            .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .tooLarge,
+            .redirectRefused:
             if let refusal = evidence.refusal { return self.refused(by: refusal, evidence) }
             return SocketErrorClassifier.attribution(of: evidence)
         }

@@ -22,6 +22,8 @@ public enum TaskFailure: String, Error, Sendable, MetricLabel {
     case tooLarge
     /// The server returned an error status.
     case httpStatus
+    /// The server redirects where the policy does not follow.
+    case redirectRefused
     /// The server's range is not the one requested, twice.
     case rangeMismatch
     /// The body is complete but not the expected one.
@@ -63,6 +65,7 @@ extension TaskFailure: CustomStringConvertible {
         case .truncated: "the body ended early"
         case .tooLarge: "the body is too large"
         case .httpStatus: "server returned an error status"
+        case .redirectRefused: "the server redirects where the policy does not follow"
         case .rangeMismatch: "the server's range is not the one requested"
         case .digestMismatch: "the body is not the expected one"
         case .bodyChanged: "the file to upload changed meanwhile"
@@ -84,7 +87,8 @@ extension TaskFailure {
     package var canFollowFromPathLoss: Bool {
         switch self {
         case .resolveFailed, .connectFailed, .tlsFailed, .timedOut, .stalled, .reset, .protocolError, .truncated: true
-        case .tlsPinMismatch, .tooLarge, .httpStatus, .rangeMismatch, .digestMismatch, .bodyChanged, .outcomeUnknown,
+        case .tlsPinMismatch, .tooLarge, .httpStatus, .redirectRefused, .rangeMismatch, .digestMismatch, .bodyChanged,
+            .outcomeUnknown,
             .gateTimeout, .deadlineExceeded, .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull,
             .internal:
             false

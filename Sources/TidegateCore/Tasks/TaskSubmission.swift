@@ -36,13 +36,15 @@ package struct TaskSubmission: Sendable, Hashable, Codable {
     package var deadlineSeconds: Double?
     /// Maximum number of retries.
     package var retries: Int?
+    /// Which redirects are followed: `same-origin`, `no-downgrade` or `free`.
+    package var redirects: String?
 
     /// A submission of a GET that keeps nothing.
     package init(url: String) { self.url = url }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case url, method, headers, body, bodyFile, output, mode, name, key, onDuplicate, priority, suspended
-        case idempotent, require, patienceSeconds, deadlineSeconds, retries, sha256
+        case idempotent, require, patienceSeconds, deadlineSeconds, retries, sha256, redirects
     }
 
     /// The members that the object may have.

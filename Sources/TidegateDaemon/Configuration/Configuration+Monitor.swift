@@ -80,7 +80,8 @@ extension Configuration {
             budget: transfers.budget.policy(),
             gate: GatePolicy(
                 require: transfers.gate.require ?? [.routed], patience: transfers.gate.patience?.duration),
-            userAgent: "tidegate/\(version)", waitsOut: true, redaction: self.events.redaction)
+            userAgent: "tidegate/\(version)", waitsOut: true, redaction: self.events.redaction,
+            redirects: transfers.redirects ?? standard.redirects)
         configuration.reportsRetryTokens = self.metrics.mode != .off
         return configuration
     }
@@ -116,6 +117,7 @@ extension Configuration {
             ("transfers.max_connections", sent.connections != before.connections),
             ("transfers.proxy", sent.proxy != before.proxy),
             ("transfers.tls", sent.certificateFile != before.certificateFile),
+            ("transfers.redirects", sent.redirects != before.redirects),
             ("transfers.budget", sent.budget != before.budget), ("journal", self.journal != running.journal),
             ("remote_write", self.remoteWrite != running.remoteWrite), ("events", self.events != running.events),
             ("metrics", self.metrics != running.metrics),

@@ -1,4 +1,5 @@
 package import HTTPTypes
+package import Tidegate
 package import TidegateCore
 
 /// The configuration file; nil and empty values mean the default.
@@ -60,6 +61,7 @@ package struct Configuration: Sendable, Hashable {
         package var connections: Int?
         package var proxy: String?
         package var certificateFile: String?
+        package var redirects: RedirectPolicy?
         package var retry = Retry()
         package var budget = Budget()
         package var gate = Gate()

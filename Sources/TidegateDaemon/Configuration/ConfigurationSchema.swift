@@ -97,6 +97,9 @@ enum ConfigurationSchema {
                     "A PEM file of authorities that are trusted instead of the system's."),
                 .notAvailable("pins"),
             ]),
+        .value("redirects", \.redirects, ValueParser<RedirectPolicy>.name).documented(
+            "Which redirects are followed: same-origin, no-downgrade (not from https to http) or free, which also takes "
+                + "credentials along.", default: SessionConfiguration().redirects.rawValue),
         .section("retry", \.retry, Self.retry).documented("When a failed request is tried again."),
         .section("budget", \.budget, Self.budget).documented(
             "What retries cost, for each origin: while its tokens are used up, tasks wait."),

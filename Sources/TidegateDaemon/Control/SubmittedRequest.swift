@@ -21,6 +21,7 @@ extension TaskSubmission {
             request.deadline = try self.seconds(self.deadlineSeconds, "deadlineSeconds")
             request.gate = try self.gate()
             request.sha256 = try self.digest()
+            request.redirects = try self.redirectPolicy()
             if let retries = self.retries { request.retry = try self.retryPolicy(retries) }
             return request
         } catch {
@@ -95,6 +96,15 @@ extension TaskSubmission {
         for word in self.require ?? ["routed"] { requirements.append(try RequirementText.parse(word)) }
         return GatePolicy(
             require: requirements, patience: try self.seconds(self.patienceSeconds, "patienceSeconds"))
+    }
+
+    private func redirectPolicy() throws(TextError) -> RedirectPolicy? {
+        guard let word = self.redirects else { return nil }
+        guard let policy = RedirectPolicy(rawValue: word) else {
+            let names = RedirectPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+            throw TextError("\"redirects\": \"\(word)\" is not one of \(names)")
+        }
+        return policy
     }
 
     private func retryPolicy(_ retries: Int) throws -> RetryPolicy {

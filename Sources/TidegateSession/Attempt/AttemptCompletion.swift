@@ -131,7 +131,9 @@ final class AttemptCompletion {
 
     private func redirect(_ record: TaskRecord, _ end: AttemptEnd, status: Int, location: String) {
         do {
-            let hop = try RedirectRule.follow(status, to: location, from: record.hop)
+            let remote = self.requests.proxy == nil ? end.outcome.connection?.remote : nil
+            let hop = try RedirectRule.follow(
+                status, to: location, from: record.hop, answeredBy: remote, policy: record.redirectPolicy)
             guard record.attempt.redirects < record.request.maxRedirects else {
                 let message = "the server redirects more than \(record.request.maxRedirects) times"
                 return self.failures.giveUp(record, end.with(.httpStatus, message), .httpStatus)
@@ -143,7 +145,7 @@ final class AttemptCompletion {
             record.attempt.followsRedirect = true
             self.driver.feed(.attemptLeads, to: record)
         } catch {
-            self.failures.giveUp(record, end.with(.protocolError, error.description), .protocolError)
+            self.failures.giveUp(record, end.with(error.failure, error.sentence), error.failure)
         }
     }
 

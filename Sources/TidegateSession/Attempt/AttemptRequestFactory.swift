@@ -71,9 +71,12 @@ struct AttemptRequestFactory {
     /// The fields of the user's own that a hop's request has.
     func headers(_ record: TaskRecord, of hop: Hop) -> [HTTPField] {
         if let headers = hop.headers { return headers }
-        if hop.keepsCredentials, hop.keepsBody { return record.request.headers }
+        let first = record.request.firstHop
+        if hop === first { return record.request.headers }
+        let isSameOrigin = hop.url.origin == first.url.origin
         return record.request.headers.filter { field in
-            if !hop.keepsCredentials, RedirectRule.isPrivate(field.name) { return false }
+            if !hop.keepsCredentials, !RedirectRule.mayCrossOrigins(field.name) { return false }
+            if !isSameOrigin, field.name.canonicalName == "host" { return false }
             return hop.keepsBody || !RedirectRule.describesBody(field.name)
         }
     }

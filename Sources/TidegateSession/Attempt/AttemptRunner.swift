@@ -80,6 +80,14 @@ final class AttemptRunner {
 
     /// Starts the attempt on these addresses, once the journal has it and its body is there.
     func launch(_ record: TaskRecord, on addresses: [IPAddress]) {
+        // Behind a proxy the addresses are the proxy's.
+        if self.requests.proxy == nil {
+            do throws(RedirectError) {
+                try RedirectRule.check(addresses, of: record.hop, policy: record.redirectPolicy)
+            } catch {
+                return self.cannotStart(record, error.failure, error.sentence)
+            }
+        }
         guard let live = record.live, !self.asksForHeaders(record, live, on: addresses),
             !self.asksForNewBody(record, live, on: addresses),
             self.journaledForSending(record, live, on: addresses)
@@ -138,7 +146,11 @@ final class AttemptRunner {
         } catch {
             return self.cannotStart(record, .invalidRequest, error.underlying)
         }
-        record.attempt.headers = headers
+        let hop = record.hop
+        let offered = hop.keepsCredentials ? [] : self.requests.headers(record, of: hop)
+        record.attempt.headers = headers.filter { field in
+            hop.keepsCredentials || RedirectRule.mayCrossOrigins(field.name) || offered.contains(field)
+        }
         self.launch(record, on: addresses)
     }
 

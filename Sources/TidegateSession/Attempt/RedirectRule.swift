@@ -6,15 +6,34 @@ enum RedirectRule {
     /// The statuses that are followed; 300 and 304 are answers of their own.
     static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-    static func follow(_ status: Int, to location: String, from hop: Hop) throws(HTTPURLError) -> Hop {
-        let url = try hop.url.resolving(location)
+    /// The request that follows; `remote` is the address of the server that answered, nil if only a proxy knows it.
+    static func follow(
+        _ status: Int, to location: String, from hop: Hop, answeredBy remote: IPAddress?, policy: RedirectPolicy
+    ) throws(RedirectError) -> Hop {
+        let url: HTTPURL
+        do throws(HTTPURLError) { url = try hop.url.resolving(location) } catch { throw .unusable(error) }
+        let isSameOrigin = url.origin == hop.url.origin
+        let isFromPublicServer = hop.isFromPublicServer || self.isPublic(remote, hop.url.target)
+        if policy != .free {
+            guard isSameOrigin || policy != .sameOrigin else { throw .refused(url, .otherOrigin, policy) }
+            guard url.scheme == .https || hop.url.scheme == .http else { throw .refused(url, .downgrade, policy) }
+            if isFromPublicServer, url.target.isLocal { throw .refused(url, .local(url.target.address), policy) }
+        }
         let isSafe = hop.method == "GET" || hop.method == "HEAD"
         let becomesGet = !isSafe && (status == 303 || (hop.method == "POST" && (status == 301 || status == 302)))
-        let isSameOrigin = url.origin == hop.url.origin
+        let keepsFields = isSameOrigin || policy == .free
         return Hop(
             method: becomesGet ? "GET" : hop.method, url: url, keepsBody: hop.keepsBody && !becomesGet,
-            keepsCredentials: hop.keepsCredentials && isSameOrigin,
-            headers: isSameOrigin ? hop.headers : hop.headers?.filter { !self.isPrivate($0.name) })
+            keepsCredentials: hop.keepsCredentials && keepsFields, isFromPublicServer: isFromPublicServer,
+            headers: keepsFields ? hop.headers : hop.headers?.filter { self.mayCrossOrigins($0.name) })
+    }
+
+    /// Checks the addresses that a name behind a redirect has: all of them, because any may be dialled.
+    static func check(
+        _ addresses: [IPAddress], of hop: Hop, policy: RedirectPolicy
+    ) throws(RedirectError) {
+        guard hop.isFromPublicServer, policy != .free, let address = addresses.first(where: \.isLocal) else { return }
+        throw .refused(hop.url, .local(address), policy)
     }
 
     /// The hop with what a hook asks for instead; its fields are taken as they are.
@@ -23,16 +42,86 @@ enum RedirectRule {
         let keepsCredentials = hop.keepsCredentials && checked.address.origin == hop.url.origin
         return Hop(
             method: checked.method, url: checked.address, keepsBody: hop.keepsBody && request.keepsBody,
-            keepsCredentials: keepsCredentials, headers: checked.headers)
+            keepsCredentials: keepsCredentials, isFromPublicServer: hop.isFromPublicServer, headers: checked.headers)
     }
 
-    /// The fields that belong to one origin only.
-    static func isPrivate(_ name: HTTPField.Name) -> Bool {
-        [.authorization, .cookie, .proxyAuthorization].contains(name) || name.canonicalName == "host"
-    }
+    /// The fields that another origin gets, too: none of them is a secret. Idempotency-Key is one of them because a
+    /// request may be repeated only with it.
+    private static let portable: Set<String> = [
+        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-digest",
+        "content-disposition", "content-encoding", "content-language", "content-type", "idempotency-key", "if-match",
+        "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "pragma", "range", "user-agent",
+    ]
+
+    static func mayCrossOrigins(_ name: HTTPField.Name) -> Bool { self.portable.contains(name.canonicalName) }
 
     /// The fields that describe a body.
     static func describesBody(_ name: HTTPField.Name) -> Bool {
         [.contentType, .contentLength, .contentEncoding, .contentLanguage, .transferEncoding].contains(name)
+    }
+
+    // A name whose address only a proxy knows counts as public.
+    private static func isPublic(_ remote: IPAddress?, _ target: Target) -> Bool {
+        guard let address = remote ?? target.address else { return !target.isLocal }
+        return address.embeddedIPv4?.isGlobal ?? address.isGlobal
+    }
+}
+
+/// Why a redirect is not followed.
+enum RedirectError: Error {
+    /// Its Location is no URL that can be requested.
+    case unusable(HTTPURLError)
+    /// The policy refuses it.
+    case refused(HTTPURL, Reason, RedirectPolicy)
+
+    /// What the policy has against it.
+    enum Reason {
+        case otherOrigin, downgrade
+        /// It leads to this host or its link; nil for a name that says so itself.
+        case local(IPAddress?)
+    }
+
+    var failure: TaskFailure {
+        switch self {
+        case .unusable: .protocolError
+        case .refused: .redirectRefused
+        }
+    }
+
+    /// One clause without a final full stop; of a Location only what cannot hold credentials.
+    var sentence: String {
+        switch self {
+        case .unusable(.character): return "the server redirects to a Location with a control character in it"
+        case .unusable(.scheme): return "the server redirects to what is not an http:// or https:// URL"
+        case .unusable(.target): return "the server redirects to a URL that names no host that can be asked"
+        case .refused(let url, let reason, let policy):
+            let why =
+                switch reason {
+                case .otherOrigin: "another origin"
+                case .downgrade: "http after https"
+                case .local(let address?) where url.target.address == nil: "the local address \(address)"
+                case .local: "a local address"
+                }
+            return """
+                the server redirects to \(url.textWithoutQuery), \(why), which the policy \(policy.rawValue) refuses; \
+                --redirects free or transfers.redirects allows it
+                """
+        }
+    }
+}
+
+extension Target {
+    /// True for an address, or a name (RFC 6761 6.3), of this host or its link.
+    fileprivate var isLocal: Bool {
+        self.address?.isLocal ?? (self.host == "localhost" || self.host.hasSuffix(".localhost"))
+    }
+}
+
+extension IPAddress {
+    /// True if it leads no further than this host and its link; Linux takes the unspecified address for loopback.
+    fileprivate var isLocal: Bool {
+        let address = self.embeddedIPv4 ?? self
+        let isThisNetwork = address.family == .ipv4 && address.bits.low >> 24 == 0
+        return address.isLoopback || address.isLinkLocal || address.isUnspecified || isThisNetwork
     }
 }

@@ -15,6 +15,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var tls: TLSPolicy
     /// How tasks are retried that have no policy of their own.
     public var retry: RetryPolicy
+    /// Which redirects are followed, for tasks that have no policy of their own.
+    public var redirects: RedirectPolicy
     /// The retry budget of an origin.
     public var budget: RetryBudgetPolicy
     /// When the circuit of a failing origin opens.
@@ -49,7 +51,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         gate: GatePolicy = GatePolicy(), userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
         circuit: CircuitPolicy = CircuitPolicy(), waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
-        redaction: URLRedaction = URLRedaction()
+        redaction: URLRedaction = URLRedaction(), redirects: RedirectPolicy = .noDowngrade
     ) {
         self.maxConnectionsPerHost = maxConnectionsPerHost
         self.maxConnections = maxConnections
@@ -67,6 +69,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         self.waitsOut = waitsOut
         self.diskRecheck = diskRecheck
         self.redaction = redaction
+        self.redirects = redirects
     }
 
     /// - Throws: the first property whose value is outside its range.

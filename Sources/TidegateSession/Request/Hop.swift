@@ -6,19 +6,22 @@ final class Hop: Sendable {
     let method: String
     let url: HTTPURL
     let keepsBody: Bool
-    /// False once another origin was asked: its answers get no credentials of the first one's.
+    /// False once another origin was asked: it gets neither credentials nor private fields of the first one's.
     let keepsCredentials: Bool
+    /// True once a server with a public address has redirected: it cannot lead to this host's own.
+    let isFromPublicServer: Bool
     /// The fields that a hook put in the place of the request's; nil takes the request's.
     let headers: [HTTPField]?
 
     init(
         method: String, url: HTTPURL, keepsBody: Bool = true, keepsCredentials: Bool = true,
-        headers: [HTTPField]? = nil
+        isFromPublicServer: Bool = false, headers: [HTTPField]? = nil
     ) {
         self.method = method
         self.url = url
         self.keepsBody = keepsBody
         self.keepsCredentials = keepsCredentials
+        self.isFromPublicServer = isFromPublicServer
         self.headers = headers
     }
 }

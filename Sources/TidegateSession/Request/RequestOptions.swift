@@ -27,4 +27,5 @@ struct RequestOptions: Sendable, Hashable, Codable {
     var resuming: ResumeData?
     var trust: TLSPolicy?
     var createsDirectories: Bool?
+    var redirects: RedirectPolicy?
 }

@@ -85,6 +85,11 @@ public struct TaskRequest: Sendable {
         get { self.options.maxRedirects }
         set { self.options.maxRedirects = newValue }
     }
+    /// Which redirects are followed, and with what; nil uses the session's policy.
+    public var redirects: RedirectPolicy? {
+        get { self.options.redirects }
+        set { self.options.redirects = newValue }
+    }
     /// True if the request may be sent again although the first one may have been executed.
     public var isMarkedIdempotent: Bool {
         get { self.options.isMarkedIdempotent }

@@ -6,6 +6,7 @@ internal import TidegateCore
 final class ResolvedPolicies: Sendable {
     let gate: GatePolicy
     let retry: RetryPolicy
+    let redirects: RedirectPolicy
     let limits: TaskClocks.Limits
     /// True if tasks wait rather than fail when something of this host's is used up.
     let waitsOut: Bool
@@ -13,6 +14,7 @@ final class ResolvedPolicies: Sendable {
     init(_ request: TaskRequest, _ configuration: SessionConfiguration) {
         self.gate = request.gate ?? configuration.gate
         self.retry = request.retry ?? configuration.retry
+        self.redirects = request.redirects ?? configuration.redirects
         self.waitsOut = configuration.waitsOut
         self.limits = TaskClocks.Limits(
             idle: request.idleTimeout, attempt: request.attemptTimeout, deadline: request.deadline,

@@ -30,6 +30,7 @@ final class TaskRecord {
 
     var gatePolicy: GatePolicy { self.policies.gate }
     var retryPolicy: RetryPolicy { self.policies.retry }
+    var redirectPolicy: RedirectPolicy { self.policies.redirects }
     /// True if the task waits rather than fails when something of this host's is used up.
     var waitsForResources: Bool { self.policies.waitsOut || self.journal != nil }
 

@@ -14,7 +14,7 @@ extension HTTPCheck.Result {
             reached: attempt.stageReached(in: request), failure: failure,
             socketError: failure == nil ? nil : attempt.socketError, refusal: attempt.refusal,
             text: failure == nil ? "" : attempt.checkText(for: request.address), status: status,
-            location: attempt.head?.field("Location"),
+            location: attempt.head?.field("Location").map(URLRedaction(query: false).text),
             body: isGood ? outcome.body : Array(attempt.diagnosticBody.prefix(request.bodyLimit)),
             phases: attempt.phases, local: attempt.connection?.local ?? attempt.failedConnect?.local,
             certificate: attempt.certificate, certificateError: attempt.certificateError)
@@ -34,7 +34,8 @@ extension AttemptOutcome {
         switch self.failure {
         case .httpStatus, .rangeMismatch, .tooLarge: self.head == nil ? self.failure : nil
         case .resolveFailed, .connectFailed, .tlsFailed, .tlsPinMismatch, .timedOut, .stalled, .reset, .protocolError,
-            .truncated, .digestMismatch, .bodyChanged, .outcomeUnknown, .gateTimeout, .deadlineExceeded,
+            .truncated, .redirectRefused, .digestMismatch, .bodyChanged, .outcomeUnknown, .gateTimeout,
+            .deadlineExceeded,
             .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull, .internal, nil:
             self.failure
         }

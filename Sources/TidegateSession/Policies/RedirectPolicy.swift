@@ -1,0 +1,13 @@
+/// Which redirects are followed, and what goes along to another origin (RFC 9110 15.4).
+///
+/// An origin is a scheme, a host and a port. With every policy but ``free``, another origin gets no credentials, no
+/// cookies and no fields of the user's own but those that negotiate, describe the body or ask for a part of it, and a
+/// server with a public address cannot lead to loopback, link-local or unspecified addresses.
+public enum RedirectPolicy: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Only redirects to the same origin.
+    case sameOrigin = "same-origin"
+    /// All redirects but those from https to http.
+    case noDowngrade = "no-downgrade"
+    /// All redirects, with credentials and every field but Host.
+    case free
+}

@@ -1,0 +1,148 @@
+import HTTPTypes
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateSession
+
+/// Where a server may lead a request, and what goes along.
+@Suite(.timeLimit(.minutes(5)))
+struct RedirectPolicyTests {
+    private struct Step: Sendable, CustomTestStringConvertible {
+        let from: String
+        let to: String
+        /// Whether same-origin, no-downgrade and free follow it, in this order.
+        let isFollowed: [Bool]
+        var testDescription: String { "\(self.from) to \(self.to)" }
+    }
+
+    private static let steps = [
+        Step(from: "https://a.test/", to: "/x", isFollowed: [true, true, true]),
+        Step(from: "https://a.test/", to: "https://a.test:443/x", isFollowed: [true, true, true]),
+        Step(from: "https://a.test/", to: "https://b.test/", isFollowed: [false, true, true]),
+        Step(from: "https://a.test/", to: "https://a.test:8443/", isFollowed: [false, true, true]),
+        Step(from: "http://a.test/", to: "https://a.test/", isFollowed: [false, true, true]),
+        Step(from: "http://a.test/", to: "http://b.test/", isFollowed: [false, true, true]),
+        Step(from: "https://a.test/", to: "http://a.test/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://127.0.0.1/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[::ffff:127.0.0.1]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[::127.0.0.1]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[::1]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://169.254.169.254/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[fe80::1%251]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://0.0.0.0/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[::]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://localhost./", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://x.localhost/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://10.0.0.1/", isFollowed: [false, true, true]),
+        Step(from: "http://127.0.0.1/", to: "http://127.0.0.1:8080/", isFollowed: [false, true, true]),
+        Step(from: "http://10.0.0.1/", to: "http://[::1]/", isFollowed: [false, true, true]),
+        // What libcurl would take for 127.0.0.1 is no host at all.
+        Step(from: "http://a.test/", to: "http://0x7f000001/", isFollowed: [false, false, false]),
+        Step(from: "http://a.test/", to: "http://0x7f.1/", isFollowed: [false, false, false]),
+    ]
+
+    @Test("A policy says where a redirect may lead", arguments: steps)
+    private func rules(_ step: Step) throws {
+        let hop = Hop(method: "GET", url: try HTTPURL(step.from))
+        let followed = RedirectPolicy.allCases.map { policy in
+            let next = try? RedirectRule.follow(302, to: step.to, from: hop, answeredBy: nil, policy: policy)
+            return next != nil
+        }
+        #expect(followed == step.isFollowed)
+    }
+
+    @Test("Another origin gets neither credentials nor fields of the user's own, unless the policy is free")
+    func fields() async throws {
+        let end = try LiveServer { _ in .respond(text: "end") }
+        let start = try LiveServer { _ in .respond(307, ["Location: \(end.url("/3"))"]) }
+        defer {
+            start.stop()
+            end.stop()
+        }
+        let secrets = ["X-Api-Key", "X-Auth-Token", "Cookie", "Referer", "Traceparent"]
+        let plain = [
+            "Accept", "Accept-Language", "Accept-Encoding", "User-Agent", "Content-Type", "Idempotency-Key",
+            "If-None-Match",
+        ]
+        let fixture = try SessionFixture()
+        for policy in RedirectPolicy.allCases.dropFirst() {
+            var request = try TaskRequest(
+                url: start.url("/1"), method: "POST",
+                headers: try (secrets + plain).map { try HTTPField($0, "v") } + [HTTPField("Host", "inner.test")],
+                body: .data([1]))
+            request.credentials = Credentials(user: "u", password: "p")
+            request.redirects = policy
+            #expect(await fixture.run(request).result().outcome == .success)
+            let seen = try #require(end.requests.last)
+            for name in secrets { #expect((seen.field(name) != nil) == (policy == .free), "\(name), \(policy)") }
+            #expect((seen.field("authorization") != nil) == (policy == .free))
+            for name in plain { #expect(seen.field(name) == "v", "\(name), \(policy)") }
+            #expect(seen.field("host") == "127.0.0.1:\(end.port)")
+        }
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("What the requestHeaders hook adds does not go to another origin either")
+    func hook() async throws {
+        let end = try LiveServer { _ in .respond(text: "end") }
+        let start = try LiveServer { _ in .respond(302, ["Location: \(end.url("/3"))"]) }
+        defer {
+            start.stop()
+            end.stop()
+        }
+        let hooks = SessionHooks(requestHeaders: { _, given in
+            given + [HTTPField(name: .authorization, value: "Bearer t"), HTTPField(name: .accept, value: "a/b")]
+        })
+        let fixture = try SessionFixture(hooks: hooks)
+        #expect(await fixture.run(try TaskRequest(url: start.url("/1"))).result().outcome == .success)
+        #expect(start.requests.first?.field("authorization") == "Bearer t")
+        #expect(end.requests.first?.field("authorization") == nil)
+        #expect(end.requests.first?.field("accept") == "a/b")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A refused redirect is a failure of its own, the server's, whose sentence says what to do")
+    func refused() async throws {
+        let end = try LiveServer { _ in .respond(text: "end") }
+        let start = try LiveServer { _ in
+            .respond(302, ["Location: http://me:hunter2@127.0.0.1:\(end.port)/3?token=hunter2"])
+        }
+        defer {
+            start.stop()
+            end.stop()
+        }
+        let fixture = try SessionFixture(.init(redirects: .sameOrigin))
+        let task = fixture.run(try TaskRequest(url: start.url("/1")))
+        let result = await task.result()
+        #expect(result.failure == .redirectRefused)
+        #expect(result.attribution?.party == .theirs)
+        #expect(result.attempts == 1)
+        #expect(
+            result.clause
+                == """
+                the server redirects to \(end.url("/3")), another origin, which the policy same-origin refuses; \
+                --redirects free or transfers.redirects allows it
+                """)
+        #expect(end.requests.isEmpty)
+        #expect(!"\(fixture.recorder.events)".contains("hunter2"))
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test(
+        "A Location that cannot be used is not quoted",
+        arguments: [
+            "ftp://me:hunter2@127.0.0.1/", "http://me:hunter2@/", "http://me:hunter2@h:99999/", "me:hunter2@h",
+            "http://me:hunter2@h\t/", "http://me:hun/ter2:hunter2@h/",
+        ])
+    func unusable(_ location: String) async throws {
+        let server = try LiveServer { _ in .respond(302, ["Location: \(location)"]) }
+        defer { server.stop() }
+        let fixture = try SessionFixture()
+        let result = await fixture.run(try TaskRequest(url: server.url("/1"))).result()
+        #expect(result.failure == .protocolError)
+        #expect(result.clause?.hasPrefix("the server redirects to ") == true)
+        #expect(!"\(result.clause ?? "") \(fixture.recorder.events)".contains("hunter2"))
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+}
