@@ -66,7 +66,8 @@ public final class Monitor: Sendable {
         bus.attach(MetricsSink(recorder: recorder))
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
         // One for both, because it has a thread, which starts with the first check.
-        let web = TransferHTTPChecker(onThreadStart: onThreadStart)
+        let web = TransferHTTPChecker(
+            caFile: configuration.session.tls.caFile, onThreadStart: onThreadStart)
         let walksToInternet = configuration.reachability.internetCheck.isEnabled
         let targets = TargetDiagnostics(walksToInternet: walksToInternet)
         let reachability = ReachabilityMonitor(

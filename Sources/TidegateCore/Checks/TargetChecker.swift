@@ -11,8 +11,10 @@ extension TargetCheck {
         package var target: Target
         /// How it is checked.
         package var check: TargetCheck
-        /// The addresses to try, the best one first.
+        /// The addresses to try, the best one first; none if the target's name was not resolved.
         package var addresses: [IPAddress]
+        /// Why the target's name was not resolved; nil if it was.
+        package var unresolved: ResolveFailure?
         /// What the kernel would do with a packet to the target.
         package var verdict: Verdict
         /// What became of checks of other targets on the same path.
@@ -20,12 +22,13 @@ extension TargetCheck {
 
         /// A request from its parts.
         package init(
-            target: Target, check: TargetCheck, addresses: [IPAddress], verdict: Verdict,
-            peers: PeerHistory.Evidence = .init()
+            target: Target, check: TargetCheck, addresses: [IPAddress], unresolved: ResolveFailure? = nil,
+            verdict: Verdict, peers: PeerHistory.Evidence = .init()
         ) {
             self.target = target
             self.check = check
             self.addresses = addresses
+            self.unresolved = unresolved
             self.verdict = verdict
             self.peers = peers
         }

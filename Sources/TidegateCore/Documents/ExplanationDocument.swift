@@ -71,6 +71,7 @@ extension CertificateSummary {
         [
             "subject": .string(self.subject), "issuer": .string(self.issuer), "notBefore": .string(self.notBefore),
             "notAfter": .string(self.notAfter), "names": .array(self.names.map { .string($0) }),
+            "localAuthority": self.localAuthority.map { ["name": .string($0.name), "file": .string($0.file)] } ?? .null,
         ]
     }
 }

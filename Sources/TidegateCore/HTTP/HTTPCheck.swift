@@ -100,6 +100,8 @@ package struct CertificateSummary: Sendable, Hashable {
     package var notAfter: String
     /// The names and addresses it is for (subjectAltName, RFC 5280), as many as are kept.
     package var names: [String]
+    /// The authority that vouches for it, if an administrator of this host added that one to the system's; else nil.
+    package var localAuthority: LocalAuthority?
 
     /// A summary from its parts.
     package init(subject: String, issuer: String, notBefore: String = "", notAfter: String, names: [String] = []) {
@@ -108,6 +110,20 @@ package struct CertificateSummary: Sendable, Hashable {
         self.notBefore = notBefore
         self.notAfter = notAfter
         self.names = names
+    }
+}
+
+/// A certificate authority that an administrator of this host added to the system's (update-ca-certificates(8)).
+package struct LocalAuthority: Sendable, Hashable {
+    /// Whom its certificate names.
+    package var name: String
+    /// The file that it was added by.
+    package var file: String
+
+    /// An authority from its parts.
+    package init(name: String, file: String) {
+        self.name = name
+        self.file = file
     }
 }
 

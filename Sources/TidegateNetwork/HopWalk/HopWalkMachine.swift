@@ -87,7 +87,7 @@ struct HopWalkMachine {
         }
     }
 
-    // The more telling one of the two transports.
+    // What weighs more of the two transports' outcomes.
     private func outcome(_ limit: Int) -> HopWalkResult.Outcome? {
         Transport.allCases.compactMap { self.outcomes[Probe(limit: limit, transport: $0)] }
             .max { $0.weight < $1.weight }

@@ -51,6 +51,8 @@ final class TargetChecks {
         let before = self.states[number].verdict
         self.states[number].verdict = verdict
         let usable = addresses.filter { $0.verdict.level >= .routed || $0.verdict.level == .unknown }
+        // What is still being found out about a name without an address holds no more.
+        if self.states[number].addresses.isEmpty, !usable.isEmpty { self.states[number].round += 1 }
         self.states[number].addresses = usable.map(\.address)
         if verdict.level < .routed, verdict.level != .unknown {
             self.schedule.pause(number)
@@ -68,15 +70,23 @@ final class TargetChecks {
         self.publish(number, at: now)
     }
 
-    /// Records that a target's name has no address, and why.
-    func setUnresolved(_ failure: ResolveFailure, of number: Int, at now: MonotonicTime) {
+    /// Checks a target whose name has no address: the checker knows whether the resolvers fail, or the way to them.
+    func setUnresolved(_ failure: ResolveFailure, of number: Int) {
         let state = self.states[number]
         // Without a way to any resolver it is not the resolvers that fail, and why is known already.
         guard state.isChecked, state.addresses.isEmpty,
             state.verdict.level >= .routed || state.verdict.level == .unknown
         else { return }
-        self.setUnreachable(failure.reason, failure.reason.party, number)
-        self.publish(number, at: now)
+        self.check(
+            number,
+            TargetCheck.Request(
+                target: state.target, check: state.report.check, addresses: [], unresolved: failure,
+                verdict: state.verdict))
+    }
+
+    private func check(_ number: Int, _ request: TargetCheck.Request) {
+        let round = self.states[number].round
+        Task { [checker, completion] in completion(number, round, await checker.check(request)) }
     }
 
     // No packet can be sent, so that no check is needed to know.
@@ -97,10 +107,11 @@ final class TargetChecks {
         for case .run(let number) in self.schedule.tick(at: now, using: &self.generator) {
             let state = self.states[number]
             let peers = state.verdict.path.map { self.peers.peers(of: UInt64(number), on: $0.identity, at: now) }
-            let request = TargetCheck.Request(
-                target: state.target, check: state.report.check, addresses: state.addresses, verdict: state.verdict,
-                peers: peers ?? .init())
-            Task { [checker, completion] in completion(number, state.round, await checker.check(request)) }
+            self.check(
+                number,
+                TargetCheck.Request(
+                    target: state.target, check: state.report.check, addresses: state.addresses, verdict: state.verdict,
+                    peers: peers ?? .init()))
         }
     }
 

@@ -13,12 +13,6 @@ struct VerdictDebouncer {
 
         static let usual = Times()
 
-        fileprivate func delay(_ time: KeyPath<Times, Duration>) -> Debounced.Delay {
-            let usual = Times.usual[keyPath: time]
-            return Debounced.Delay(
-                time: self[keyPath: time], hold: self.reason.map { Debounced.Hold(reason: $0, after: usual) })
-        }
-
         /// For a link that keeps losing its carrier.
         static func flapping(_ hold: Duration) -> Times {
             Times(
@@ -73,8 +67,8 @@ struct VerdictDebouncer {
         let (gatingBefore, before, since) = (self.gating.verdict, self.published.verdict, self.published.since)
         switch input {
         case .verdict(let verdict, let published, let times, let detection):
-            self.gating.update(verdict, after: times.delay(\.gating), detection, at: now)
-            self.published.update(published ?? verdict, after: times.delay(\.published), detection, at: now)
+            self.gating.update(verdict, times, \.gating, detection, at: now)
+            self.published.update(published ?? verdict, times, \.published, detection, at: now)
         case .tick:
             self.gating.tick(at: now)
             self.published.tick(at: now)
@@ -91,28 +85,16 @@ struct VerdictDebouncer {
 
     /// A verdict, and the one that is pending to replace it.
     struct Debounced {
-        /// What a gain that is held back is told to be, once it would have counted.
-        struct Hold {
-            let reason: UnreachableReason
-            let after: Duration
-        }
-
-        /// How long a gain has to be stable.
-        struct Delay {
-            let time: Duration
-            let hold: Hold?
-        }
-
         struct Pending {
             var verdict: Verdict
             var since: MonotonicTime
             var deadline: MonotonicTime
-            /// Why it is held back for longer than usual, from when this can be seen; nil if it is not, or was said.
-            var hold: Hold?
+            /// Why it is held back for longer than usual, and when it would have counted; nil if it is not, or was said.
+            var hold: (reason: UnreachableReason, since: MonotonicTime)?
             var detection: Duration?
 
             /// When something changes next.
-            var next: MonotonicTime { self.hold.map { min(self.since + $0.after, self.deadline) } ?? self.deadline }
+            var next: MonotonicTime { min(self.hold?.since ?? self.deadline, self.deadline) }
         }
 
         private(set) var verdict: Verdict?
@@ -125,7 +107,8 @@ struct VerdictDebouncer {
         fileprivate mutating func reset() { self.isNew = true }
 
         fileprivate mutating func update(
-            _ verdict: Verdict, after delay: Delay, _ detection: Duration?, at now: MonotonicTime
+            _ verdict: Verdict, _ times: Times, _ time: KeyPath<Times, Duration>, _ detection: Duration?,
+            at now: MonotonicTime
         ) {
             guard !self.isNew, let current = self.verdict, current.level != .unknown, verdict.level > current.level
             else {
@@ -134,14 +117,15 @@ struct VerdictDebouncer {
             // Only what stays on its level is stable; a further step up starts the wait again.
             let since = self.pending.flatMap { $0.verdict.level == verdict.level ? $0.since : nil } ?? now
             self.pending = Pending(
-                verdict: verdict, since: since, deadline: since + delay.time, hold: delay.hold, detection: detection)
+                verdict: verdict, since: since, deadline: since + times[keyPath: time],
+                hold: times.reason.map { ($0, since + Times.usual[keyPath: time]) }, detection: detection)
             self.tick(at: now)
         }
 
         fileprivate mutating func tick(at now: MonotonicTime) {
             guard let pending = self.pending else { return }
             if pending.deadline <= now { return self.commit(pending.verdict, pending.detection, at: now) }
-            guard let hold = pending.hold, pending.since + hold.after <= now else { return }
+            guard let hold = pending.hold, hold.since <= now else { return }
             if let level = self.verdict?.level, level < .routed { self.verdict?.reason = hold.reason }
             self.pending?.hold = nil
         }

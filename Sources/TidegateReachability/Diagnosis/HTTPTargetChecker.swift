@@ -25,7 +25,7 @@ package struct HTTPTargetChecker: TargetChecker {
 
     private func outcome(of request: TargetCheck.Request) async -> TargetCheck.Outcome {
         let addresses = request.addresses.prefix(HTTPTargetChecker.mostAddresses)
-        guard let first = addresses.first else { return request.outcome(nil, at: nil) }
+        guard let first = addresses.first else { return request.unresolvedOutcome }
         let outcome = request.outcome(await self.web.check(request.question(first)), at: first)
         guard outcome.failure != nil, addresses.count > 1, !Task.isCancelled else { return outcome }
         return await withTaskGroup(of: TargetCheck.Outcome.self) { group in
@@ -63,18 +63,18 @@ extension TargetCheck.Request {
         HTTPCheck.Request(url: self.url, address: address, lastStage: self.lastStage, limit: self.check.timeout)
     }
 
-    fileprivate func outcome(_ answer: HTTPCheck.Result?, at address: IPAddress?) -> TargetCheck.Outcome {
-        guard let answer else {
-            let reason = UnreachableReason.nameNotFound
-            return TargetCheck.Outcome(
-                failure: .init(reason: reason, party: .unknown, text: "the name has no address"))
-        }
-        return TargetCheck.Outcome(
+    fileprivate var unresolvedOutcome: TargetCheck.Outcome {
+        let reason = (self.unresolved ?? .nameNotFound).reason
+        return TargetCheck.Outcome(failure: .init(reason: reason, party: reason.party, text: reason.description))
+    }
+
+    fileprivate func outcome(_ answer: HTTPCheck.Result, at address: IPAddress) -> TargetCheck.Outcome {
+        TargetCheck.Outcome(
             failure: self.failure(answer, at: address), phases: answer.phases,
             certificateExpiry: answer.certificate?.expiry.map { WallTime(microseconds: $0 * 1_000_000) })
     }
 
-    private func failure(_ answer: HTTPCheck.Result, at address: IPAddress?) -> TargetCheck.Outcome.Failure? {
+    private func failure(_ answer: HTTPCheck.Result, at address: IPAddress) -> TargetCheck.Outcome.Failure? {
         guard let reason = WebRungs.failure(answer, self.lastStage) else { return nil }
         let evidence = FailureEvidence(
             failure: answer.failure ?? .httpStatus, stage: self.failedStage(answer), status: answer.status,

@@ -92,8 +92,9 @@ struct LadderComposer {
             return RungReport(rung: .monitor, status: .bad, reason: .monitorDown, evidence: [reason])
         }
         let overruns = self.findings.health.overruns
-        let text = "\(self.findings.links.count) links read from the kernel"
-        let more = overruns > 0 ? ["the kernel dropped messages \(overruns) times"] : []
+        let links = self.findings.links.count
+        let text = "\(links) link\(links == 1 ? "" : "s") read from the kernel"
+        let more = overruns > 0 ? ["the kernel dropped messages \(overruns) time\(overruns == 1 ? "" : "s")"] : []
         return RungReport(rung: .monitor, status: .ok, evidence: [text] + more)
     }
 

@@ -13,7 +13,8 @@ struct ReachedFindings {
 
     /// The clauses, what matters most first.
     var clauses: [String] {
-        self.otherFamily + self.otherAddresses + self.servers + self.slowness + self.certificates + self.proxies
+        self.otherFamily + self.otherAddresses + self.servers + self.slowness + self.certificates + self.authorities
+            + self.proxies
     }
 
     private var otherFamily: [String] {
@@ -66,16 +67,25 @@ struct ReachedFindings {
         return ["the certificate has \(days) day\(days == 1 ? "" : "s") left (until \(text))"]
     }
 
+    // Private addresses are expected to be vouched for by private authorities.
+    private var authorities: [String] {
+        let signers = self.paths.compactMap { path -> LocalAuthority? in
+            path.subject.address.isGlobal ? path.web[path.subject.address]?.certificate?.localAuthority : nil
+        }
+        guard let signer = signers.first else { return [] }
+        return [
+            "a private authority is in between: \(signer.name), which was added to this host (\(signer.file)), signed "
+                + "the certificate"
+        ]
+    }
+
     /// A proxy that may be needed here; worth knowing about a target that was not reached, too.
     var proxies: [String] {
         self.findings.unusedProxy.map { ["the environment names the proxy \($0), which was not used (--proxy)"] } ?? []
     }
 
     // The answers at the addresses that stand for their families.
-    private var answers: [HTTPCheck.Result] {
-        self.findings.families.compactMap { family in
-            guard let path = self.findings.paths[family] else { return nil }
-            return path.web[path.subject.address]
-        }
-    }
+    private var answers: [HTTPCheck.Result] { self.paths.compactMap { $0.web[$0.subject.address] } }
+
+    private var paths: [PathFindings] { self.findings.families.compactMap { self.findings.paths[$0] } }
 }

@@ -173,7 +173,7 @@ final class TargetEvaluator {
             guard case .failure(let failure) = result, let number = self.table.entries[position].number else {
                 continue
             }
-            self.checks?.setUnresolved(failure, of: number, at: now)
+            self.checks?.setUnresolved(failure, of: number)
         }
         if findsTTL, case .success = result { self.lookups.findTTL(of: name) }
         return positions

@@ -28,14 +28,22 @@ struct TargetRow {
     /// Why it is not reached, in a clause; nil if it is.
     var failureText: String? {
         guard self.isFailing else { return nil }
-        return VerdictDescriptions.phrase(self.verdict.verdict, among: self.links) ?? self.report?.lastFailure?.text
+        return self.diagnosed?.text ?? VerdictDescriptions.phrase(self.verdict.verdict, among: self.links)
+            ?? self.report?.lastFailure?.text
     }
 
     /// Whose failure that is.
     var party: FaultParty? {
         guard self.isFailing else { return nil }
+        if let diagnosed = self.diagnosed { return diagnosed.party }
         return self.verdict.verdict.level < .routed
             ? self.verdict.verdict.reason?.party : self.report?.lastFailure?.party
+    }
+
+    // What a check has found out about the very reason of the verdict: a resolver that is silent may not be at fault.
+    private var diagnosed: TargetCheckReport.Failure? {
+        guard let failure = self.report?.lastFailure, failure.reason == self.verdict.verdict.reason else { return nil }
+        return failure
     }
 
     static let heads = ["Target", "State", "Latency", "Last failure, and whose", "Way out"]

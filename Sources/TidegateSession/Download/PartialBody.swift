@@ -48,7 +48,8 @@ struct PartialBody {
     mutating func begin(_ head: ResponseHead, canContinue: Bool) {
         self.total = head.totalLength ?? (head.range == .append ? self.total : nil)
         if head.range == .append, self.offset > 0 { self.isJoined = true }
-        self.contentEncoding = head.contentEncoding
+        // Most bodies cannot be continued, and their heads need not be searched for it.
+        self.contentEncoding = canContinue ? head.contentEncoding : nil
         self.validator = canContinue ? PartialBody.validator(of: head) ?? self.keptValidator(head) : nil
     }
 

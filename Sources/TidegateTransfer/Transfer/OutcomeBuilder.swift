@@ -32,8 +32,7 @@ struct OutcomeBuilder {
             failedConnect: failedConnect, silentAddresses: transfer.connection.silentAddresses,
             // libcurl's number is that of the last try, and not of the one that counts.
             osError: failure == nil ? 0 : failedConnect?.errorNumber ?? transfer.errorNumber,
-            certificate: transfer.request?.wantsCertificate == true
-                ? CertificateReader.summary(of: transfer.easy) : nil,
+            certificate: transfer.request?.wantsCertificate == true ? self.certificate(of: transfer) : nil,
             certificateError: failure == nil ? nil : self.certificateError(text), text: text)
     }
 
@@ -62,6 +61,16 @@ struct OutcomeBuilder {
         if let last = transfer.request?.lastStage, last <= .tls { return nil }
         guard transfer.response.head.isComplete else { return .protocolError }
         return transfer.response.isShort(of: transfer.request, received: receivedWire) ? .truncated : nil
+    }
+
+    private func certificate(of transfer: borrowing CurlTransfer) -> CertificateSummary? {
+        var summary = CertificateReader.summary(of: transfer.easy)
+        // Who named an authority for this request knows who signs; a chain that was not verified proves nothing.
+        let isVerified = transfer.connection.starts > 0
+        if isVerified, summary != nil, let tls = transfer.request?.tls, tls.caFile == nil, !tls.isInsecure {
+            summary?.localAuthority = LocalAuthorities().signer(of: CertificateReader.chain(of: transfer.easy))
+        }
+        return summary
     }
 
     private func certificateError(_ text: String) -> CertificateError? {

@@ -128,6 +128,16 @@ extension Situations {
             #expect(answer.says("host unreachable"), "\(answer)")
         }
 
+        @Test("A private authority in between is a finding: it was added to this host, and the address is a public one")
+        func privateAuthority() async throws {
+            let answer = try await lab().explain("https://www.example/", "-4", addsAuthority: true)
+            answer.expect(
+                rung: nil, party: nil,
+                says: ["private authority", "Test Authority", "/usr/local/share/ca-certificates/example-corp.crt"])
+            #expect(answer.text.contains(#""localAuthority":{"name":"Test Authority""#), "\(answer)")
+            try await lab().explain("https://www.example/", "-4").expect(rung: nil, party: nil, not: ["authority"])
+        }
+
         private static let routeBack = "-6 route add 2001:db8:77::/64 via 2001:db8:100::2"
     }
 }

@@ -74,6 +74,22 @@ extension Situations {
             }
         }
 
+        @Test(
+            "A sidecar that starts in an outage says of this host, and of names it never resolved, what explain says",
+            arguments: Self.outages.filter { ["S1", "S40", "S52"].contains($0.testDescription.prefix { $0 != ":" }) })
+        func startsIn(_ outage: Outage) async throws {
+            try await lab().during(outage.outages) { lab in
+                try await lab.withSidecar(checkingInternet: false) { sidecar in
+                    let host = try await lab.explain(nil)
+                    host.expect(rung: outage.rung, party: outage.party)
+                    try await sidecar.expectAgreement(with: host, remembers: false)
+                    for (target, answer) in try await lab.explain(SidecarTarget.all) {
+                        try await sidecar.expectAgreement(on: target, with: answer)
+                    }
+                }
+            }
+        }
+
         @Test("No level goes down at the start because nothing has been asked yet", arguments: [false, true])
         func start(checkingInternet: Bool) async throws {
             let lab = try lab()

@@ -73,13 +73,16 @@ struct SituationAnswer: Decodable, CustomStringConvertible {
 extension SituationLab {
     /// Runs `tidegate explain` on the client, as nobody, trusting the lab's authority; without a subject it is about the
     /// client itself.
-    func explain(_ subject: String?, _ options: String..., timeout: String = "5s") async throws -> SituationAnswer {
+    ///
+    /// - Parameter addsAuthority: Whether the authority is trusted because it was added to the client's, and not named.
+    func explain(
+        _ subject: String?, _ options: String..., timeout: String = "5s", addsAuthority: Bool = false
+    ) async throws -> SituationAnswer {
         let start = ContinuousClock.now
+        let trusted = addsAuthority ? [] : ["--cacert", self.files.authority.certificate]
         let program = try await self.run(
-            ["explain"] + [subject].compactMap(\.self) + [
-                "--json", "--timeout", timeout, "--cacert", self.files.authority.certificate,
-            ] + options
-        )
+            ["explain"] + [subject].compactMap(\.self) + ["--json", "--timeout", timeout] + trusted + options,
+            addsAuthority: addsAuthority)
         let duration = ContinuousClock.now - start
         let line = program.output.split(separator: "\n").last.map(String.init) ?? ""
         do {
@@ -92,8 +95,9 @@ extension SituationLab {
     }
 
     /// Runs `tidegate` on the client, as nobody.
-    func run(_ arguments: [String]) async throws -> Program.Output {
+    func run(_ arguments: [String], addsAuthority: Bool = false) async throws -> Program.Output {
         try await Program.run(
-            self.files.onClient(self.namespace(.client), [BuiltProduct.path(of: "tidegate")] + arguments))
+            self.files.onClient(
+                self.namespace(.client), [BuiltProduct.path(of: "tidegate")] + arguments, addsAuthority: addsAuthority))
     }
 }

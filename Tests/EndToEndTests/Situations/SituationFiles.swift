@@ -25,6 +25,9 @@ final class SituationFiles: Sendable {
             selfSigned: try await self.authority.selfSigned("selfsigned.example"))
         try self.setResolvers(["203.0.113.53"])
         try self.setHosts("")
+        try FileManager.default.createDirectory(atPath: self.path("added"), withIntermediateDirectories: false)
+        try FileManager.default.copyItem(
+            atPath: self.authority.certificate, toPath: self.path("added/example-corp.crt"))
     }
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
@@ -54,8 +57,15 @@ final class SituationFiles: Sendable {
     }
 
     /// The command that runs a program on the client as nobody, with these files below `/etc`.
-    func onClient(_ namespace: NetworkNamespace, _ command: [String]) -> [String] {
+    ///
+    /// - Parameter addsAuthority: Whether the lab's authority is one that the client's administrator has added.
+    func onClient(_ namespace: NetworkNamespace, _ command: [String], addsAuthority: Bool = false) -> [String] {
+        let authority = """
+            mount --bind '\(self.authority.certificate)' /etc/ssl/certs/ca-certificates.crt &&
+            mount --bind '\(self.path("added"))' /usr/local/share/ca-certificates &&
+            """
         let script = """
+            \(addsAuthority ? authority : "")
             mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/hosts && shift 2 &&
             exec setpriv --reuid 65534 --regid 65534 --clear-groups env -i PATH="$PATH" "$@"
             """
