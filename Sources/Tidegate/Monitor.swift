@@ -131,6 +131,9 @@ extension Monitor: MonitorView {
     /// The latest diagnosis of this host; nil unless the configuration wants them.
     package var diagnosis: HostDiagnosis? { self.host.latest }
 
+    /// Diagnoses this host now; what is found counts as evidence about failures of the next 30 s.
+    package func diagnoseHost() async { await self.host.diagnose() }
+
     /// Diagnoses this host again, unless that was done less than 15 s ago.
     package func pageViewed() { self.host.viewed() }
 

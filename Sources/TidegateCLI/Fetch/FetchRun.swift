@@ -33,6 +33,7 @@ struct FetchRun: Sendable {
         let (hasKept, bodyEnd) = await withTaskGroup(of: Void.self) { group in
             group.addTask { await view.follow(monitor.bus) }
             group.addTask { await self.stopOnSignal(signal, feed, monitor.session) }
+            group.addTask { await self.diagnoseSilence(feed, monitor) }
             async let hasKept = self.report(ends, view, feed, signal)
             async let bodyEnd = self.copy(body)
             await source.fill(feed) { await view.report($0) }
@@ -62,6 +63,15 @@ struct FetchRun: Sendable {
             return try Monitor(MonitorConfiguration(reachability: reachability, session: self.plan.session))
         } catch {
             throw CommandError(.usage, "cannot start transfers: \(error)")
+        }
+    }
+
+    // Who is silent is found out meanwhile, so that a failure says whose it is.
+    private func diagnoseSilence(_ feed: FetchFeed, _ monitor: Monitor) async {
+        var watch = SilenceWatch()
+        let time = SystemClock()
+        while (try? await Task.sleep(for: SilenceWatch.interval)) != nil {
+            if watch.tells(feed.transfers.map(\.task.info), at: time.monotonic()) { await monitor.diagnoseHost() }
         }
     }
 

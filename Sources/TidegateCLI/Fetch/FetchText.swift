@@ -56,16 +56,30 @@ enum FetchText {
             return "gave up waiting for a path: \(why)\(unmet)"
         }
         let attempts = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
-        // The deadline is the user's own: no party is at fault.
-        guard let attribution = result.attribution, result.failure != .deadlineExceeded else {
-            return "failed\(attempts): \(why)"
-        }
-        guard let evidence = attribution.evidence.first, attribution.rung != nil, attribution.party != .unknown,
+        if result.failure == .deadlineExceeded { return "failed\(attempts): \(why)\(self.silence(result))" }
+        guard let attribution = result.attribution else { return "failed\(attempts): \(why)" }
+        guard let evidence = self.evidence(attribution), attribution.rung != nil, attribution.party != .unknown,
             !why.contains(evidence)
         else { return "failed\(attempts): \(why) (\(attribution.party))" }
         // Of names and connections libcurl's own text says no more than the evidence.
         let detail = [.dns, .tcp].contains(attribution.rung) ? "" : ": \(why)"
         return "failed\(attempts): \(evidence) (\(attribution.party))\(detail)"
+    }
+
+    // The deadline is the user's own, and nobody's failure; who was silent until then is worth knowing.
+    private static func silence(_ result: TaskResult) -> String {
+        guard result.status == nil, let attribution = result.attribution, attribution.party != .unknown,
+            let evidence = self.evidence(attribution)
+        else { return "" }
+        return "; \(evidence) (\(attribution.party))"
+    }
+
+    // What was seen, and of silence also what explains it.
+    private static func evidence(_ attribution: Attribution) -> String? {
+        guard let first = attribution.evidence.first else { return nil }
+        let second = attribution.evidence.dropFirst().first
+        return attribution.silence != nil && second == attribution.cause?.description
+            ? second.map { "\(first): \($0)" } : first
     }
 
     private static func resumed(_ progress: TransferProgress) -> String? {

@@ -89,7 +89,8 @@ enum SocketErrorClassifier {
         let known: [String] =
             switch cause {
             case .router, .provider(.nothingBeyond(.some)), .onTheWay(.ends(.some)), .server(.portSilent):
-                [clause, cause.description]
+                // Before a connection was tried, there was nothing that could have been answered.
+                evidence.stage == nil ? [cause.description] : [clause, cause.description]
             default: [clause]
             }
         return Attribution(cause: cause, rung: rung, evidence: known + self.others(evidence))

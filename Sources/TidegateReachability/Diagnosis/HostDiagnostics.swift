@@ -65,13 +65,16 @@ package final class HostDiagnostics: Sendable {
                 if isSet { continue } else { return }
             }
             schedule = schedule.after(.began, at: now)
-            let isBad = await self.diagnose(from: now)
+            let isBad = await self.diagnose()
             schedule = schedule.after(.ended(isBad: isBad), at: self.time.monotonic())
             self.input.yield(nil)
         }
     }
 
-    private func diagnose(from start: MonotonicTime) async -> Bool {
+    /// Diagnoses once, whatever the schedule says; true if something is wrong.
+    @discardableResult
+    package func diagnose() async -> Bool {
+        let start = self.time.monotonic()
         let found = await self.diagnostics.diagnoseHost(
             walksToInternet: self.walksToInternet, within: HostDiagnostics.limit)
         let (now, wall) = (self.time.monotonic(), self.time.wall())

@@ -30,6 +30,23 @@ extension Situations {
             answer.expect(rung: "internet", party: "upstream", says: ["10.77.0.1"], not: ["is up"])
         }
 
+        @Test(
+            "S1: fetch, whose failure says whose it is, also where only its time was over",
+            arguments: [
+                ("http://203.0.113.10/", "--connect-timeout", "went unanswered"),
+                ("http://203.0.113.10/", "--max-time", "not done within 4.0 s; "),
+                (page, "--max-time", "not done within 4.0 s; the gateway"),
+            ])
+        func s1Fetch(_ url: String, _ limit: String, _ phrase: String) async throws {
+            let end = try await lab().during(Self.forwardsNothing) {
+                try await $0.run(["fetch", "--retry", "0", limit, "4", url])
+            }
+            #expect(end.status == 1)
+            #expect(end.errors.contains(phrase), "\(end)")
+            #expect(end.errors.contains("10.77.0.1"), "\(end)")
+            #expect(end.errors.hasSuffix("(your provider)\n"), "\(end)")
+        }
+
         @Test("S2: the gateway has no route to the resolver")
         func s2() async throws {
             let answer = try await lab().during(
