@@ -68,6 +68,7 @@ import TidegateTestKit
                 self.expectPlain(line)
             }
             self.expectPlain(TaskText.summary(task, at: self.now))
+            self.expectPlain(TaskText.nothingSubmitted(task, key: "order-7", at: self.now))
         }
         var text = WatchText()
         var lines: [String] = []
@@ -123,7 +124,21 @@ import TidegateTestKit
         }
     }
 
-    @Test("Dashboards and alerts: titles, descriptions, legends and the texts of values", arguments: Dashboard.names)
+    @Test("Alerts: summaries and descriptions, with no label filled in whose values are not names")
+    func alerts() throws {
+        let file = Dashboard.folder.appendingPathComponent("alerts.yml")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+        let texts = lines.filter { $0.hasPrefix("summary: ") || $0.hasPrefix("description: ") }
+        #expect(texts.count == 2 * lines.count { $0.hasPrefix("- alert: ") })
+        let names = ["instance", "job", "target", "subscriber", "label", "metric"]
+        for text in texts {
+            for match in text.matches(of: /\$labels\.(\w+)/) { #expect(names.contains(String(match.1)), "\(text)") }
+            self.expectPlain(text.replacing(/{{[^}]*}}/, with: "x").replacing("_other", with: "x"))
+        }
+    }
+
+    @Test("Dashboards: titles, descriptions, legends and the texts of values", arguments: Dashboard.names)
     func dashboards(_ name: String) throws {
         let data = try Data(contentsOf: Dashboard.folder.appendingPathComponent("\(name).json"))
         let texts = self.texts(in: try JSONSerialization.jsonObject(with: data))

@@ -45,19 +45,15 @@ struct ExplainRun: Sendable {
 
     // On a signal, what is known by then.
     private func explain(_ target: ExplainTarget, _ live: LiveExplanation) async -> (Explanation?, signal: Int32?) {
-        await withTaskGroup(of: End?.self) { group in
+        let interrupts = await Signals.interrupts()
+        return await withTaskGroup(of: End?.self) { group in
             group.addTask {
                 .explained(
                     await self.diagnostics.diagnose(target, families: self.families, within: self.limit) {
                         live.show($0)
                     })
             }
-            let (signals, signal) = AsyncStream.makeStream(of: Int32.self)
-            group.addTask {
-                await Signals.onInterrupt { signal.yield($0) }
-                return nil
-            }
-            group.addTask { await signals.first { _ in true }.map { .interrupted($0) } }
+            group.addTask { await interrupts.first { _ in true }.map { .interrupted($0) } }
             defer { group.cancelAll() }
             for await end in group {
                 switch end {

@@ -30,9 +30,10 @@ struct FetchRun: Sendable {
         ) { viewOptions.shows($0) }
         let view = FetchProgressView(feed, viewOptions)
         let signal = CapturedSignal()
+        let interrupts = await Signals.interrupts()
         let (hasKept, bodyEnd) = await withTaskGroup(of: Void.self) { group in
             group.addTask { await view.follow(monitor.bus) }
-            group.addTask { await self.stopOnSignal(signal, feed, monitor.session) }
+            group.addTask { await self.stop(on: interrupts, signal, feed, monitor.session) }
             group.addTask { await self.diagnoseSilence(feed, monitor) }
             async let hasKept = self.report(ends, view, feed, signal)
             async let bodyEnd = self.copy(body)
@@ -75,8 +76,10 @@ struct FetchRun: Sendable {
         }
     }
 
-    private func stopOnSignal(_ signal: CapturedSignal, _ feed: FetchFeed, _ session: Session) async {
-        await Signals.onInterrupt { number in
+    private func stop(
+        on interrupts: AsyncStream<Int32>, _ signal: CapturedSignal, _ feed: FetchFeed, _ session: Session
+    ) async {
+        for await number in interrupts {
             // A second signal exits without waiting for the transfers to end.
             if signal.number != nil { exit(ExitStatus.signal(number).number) }
             signal.set(number)

@@ -28,7 +28,7 @@ struct CommandRun: Sendable {
         let ignored = ChildProcess.ignoredSignals()
         let losses = self.watchLosses(monitor, source)
         // Before the command starts, which would never hear of a signal that ends this process.
-        let trapped = await Signals.trapped(except: ignored)
+        let trapped = await Signals.forwarded(except: ignored)
         let signals = Task { for await number in trapped { source.yield(.signal(number)) } }
         defer {
             losses.cancel()

@@ -102,6 +102,15 @@ enum TaskText {
         return self.state(task) + ago + reason + (self.party(task).map { " (\($0))" } ?? "")
     }
 
+    /// What a submission comes to whose key a task has already; `task` is nil if it cannot be shown.
+    static func nothingSubmitted(_ task: TaskDocument?, key: String, at now: WallTime) -> String {
+        let start = "nothing was submitted: the key \"\(key.escapingControls)\" exists, and its task"
+        guard let task else { return "\(start) is kept" }
+        let summary = self.summary(task, at: now)
+        return task.outcome == nil
+            ? "\(start) is \(summary)" : "\(start) is over: \(summary); --on-duplicate replace runs it again"
+    }
+
     private static func name(_ task: TaskDocument) -> String {
         LineWrapper.cut((task.key ?? task.name ?? task.url).escapingControls, to: self.nameWidth)
     }

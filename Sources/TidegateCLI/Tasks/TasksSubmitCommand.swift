@@ -91,13 +91,8 @@ struct TasksSubmitCommand: AsyncParsableCommand {
 
     // The id alone would look like that of a new task, whose request may differ.
     private func describe(_ id: String, key: String) async {
-        let start = "tidegate: nothing was submitted: the key \"\(key.escapingControls)\" exists, and its task"
-        guard let task = try? await self.control.client.task(id).value else {
-            return Terminal().printError("\(start) is kept")
-        }
-        let summary = TaskText.summary(task, at: SystemClock().wall())
-        let text = task.outcome == nil ? "is \(summary)" : "is over: \(summary); --on-duplicate replace runs it again"
-        Terminal().printError("\(start) \(text)")
+        let task = try? await self.control.client.task(id).value
+        Terminal().printError("tidegate: \(TaskText.nothingSubmitted(task, key: key, at: SystemClock().wall()))")
     }
 
     private func submissions() throws -> [TaskSubmission] {

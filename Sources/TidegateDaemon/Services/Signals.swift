@@ -1,18 +1,17 @@
 internal import UnixSignals
 
-/// Signals as asynchronous calls.
+/// Signals as asynchronous sequences; they are trapped once a function has returned, so that none is lost or fatal.
 package enum Signals {
-    /// Traps SIGINT and SIGTERM and calls `body` for each one until the Swift task is cancelled.
-    package static func onInterrupt(_ body: @Sendable (Int32) async -> Void) async {
-        for await signal in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-            await body(signal.rawValue)
-        }
+    /// SIGINT and SIGTERM.
+    package static func interrupts() async -> AsyncStream<Int32> { await self.trapped([.sigint, .sigterm]) }
+
+    /// The signals that are commonly sent to a command, except `ignored`.
+    package static func forwarded(except ignored: Set<Int32>) async -> AsyncStream<Int32> {
+        await self.trapped(self.forwarded.filter { !ignored.contains($0.rawValue) })
     }
 
-    /// The signals that are commonly sent to a command, except `ignored`; they are trapped once this has returned.
-    package static func trapped(except ignored: Set<Int32>) async -> AsyncStream<Int32> {
-        let signals = await UnixSignalsSequence(
-            trapping: self.forwarded.filter { !ignored.contains($0.rawValue) })
+    private static func trapped(_ wanted: [UnixSignal]) async -> AsyncStream<Int32> {
+        let signals = await UnixSignalsSequence(trapping: wanted)
         return AsyncStream { continuation in
             let task = Task {
                 for await signal in signals { continuation.yield(signal.rawValue) }
