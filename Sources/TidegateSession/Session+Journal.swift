@@ -39,7 +39,7 @@ extension Session {
     ) throws(TaskError) -> SubmitResponse {
         switch answer {
         case .failure(let error): throw TaskError(error)
-        case .success(.kept(let known)): return SubmitResponse(id: known.id, isNew: false)
+        case .success(.kept(let known)): return SubmitResponse(id: known, isNew: false)
         case .success(.accepted(let task, let replaced)):
             for id in replaced { self.task(withID: id)?.cancel() }
             try self.takeOver(task, options.map { TaskHandlers($0, completion: nil) })
@@ -75,11 +75,24 @@ extension Session {
     ///
     /// - Throws: ``TaskError`` if there is no journal, or if it cannot be read.
     package func find(_ question: JournalQuestion) async throws(TaskError) -> [JournaledTask] {
+        try await self.ask { $0.find(question, completion: $1) }
+    }
+
+    /// Finds tasks in the journal for a list; a row that cannot be read is left out.
+    ///
+    /// - Throws: ``TaskError`` if there is no journal, or if it cannot be read.
+    package func list(_ question: JournalQuestion) async throws(TaskError) -> [JournaledTaskSummary] {
+        try await self.ask { $0.list(question, completion: $1) }
+    }
+
+    private func ask<Answer: Sendable>(
+        _ question: (any JournalStorage, @escaping @Sendable (Result<Answer, JournalError>) -> Void) -> Void
+    ) async throws(TaskError) -> Answer {
         guard let journal = self.dependencies.journal else {
             throw TaskError(reason: .internal, underlying: "the session keeps no journal")
         }
         let answer = await withCheckedContinuation { continuation in
-            journal.find(question) { continuation.resume(returning: $0) }
+            question(journal) { continuation.resume(returning: $0) }
         }
         do {
             return try answer.get()

@@ -52,6 +52,22 @@ struct SidecarLimitsTests {
         _ = await daemon.stop()
     }
 
+    @Test("Open tasks are bounded, and a known key is still answered")
+    func open() async throws {
+        let daemon = try await Daemon(configuration: "journal: {max_open_tasks: 1}\n")
+        let first = try await daemon.submit("--suspended", "--key", "k")
+        #expect(first.status == 0, "\(first)")
+        let second = try await daemon.submit("--suspended")
+        #expect(second.status == 1 && second.errors.contains("as many as journal.max_open_tasks allows"), "\(second)")
+        #expect(try await daemon.submit("--suspended", "--key", "k").output == first.output)
+        let answer = try await Program.expect([
+            "curl", "-s", "-i", "--unix-socket", "\(daemon.path)/sock", "-H", "Content-Type: application/json", "-d",
+            #"{"url":"http://127.0.0.1:9/","suspended":true}"#, "http://localhost/api/v1/tasks",
+        ])
+        #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.lowercased().contains("retry-after: 10\r\n"), "\(answer)")
+        _ = await daemon.stop()
+    }
+
     @Test("A debug log has no secret of the configuration in it")
     func secrets() async throws {
         let server = try LiveServer { .respond(text: $0.path) }

@@ -9,6 +9,7 @@ import Tidegate
         arguments: [
             ("journal: {keep_completed: soon}", "journal.keep_completed: \"soon\" is not a duration"),
             ("journal: {keep_completed: inf}", "journal.keep_completed: must be finite"),
+            ("journal: {max_open_tasks: 0}", "journal.max_open_tasks: "),
             ("journal: {path_events: 1ms}", "journal.path_events: 1ms is below the minimum of 1s"),
             ("journal: {keep: 1h}", "journal.keep: unknown key"),
             ("journal: 1h", "journal: expected "), ("journal: [1h]", "journal: expected "),

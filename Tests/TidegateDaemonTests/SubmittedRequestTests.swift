@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import Tidegate
 import TidegateCore
@@ -99,5 +100,18 @@ import TidegateCore
         for outside in [folder, "\(folder)/x", "\(state)-other", "\(state)/../x", "/"] {
             #expect(!path.contains(outside), "\(outside)")
         }
+    }
+
+    @Test("What is being submitted counts as open until the journal has it")
+    func limit() {
+        let open = Mutex(1)
+        let limit = OpenTaskLimit(3) { open.withLock { $0 } }
+        #expect(limit.reserve() && limit.reserve())
+        #expect(!limit.reserve())
+        limit.release()
+        #expect(limit.reserve())
+        limit.release()
+        open.withLock { $0 = 2 }
+        #expect(!limit.reserve())
     }
 }

@@ -30,6 +30,8 @@ package struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertibl
         case malformed
         /// There is no such task.
         case unknown
+        /// As many tasks as are allowed are open.
+        case tooManyTasks
         /// The journal's disk is full.
         case diskFull
         /// The daemon cannot do it now.
@@ -40,6 +42,7 @@ package struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertibl
             switch self {
             case .malformed: 400
             case .unknown: 404
+            case .tooManyTasks: 429
             case .diskFull: 507
             case .unavailable: 503
             }

@@ -95,10 +95,12 @@ package struct Configuration: Sendable, Hashable {
         package var refillPerSecond: Double?
     }
 
-    /// The `journal` section: retention times.
+    /// The `journal` section: retention times, and how many tasks there may be.
     package struct Journal: Sendable, Hashable {
         package var keepCompleted: Duration?
         package var pathEvents: Duration?
+        /// How many tasks may be open at a time; more submissions are refused.
+        package var maxOpenTasks = 100_000
     }
 
     /// The `gate` section: the default gate of tasks.

@@ -145,6 +145,10 @@ enum ConfigurationSchema {
             "How long finished tasks are kept.", default: "1d"),
         .value("path_events", \.pathEvents, .duration(atLeast: .seconds(1))).documented(
             "How long changes of paths are kept.", default: "7d"),
+        .value("max_open_tasks", \.maxOpenTasks, .number(in: 1...1_000_000)).documented(
+            "How many tasks may be open at a time; more submissions are refused.",
+            default: "\(Configuration.Journal().maxOpenTasks)"),
+
     ]
 
     // MARK: tasks

@@ -6,6 +6,7 @@ struct SessionControl: TaskControl {
     let monitor: Monitor
     let notes: AttemptNotes
     let bodies: KeptBodies
+    let limit: OpenTaskLimit
     let state: StateDirectoryPath
     /// When the next run of each scheduled task starts, by its name.
     let nextRuns: @Sendable () async -> [String: WallTime]
@@ -19,13 +20,30 @@ struct SessionControl: TaskControl {
         do {
             let (request, policy) = (try submission.request(), try submission.duplicatePolicy())
             try self.checkFiles(of: submission)
+            guard self.limit.reserve() else { return try await self.answerWhenFull(submission, policy) }
+            defer { self.limit.release() }
             return try await self.session.submit(
                 request, key: submission.key, onDuplicate: policy, isSuspended: submission.suspended ?? false)
         } catch let error as TaskError {
             throw ControlRefusal(error)
+        } catch let error as ControlRefusal {
+            throw error
         } catch {
             throw ControlRefusal(.malformed, "\(error)")
         }
+    }
+
+    // What is in the journal already takes no room.
+    private func answerWhenFull(
+        _ submission: TaskSubmission, _ policy: DuplicatePolicy
+    ) async throws(ControlRefusal) -> SubmitResponse {
+        if policy == .keep, let key = submission.key, let known = try await self.list(.keyed(key)).first {
+            return SubmitResponse(id: known.id, isNew: false)
+        }
+        throw ControlRefusal(
+            .tooManyTasks,
+            "\(self.limit.maximum) tasks are open, as many as journal.max_open_tasks allows: wait for some to end, or "
+                + "cancel some")
     }
 
     // A body would overwrite the journal, or the journal with its secrets would be sent.
@@ -38,9 +56,9 @@ struct SessionControl: TaskControl {
 
     func tasks() async throws(ControlRefusal) -> [TaskDocument] {
         let live = self.session.tasks()
-        var kept: [TaskID: JournaledTask] = [:]
+        var kept: [TaskID: JournaledTaskSummary] = [:]
         for question in [JournalQuestion.unfinished, .ended(atMost: SessionControl.finishedTasksLimit)] {
-            for task in try await self.find(question) { kept[task.id] = task }
+            for task in try await self.list(question) { kept[task.id] = task }
         }
         var infos = Dictionary(live.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for (id, task) in kept where infos[id] == nil { infos[id] = TaskInfo(task) }
@@ -75,7 +93,7 @@ struct SessionControl: TaskControl {
     }
 
     func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
-        let kept = try await self.find(.task(id)).first
+        let kept = try await self.list(.task(id)).first
         guard let info = self.session.task(withID: id)?.info ?? kept.map({ TaskInfo($0) }) else {
             throw ControlRefusal(.unknown, "no such task: \(id)")
         }
@@ -118,9 +136,9 @@ struct SessionControl: TaskControl {
         return try await self.task(id)
     }
 
-    private func find(_ question: JournalQuestion) async throws(ControlRefusal) -> [JournaledTask] {
+    private func list(_ question: JournalQuestion) async throws(ControlRefusal) -> [JournaledTaskSummary] {
         do {
-            return try await self.session.find(question)
+            return try await self.session.list(question)
         } catch {
             throw ControlRefusal(error)
         }
@@ -129,10 +147,10 @@ struct SessionControl: TaskControl {
 
 extension TaskDocument {
     /// A task with what the journal knows of it; nil if it is not there.
-    fileprivate init(_ info: TaskInfo, _ kept: JournaledTask?) {
+    fileprivate init(_ info: TaskInfo, _ kept: JournaledTaskSummary?) {
         self.init(info)
         self.durable = kept != nil
-        self.key = kept?.description.key
+        self.key = kept?.key
         guard let end = kept?.end else { return }
         (self.attempts, self.ended, self.status) = (end.attempts, end.at.description, end.status)
         (self.reason, self.explanation) = (end.failure?.rawValue, end.explanation)
@@ -142,20 +160,13 @@ extension TaskDocument {
 
 extension TaskInfo {
     /// A task of an earlier process.
-    init(_ task: JournaledTask) {
-        var file: String?
-        if case .file(let path, _) = task.description.destination { file = path }
-        let kind: TaskKind =
-            if task.description.body != .none { .upload } else { file == nil ? .data : .download }
-        let bytes = task.end?.bytes ?? task.hold?.offset ?? 0
+    init(_ task: JournaledTaskSummary) {
         self.init(
-            id: task.id, name: task.description.name, key: task.description.key, kind: kind,
-            method: task.description.method,
-            url: URLRedaction().text(of: task.description.url),
+            id: task.id, name: task.name, key: task.key, kind: task.kind, method: task.method, url: task.url,
             state: task.end.map { .completed($0.outcome) } ?? .suspended,
             progress: TransferProgress(
-                offset: bytes, expected: task.hold?.total, attempt: task.end?.attempts ?? 0),
-            created: task.accepted, file: file)
+                offset: task.end?.bytes ?? task.offset, expected: task.total, attempt: task.end?.attempts ?? 0),
+            created: task.accepted, file: task.file)
     }
 }
 

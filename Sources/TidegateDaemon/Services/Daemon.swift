@@ -170,7 +170,9 @@ package struct Daemon: Sendable {
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
         ]
         // Stopped before the session: a task that is preserved for the next process must not be reported as completed.
-        if dependencies.journal != nil { services.append(self.controlService(dependencies, scheduler)) }
+        if let journal = dependencies.journal {
+            services.append(self.controlService(dependencies, journal, scheduler))
+        }
         services.append(StopService(bus: bus, session: monitor.session, watchdog: dependencies.watchdog))
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
@@ -181,9 +183,12 @@ package struct Daemon: Sendable {
         return ServiceGroup(configuration: group)
     }
 
-    private func controlService(_ dependencies: Dependencies, _ scheduler: Scheduler) -> ControlService {
+    private func controlService(
+        _ dependencies: Dependencies, _ journal: Journal, _ scheduler: Scheduler
+    ) -> ControlService {
         let control = SessionControl(
             monitor: dependencies.monitor, notes: dependencies.notes, bodies: dependencies.bodies,
+            limit: OpenTaskLimit(self.configuration.journal.maxOpenTasks) { journal.openTasks },
             state: StateDirectoryPath(path: self.settings.stateDirectory),
             nextRuns: { await scheduler.nextRuns })
         return ControlService(

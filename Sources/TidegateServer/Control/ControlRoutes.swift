@@ -46,7 +46,9 @@ struct ControlRoutes: Sendable {
                 return try await handler(request, context)
             } catch let error as ControlRefusal {
                 let status = HTTPResponse.Status(code: error.reason.status)
-                return ProblemDocument(status, error.description, format: .json).response
+                var problem = ProblemDocument(status, error.description, format: .json)
+                if error.reason == .tooManyTasks { problem.headers[.retryAfter] = "10" }
+                return problem.response
             }
         }
     }

@@ -124,3 +124,42 @@ package struct JournaledEnd: Sendable, Hashable {
         self.party = party
     }
 }
+
+/// An accepted task as lists have it.
+package struct JournaledTaskSummary: Sendable, Hashable {
+    /// The task's id.
+    package var id: TaskID
+    /// When it was accepted.
+    package var accepted: WallTime
+    /// The caller's own name for the task; nil if duplicates do not matter.
+    package var key: String?
+    /// A name to be known by in lists.
+    package var name: String?
+    /// Its kind.
+    package var kind: TaskKind
+    /// The method.
+    package var method: String
+    /// The URL, without its query and credentials.
+    package var url: String
+    /// The file that receives the body; nil if it goes elsewhere.
+    package var file: String?
+    /// How many body bytes are held, if the task is not over.
+    package var offset: Int64
+    /// How many there are in all; nil if unknown.
+    package var total: Int64?
+    /// How it ended; nil if it is not over.
+    package var end: JournaledEnd?
+
+    /// A task that nothing is held of yet.
+    package init(
+        id: TaskID, accepted: WallTime, kind: TaskKind, method: String, url: String, end: JournaledEnd? = nil
+    ) {
+        self.id = id
+        self.accepted = accepted
+        self.kind = kind
+        self.method = method
+        self.url = url
+        self.offset = 0
+        self.end = end
+    }
+}

@@ -11,19 +11,17 @@ extension TaskDescription {
     ///   cannot outlive its process.
     package init(_ request: TaskRequest, key: String?) throws(TaskError) {
         if let error = request.policyError { throw TaskDescription.refusal(error.description) }
-        self.url = request.url
-        self.method = request.method
-        self.headers = request.headers
-        self.body = try TaskDescription.body(of: request)
-        self.destination = try TaskDescription.place(of: request)
-        self.key = key
-        self.options = request.options
+        self.init(
+            url: request.url, method: request.method, headers: request.headers,
+            body: try TaskDescription.body(of: request), destination: try TaskDescription.place(of: request), key: key,
+            options: request.options)
     }
 
     /// The request again.
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` where this version would not accept it.
     package func request() throws(TaskError) -> TaskRequest {
+        guard self.body != .removed else { throw TaskDescription.refusal("the task is over, and its body is not kept") }
         var request = try TaskRequest(
             url: self.url, method: self.method, headers: self.headers, body: self.requestBody)
         request.destination = self.requestDestination
@@ -34,7 +32,7 @@ extension TaskDescription {
 
     private var requestBody: RequestBody {
         switch self.body {
-        case .none: .none
+        case .none, .removed: .none
         case .data(let data): .data(data.bytes)
         case .file(let path, _): .file(path)
         }

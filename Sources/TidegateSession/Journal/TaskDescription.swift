@@ -18,6 +18,14 @@ package struct TaskDescription: Sendable, Hashable, Codable {
     /// A name to be known by in lists.
     package var name: String? { self.options.name }
 
+    init(
+        url: String, method: String, headers: [HTTPField], body: Body, destination: Place, key: String?,
+        options: RequestOptions
+    ) {
+        (self.url, self.method, self.headers, self.body) = (url, method, headers, body)
+        (self.destination, self.key, self.options) = (destination, key, options)
+    }
+
     private enum CodingKeys: CodingKey {
         case url, method, headers, body, destination, key
     }
@@ -54,6 +62,8 @@ package struct TaskDescription: Sendable, Hashable, Codable {
         case data(Bytes)
         /// A file, as it was when the task was accepted.
         case file(String, FileIdentity)
+        /// One that went when the task was over.
+        case removed
     }
 
     /// Where a response's body goes.

@@ -28,6 +28,13 @@ package protocol JournalStorage: TaskJournal {
         _ question: JournalQuestion,
         completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void)
 
+    /// Finds tasks for a list: without what it takes to continue them.
+    ///
+    /// A row that cannot be read is left out.
+    func list(
+        _ question: JournalQuestion,
+        completion: @escaping @Sendable (Result<[JournaledTaskSummary], JournalError>) -> Void)
+
     /// Calls back once entries can be written again, after one could not.
     func whenWritable(_ completion: @escaping @Sendable () -> Void)
 }
@@ -49,7 +56,7 @@ package enum Acceptance: Sendable {
     /// The tasks that it replaces are cancelled there already.
     case accepted(JournaledTask, replacing: [TaskID])
     /// Another one has its key, and stays.
-    case kept(JournaledTask)
+    case kept(TaskID)
 }
 
 /// What a journal is asked for.
@@ -58,6 +65,8 @@ package enum JournalQuestion: Sendable, Hashable {
     case unfinished
     /// One task.
     case task(TaskID)
+    /// The newest task with a key.
+    case keyed(String)
     /// The tasks that ended last, at most so many; the latest first.
     case ended(atMost: Int)
 }

@@ -74,9 +74,12 @@ public final class Journal: JournalStorage {
     package let checkpointInterval: Duration
     /// How many unfinished tasks there were when the journal was opened.
     public let unfinished: Int
-    /// Why unfinished tasks could not be read when the journal was opened, each with its id; their rows are kept in the
-    /// table `unreadable_task`.
+    /// Why tasks could not be read when the journal was opened, each with its id; their rows are kept in the table
+    /// `unreadable_task`.
     package let setAside: [String]
+    private let openTaskCount: OpenTaskCount
+    /// How many tasks are not over.
+    package var openTasks: Int { self.openTaskCount.value }
     // Nil once the journal is closed, so that its connection is closed, too.
     private let file: Mutex<JournalFile?>
     /// The SQLite file.
@@ -112,10 +115,13 @@ public final class Journal: JournalStorage {
         self.file = Mutex(file)
         self.path = file.path
         self.setAside = try file.setUnreadableTasksAside()
-        self.unfinished = try file.checkTasks()
+        self.unfinished = try file.countUnfinished()
+        let openTasks = OpenTaskCount(self.unfinished)
+        self.openTaskCount = openTasks
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in
-                JournalWorker(loop: loop, file: file, retention: retention, dependencies: dependencies)
+                JournalWorker(
+                    loop: loop, file: file, retention: retention, dependencies: dependencies, openTasks: openTasks)
             }
         } catch {
             throw .unusable(directory, "\(error)")
@@ -152,6 +158,14 @@ public final class Journal: JournalStorage {
         completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void
     ) {
         if !self.thread.send(.find(question, completion)) { completion(.failure(.closed)) }
+    }
+
+    /// Finds tasks for a list; ``Session/list(_:)`` is its `async` form.
+    package func list(
+        _ question: JournalQuestion,
+        completion: @escaping @Sendable (Result<[JournaledTaskSummary], JournalError>) -> Void
+    ) {
+        if !self.thread.send(.list(question, completion)) { completion(.failure(.closed)) }
     }
 
     /// Calls back when entries can be written again after a failure, and when the journal is closed.

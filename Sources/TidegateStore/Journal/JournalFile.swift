@@ -11,7 +11,8 @@ struct JournalFile: Sendable {
     init(directory: String, migrator: DatabaseMigrator = JournalSchema.migrator) throws(JournalOpenError) {
         self.path = JournalFile.path(in: directory)
         do {
-            self.queue = try DurableDatabase.open(self.path, migrator: migrator, checksEveryPage: true)
+            self.queue = try DurableDatabase.open(
+                self.path, migrator: migrator, pragmas: ["secure_delete = ON"], checksEveryPage: true)
         } catch {
             throw JournalOpenError(error, self.path)
         }
@@ -28,7 +29,7 @@ struct JournalFile: Sendable {
         throw .damaged(path, "it is empty, and was not when it was last used")
     }
 
-    /// Moves unfinished tasks that cannot be read to a table of their own, so that the others go on; returns why.
+    /// Moves tasks that cannot be read to a table of their own, so that the others go on; returns why.
     func setUnreadableTasksAside() throws(JournalOpenError) -> [String] {
         do {
             return try self.queue.write { try TaskRow.setUnreadableAside(in: $0) }
@@ -37,12 +38,12 @@ struct JournalFile: Sendable {
         }
     }
 
-    /// Reads every unfinished task; returns their number.
-    func checkTasks() throws(JournalOpenError) -> Int {
+    /// The number of unfinished tasks.
+    func countUnfinished() throws(JournalOpenError) -> Int {
         do {
-            return try self.queue.read { try TaskRow.all(where: "outcome IS NULL", in: $0).count }
-        } catch  where error is DecodingError || error is TaskRowError {
-            throw .damaged(self.path, "a task cannot be read: \(error)")
+            return try self.queue.read { database in
+                try Int.fetchOne(database, sql: "SELECT count(*) FROM task WHERE outcome IS NULL") ?? 0
+            }
         } catch {
             throw JournalOpenError(DurableDatabase.OpenError(error, self.path), self.path)
         }

@@ -11,10 +11,18 @@ enum JournalSchema {
         migrator.registerMigration("3") { database in
             try database.execute(sql: "CREATE TABLE unreadable_task AS SELECT * FROM task WHERE 0")
         }
+        migrator.registerMigration("4") { database in
+            for table in ["task", "unreadable_task"] {
+                for column in ["name", "kind", "method", "url", "file"] {
+                    try database.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(column) TEXT")
+                }
+            }
+            try TaskRow.fillListColumns(in: database)
+        }
         return migrator
     }
 
-    // What is searched for has a column; the rest is JSON, so that another field needs no new version.
+    // What is searched for or listed has a column; the rest is JSON, so that another field needs no new version.
     private static let version1 = """
         CREATE TABLE task (
             id TEXT NOT NULL PRIMARY KEY,

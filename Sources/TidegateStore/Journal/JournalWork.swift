@@ -8,8 +8,13 @@ enum JournalWork: Sendable {
     case entry(JournalEntry, @Sendable (Result<Void, JournalError>) -> Void)
     case pathEvent(WallTime, String)
 
-    /// Reports success to the caller; called once the transaction is durable.
-    typealias Completion = @Sendable () -> Void
+    /// What follows once the transaction is durable.
+    struct Applied {
+        /// How many more tasks are not over.
+        var openTasks = 0
+        /// Reports success to the caller.
+        var completion: @Sendable () -> Void = {}
+    }
 
     /// True if a caller waits for it.
     var isUrgent: Bool {
@@ -39,18 +44,22 @@ enum JournalWork: Sendable {
     }
 
     /// Writes it inside a transaction.
-    func apply(to database: Database, at now: WallTime) throws -> Completion {
+    func apply(to database: Database, at now: WallTime) throws -> Applied {
         switch self {
         case .accept(let task, let policy, let completion):
             let acceptance = try JournalWork.accept(task, policy, at: now, in: database)
-            return { completion(.success(acceptance)) }
+            var change = 0
+            if case .accepted(_, let replaced) = acceptance { change = 1 - replaced.count }
+            return Applied(openTasks: change) { completion(.success(acceptance)) }
         case .entry(let entry, let completion):
-            try TaskRow.apply(entry, to: database)
-            return { completion(.success(())) }
+            let isChanged = try TaskRow.apply(entry, to: database)
+            var isEnd = false
+            if case .ended = entry { isEnd = true }
+            return Applied(openTasks: isEnd && isChanged ? -1 : 0) { completion(.success(())) }
         case .pathEvent(let time, let text):
             let statement = try database.cachedStatement(sql: "INSERT INTO path_event (time, text) VALUES (?, ?)")
             try statement.execute(arguments: [time.microseconds, text])
-            return {}
+            return Applied()
         }
     }
 
@@ -71,20 +80,20 @@ enum JournalWork: Sendable {
         if let key = task.description.key {
             switch policy {
             case .keep:
-                let known = try TaskRow.all(where: "key = ? ORDER BY id DESC LIMIT 1", arguments: [key], in: database)
+                let known = try TaskRow.ids(where: "key = ? ORDER BY id DESC LIMIT 1", [key], in: database)
                 if let known = known.first { return .kept(known) }
             case .replace, .append:
-                let unfinished = try TaskRow.all(
-                    where: "key = ? AND outcome IS NULL ORDER BY id", arguments: [key], in: database)
+                let unfinished = try TaskRow.ids(
+                    where: "key = ? AND outcome IS NULL ORDER BY id", [key], in: database)
                 // Also when it is replaced: until it has ended, it may still have the same file open.
-                task.predecessor = unfinished.last?.id
-                if policy == .replace { replaced = unfinished.map(\.id) }
+                task.predecessor = unfinished.last
+                if policy == .replace { replaced = unfinished }
             }
         }
         for id in replaced {
             let end = JournaledEnd(
                 outcome: .cancelled, failure: .cancelled, explanation: "replaced by the task \(task.id)", at: now)
-            try TaskRow.finish(id.description, end, database)
+            _ = try TaskRow.finish(id.description, end, database)
         }
         try TaskRow.insert(task, into: database)
         return .accepted(task, replacing: replaced)

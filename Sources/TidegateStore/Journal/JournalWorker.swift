@@ -8,6 +8,7 @@ final class JournalWorker: LoopHandler {
     enum Command: Sendable {
         case write(JournalWork)
         case find(JournalQuestion, @Sendable (Result<[JournaledTask], JournalError>) -> Void)
+        case list(JournalQuestion, @Sendable (Result<[JournaledTaskSummary], JournalError>) -> Void)
         case whenWritable(@Sendable () -> Void)
     }
 
@@ -23,12 +24,18 @@ final class JournalWorker: LoopHandler {
     private let retention: Journal.Retention
     private let dependencies: Journal.Dependencies
     private var pending: [JournalWork] = []
-    private var queries: [(JournalQuestion, @Sendable (Result<[JournaledTask], JournalError>) -> Void)] = []
+    private let openTasks: OpenTaskCount
+    // Called once what was written before them can be read.
+    private var queries: [() -> Void] = []
     private var isUrgent = false
     private var flushTimer: TimerID?
     private var awaitingWritable: [@Sendable () -> Void] = []
 
-    init(loop: Loop, file: JournalFile, retention: Journal.Retention, dependencies: Journal.Dependencies) {
+    init(
+        loop: Loop, file: JournalFile, retention: Journal.Retention, dependencies: Journal.Dependencies,
+        openTasks: OpenTaskCount
+    ) {
+        self.openTasks = openTasks
         self.loop = loop
         self.file = file
         self.retention = retention
@@ -42,7 +49,10 @@ final class JournalWorker: LoopHandler {
             self.pending.append(work)
             self.isUrgent = self.isUrgent || work.isUrgent
             if self.pending.count >= JournalWorker.maxEntriesPerTransaction { self.flush() }
-        case .find(let query, let completion): self.queries.append((query, completion))
+        case .find(let query, let completion):
+            self.queries.append { [unowned self] in completion(self.read { try TaskRow.all(query, in: $0) }) }
+        case .list(let query, let completion):
+            self.queries.append { [unowned self] in completion(self.read { try TaskRow.summaries(query, in: $0) }) }
         case .whenWritable(let completion):
             if self.awaitingWritable.isEmpty { self.scheduleWriteTest() }
             self.awaitingWritable.append(completion)
@@ -64,7 +74,7 @@ final class JournalWorker: LoopHandler {
         if self.isUrgent || !self.queries.isEmpty { self.flush() }
         let queries = self.queries
         self.queries = []
-        for (query, completion) in queries { completion(self.result(of: query)) }
+        for query in queries { query() }
         guard !self.pending.isEmpty, self.flushTimer == nil else { return }
         self.flushTimer = self.loop.schedule(after: self.dependencies.flushDelay, token: Timer.flush.rawValue)
     }
@@ -100,13 +110,14 @@ final class JournalWorker: LoopHandler {
         let names = work.map(\.name)
         let (start, wall) = (self.dependencies.time.monotonic(), self.dependencies.time.wall())
         self.dependencies.onCommit(.before(names))
-        let completions = try self.file.queue.write { database in
+        let applied = try self.file.queue.write { database in
             try work.map { try $0.apply(to: database, at: wall) }
         }
+        self.openTasks.add(applied.reduce(0) { $0 + $1.openTasks })
         self.dependencies.onCommit(.after(names))
         let duration = self.dependencies.time.monotonic() - start
         self.dependencies.onEvent(.committed(entries: work.count, duration: duration))
-        for completion in completions { completion() }
+        for single in applied { single.completion() }
     }
 
     private func fail(_ work: [JournalWork], _ error: any Error) {
@@ -148,19 +159,9 @@ final class JournalWorker: LoopHandler {
 
     // MARK: - Reading and deleting
 
-    private func result(of query: JournalQuestion) -> Result<[JournaledTask], JournalError> {
+    private func read<Value>(_ body: (Database) throws -> Value) -> Result<Value, JournalError> {
         do {
-            return .success(
-                try self.file.queue.read { database in
-                    switch query {
-                    case .unfinished: try TaskRow.all(where: "outcome IS NULL ORDER BY id", in: database)
-                    case .task(let id):
-                        try TaskRow.all(where: "id = ?", arguments: [id.description], in: database)
-                    case .ended(let limit):
-                        try TaskRow.all(
-                            where: "ended IS NOT NULL ORDER BY ended DESC LIMIT ?", arguments: [limit], in: database)
-                    }
-                })
+            return .success(try self.file.queue.read(body))
         } catch {
             return .failure(JournalError(.disk, "the journal \(self.file.path) cannot be read: \(error)"))
         }

@@ -19,18 +19,21 @@ enum TaskRow {
     static func insert(_ task: JournaledTask, into database: Database) throws {
         let statement = try database.cachedStatement(
             sql: """
-                INSERT INTO task (id, accepted, key, description, suspensions, predecessor, life)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO task
+                    (id, accepted, key, description, suspensions, predecessor, life, name, kind, method, url, file)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
-        try statement.execute(arguments: [
+        let fixed: StatementArguments = [
             task.id.description, task.accepted.microseconds, task.description.key, try self.text(task.description),
             task.suspensions, task.predecessor?.description, try self.text(task.life),
-        ])
+        ]
+        try statement.execute(arguments: fixed + self.listColumns(of: task.description))
     }
 
-    static func apply(_ entry: JournalEntry, to database: Database) throws {
+    /// Writes an entry; false if the task is over already, or unknown.
+    static func apply(_ entry: JournalEntry, to database: Database) throws -> Bool {
         let id = entry.id.description
-        switch entry {
+        return switch entry {
         case .suspensions(_, let count, let life):
             try self.update("suspensions = ?, life = ?", [count, try self.text(life), id], database)
         case .sending: try self.update("in_doubt = 1", [id], database)
@@ -43,47 +46,78 @@ enum TaskRow {
         }
     }
 
-    static func finish(_ id: String, _ end: JournaledEnd, _ database: Database) throws {
-        try self.update(
+    /// Writes a task's end, and removes what its request had of secrets; false if it is over already, or unknown.
+    static func finish(_ id: String, _ end: JournaledEnd, _ database: Database) throws -> Bool {
+        let isFinished = try self.update(
             "outcome = ?, failure = ?, explanation = ?, status = ?, bytes = ?, attempts = ?, ended = ?, party = ?",
             [
                 end.outcome.rawValue, end.failure?.rawValue, end.explanation, end.status, end.bytes, end.attempts,
                 end.at.microseconds, end.party?.rawValue, id,
             ], database)
+        if isFinished { try self.redact(id, in: database) }
+        return isFinished
+    }
+
+    private static func redact(_ id: String, in database: Database) throws {
+        let reading = try database.cachedStatement(sql: "SELECT description FROM task WHERE id = ?")
+        guard let text = try String.fetchOne(reading, arguments: [id]) else { return }
+        let description: TaskDescription = try self.value(text)
+        let writing = try database.cachedStatement(sql: "UPDATE task SET description = ? WHERE id = ?")
+        try writing.execute(arguments: [try self.text(description.redacted), id])
     }
 
     // Only unfinished tasks change: a task that was replaced stays cancelled.
-    private static func update(_ changes: String, _ arguments: StatementArguments, _ database: Database) throws {
+    private static func update(
+        _ changes: String, _ arguments: StatementArguments, _ database: Database
+    ) throws -> Bool {
         let statement = try database.cachedStatement(
             sql: "UPDATE task SET \(changes) WHERE id = ? AND outcome IS NULL")
         try statement.execute(arguments: arguments)
+        return database.changesCount > 0
     }
 
-    static func all(
-        where condition: String, arguments: StatementArguments = [], in database: Database
-    ) throws -> [JournaledTask] {
+    static func all(_ question: JournalQuestion, in database: Database) throws -> [JournaledTask] {
+        let (condition, arguments) = self.condition(of: question)
         let statement = try database.cachedStatement(sql: "SELECT \(self.columns) FROM task WHERE \(condition)")
         return try Row.fetchAll(statement, arguments: arguments).map(self.task)
     }
 
-    /// Moves unfinished tasks that cannot be read to the table `unreadable_task`; returns the reasons.
+    static func ids(
+        where condition: String, _ arguments: StatementArguments, in database: Database
+    ) throws -> [TaskID] {
+        let statement = try database.cachedStatement(sql: "SELECT id FROM task WHERE \(condition)")
+        return try String.fetchAll(statement, arguments: arguments).compactMap { TaskID($0) }
+    }
+
+    static func condition(of question: JournalQuestion) -> (text: String, arguments: StatementArguments) {
+        switch question {
+        case .unfinished: ("outcome IS NULL ORDER BY id", [])
+        case .task(let id): ("id = ?", [id.description])
+        case .keyed(let key): ("key = ? ORDER BY id DESC LIMIT 1", [key])
+        case .ended(let limit): ("ended IS NOT NULL ORDER BY ended DESC LIMIT ?", [limit])
+        }
+    }
+
+    /// Moves tasks that cannot be read to the table `unreadable_task`; returns the reasons.
     static func setUnreadableAside(in database: Database) throws -> [String] {
-        let rows = try Row.fetchAll(database, sql: "SELECT \(self.columns) FROM task WHERE outcome IS NULL")
-        var reasons: [String] = []
-        for row in rows {
-            do {
-                _ = try self.task(row)
-            } catch {
-                let id: String = row["id"]
-                let columns = "\(self.columns), key"
-                try database.execute(
-                    sql: "INSERT INTO unreadable_task (\(columns)) SELECT \(columns) FROM task WHERE id = ?",
-                    arguments: [id])
-                try database.execute(sql: "DELETE FROM task WHERE id = ?", arguments: [id])
-                reasons.append("task \(id): \(error)")
+        var reasons: [String: any Error] = [:]
+        func check(_ columns: String, _ condition: String, _ read: (Row) throws -> Void) throws {
+            let rows = try Row.fetchCursor(database, sql: "SELECT \(columns) FROM task WHERE \(condition)")
+            while let row = try rows.next() {
+                do { try read(row) } catch { reasons[row["id"]] = error }
             }
         }
-        return reasons
+        try check(self.columns, "outcome IS NULL") { _ = try self.task($0) }
+        // Of what is over nothing is read but what lists show.
+        try check(self.summaryColumns, "outcome IS NOT NULL") { _ = try self.summary($0) }
+        let columns = "\(self.columns), key, name, kind, method, url, file"
+        for id in reasons.keys {
+            try database.execute(
+                sql: "INSERT INTO unreadable_task (\(columns)) SELECT \(columns) FROM task WHERE id = ?",
+                arguments: [id])
+            try database.execute(sql: "DELETE FROM task WHERE id = ?", arguments: [id])
+        }
+        return reasons.sorted { $0.key < $1.key }.map { "task \($0.key): \($0.value)" }
     }
 
     private static func task(_ row: Row) throws -> JournaledTask {
@@ -102,7 +136,7 @@ enum TaskRow {
         return task
     }
 
-    private static func end(_ row: Row) throws -> JournaledEnd? {
+    static func end(_ row: Row) throws -> JournaledEnd? {
         guard let text = row["outcome"] as String? else { return nil }
         guard let outcome = TaskOutcome(rawValue: text) else {
             throw TaskRowError(description: "\"\(text)\" is not an outcome")
@@ -114,11 +148,11 @@ enum TaskRow {
             party: (row["party"] as String?).flatMap { FaultParty(rawValue: $0) })
     }
 
-    private static func text(_ value: some Encodable) throws -> String {
+    static func text(_ value: some Encodable) throws -> String {
         String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
     }
 
-    private static func value<Value: Decodable>(_ text: String) throws -> Value {
+    static func value<Value: Decodable>(_ text: String) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     }
 }

@@ -203,7 +203,7 @@ struct StateDirectoryValidatorTests {
         var migrator = JournalSchema.migrator
         migrator.registerMigration("later") { try $0.execute(sql: "ALTER TABLE task ADD COLUMN later TEXT") }
         let file = try JournalFile(directory: directory.state, migrator: migrator)
-        #expect(try file.checkTasks() == 1)
+        #expect(try file.countUnfinished() == 1)
         let ids = try await file.queue.read { try String.fetchAll($0, sql: "SELECT id FROM task WHERE later IS NULL") }
         #expect(ids == [made.id.description])
         try file.queue.close()
