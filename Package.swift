@@ -76,7 +76,7 @@ let package = Package(
             dependencies: ["TidegateCore", "TidegateLoop", "CNetlink", "CLdns", "CLinux"], swiftSettings: base),
         .target(
             name: "TidegateTransfer",
-            dependencies: ["TidegateCore", "TidegateLoop", "CCurl", "COpenSSL", "CLinux", httpTypes],
+            dependencies: ["TidegateCore", "TidegateLoop", "CCurl", "COpenSSL", "CZlib", "CLinux", httpTypes],
             swiftSettings: base),
         .target(name: "TidegateMetrics", dependencies: ["TidegateCore", coreMetrics], swiftSettings: safe),
 
@@ -145,7 +145,8 @@ let package = Package(
             name: "TidegateReachabilityTests",
             dependencies: ["TidegateReachability", "TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
         .testTarget(
-            name: "TidegateTransferTests", dependencies: ["TidegateTransfer", "TidegateTestKit", "CCurl", httpTypes],
+            name: "TidegateTransferTests",
+            dependencies: ["TidegateTransfer", "TidegateTestKit", "CCurl", "CZlib", httpTypes],
             swiftSettings: base),
         .testTarget(
             name: "TidegateSessionTests",

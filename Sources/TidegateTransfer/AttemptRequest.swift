@@ -29,7 +29,7 @@ package struct AttemptRequest: Sendable {
         proxy: HTTPURL? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
         acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, awaitsContinue: Bool = true,
         awaitsDisposition: Bool = false, bodyObserver: (any ChunkSink)? = nil, lastStage: Stage = .body,
-        usesFreshConnection: Bool = false, wantsCertificate: Bool = false
+        usesFreshConnection: Bool = false, wantsCertificate: Bool = false, maxBodyBytes: Int64? = nil
     ) {
         self.box = Box(
             Terms(
@@ -39,7 +39,7 @@ package struct AttemptRequest: Sendable {
                 bytesPerSecondLimit: bytesPerSecondLimit, awaitsContinue: awaitsContinue,
                 awaitsDisposition: awaitsDisposition,
                 bodyObserver: bodyObserver, lastStage: lastStage, usesFreshConnection: usesFreshConnection,
-                wantsCertificate: wantsCertificate))
+                wantsCertificate: wantsCertificate, maxBodyBytes: maxBodyBytes))
     }
 
     package subscript<Value>(dynamicMember term: KeyPath<Terms, Value>) -> Value { self.box.terms[keyPath: term] }
@@ -100,6 +100,8 @@ package struct AttemptRequest: Sendable {
         package var usesFreshConnection: Bool
         /// Whether ``AttemptOutcome/certificate`` is wanted.
         package var wantsCertificate: Bool
+        /// How many bytes the whole body may have, decoded; more of a good response end the attempt with `tooLarge`.
+        package var maxBodyBytes: Int64?
         /// The largest TCP segment that is accepted (TCP_MAXSEG, tcp(7)); nil for what fits the link.
         package var segmentSize: Int?
     }

@@ -121,6 +121,7 @@ import TidegateDaemon
         let plan = try self.plan(
             "http://a/x", "-H", "X-A: 1", "--json-body", "{}", "-u", "me:se:cret", "--limit-rate", "2M", "--max-time",
             "5m", "--connect-timeout", "3s", "--max-redirs", "0", "--http2", "--compressed", "--parallel", "2",
+            "--max-filesize", "3k",
             "--retry", "0", "--wait", "inf", "--require", "unmetered", "--require", "interface:eth0")
         let request = plan.items[0].request
         #expect(request.method == "POST" && request.body == .data(Array("{}".utf8)))
@@ -132,6 +133,7 @@ import TidegateDaemon
         #expect(request.credentials == Credentials(user: "me", password: "se:cret"))
         #expect(request.bytesPerSecondLimit == 2 << 20 && request.deadline == .seconds(300))
         #expect(request.connectTimeout == .seconds(3) && request.maxRedirects == 0)
+        #expect(request.maxBodyBytes == 3072)
         #expect(request.usesHTTP2 && request.acceptsCompression)
         #expect(plan.session.maxConnections == 2 && plan.session.maxConnectionsPerHost == 2)
         #expect(plan.session.retry.attempts == 1 && plan.session.gate.patience == nil)

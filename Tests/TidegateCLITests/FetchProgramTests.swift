@@ -52,6 +52,26 @@ struct FetchProgramTests {
         #expect(size == 300_000)
     }
 
+    @Test("A body larger than --max-filesize fails in one sentence, and leaves nothing")
+    func maxFilesize() async throws {
+        let server = try LiveServer { _ in .respond(200, body: [UInt8](repeating: 0, count: 2000)) }
+        defer { server.stop() }
+        let folder = try Folder()
+        let url = server.url("/x")
+        let output = try await self.shell(
+            "\"$0\" fetch -q --max-filesize 1k \"$1\" -o \"$2\"", url, "\(folder.path)/x")
+        #expect(output.status == 1)
+        #expect(
+            output.errors
+                == "tidegate: x: failed: the body of 2000 bytes is larger than the limit of 1024 (this host)\n")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        let named = try await self.shell("\"$0\" fetch -q --max-filesize 1k --discard \"$1\"", url)
+        #expect(named.errors.contains("\(url): failed: the body of 2000 bytes is larger than the limit of 1024"))
+        let wrong = try await self.shell("\"$0\" fetch -q --max-filesize 0 \"$1\"", url)
+        #expect(wrong.status == 2)
+        #expect(wrong.errors.contains("--max-filesize: must be greater than 0"))
+    }
+
     @Test("A reader that has seen enough ends the command quietly, as SIGPIPE does")
     func head() async throws {
         let server = try LiveServer { .pattern(4_000_000, for: $0) }

@@ -11,8 +11,8 @@ import Tidegate
             ("tasks: [{name: a, url: \"http://a/\", every: 1m}]", []),
             ("transfers: {retry: {attempts: 9}, gate: {patience: 1m}}", []),
             (
-                "transfers: {max_connections: 9, proxy: \"http://p:1\"}",
-                ["transfers.max_connections", "transfers.proxy"]
+                "transfers: {max_connections: 9, max_filesize: 2M, proxy: \"http://p:1\"}",
+                ["transfers.max_connections", "transfers.max_filesize", "transfers.proxy"]
             ),
             ("reachability: {targets: [{name: a, host: a}], uid: 5}", ["reachability.targets", "reachability.uid"]),
             (

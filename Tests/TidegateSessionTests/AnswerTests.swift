@@ -77,4 +77,36 @@ struct AnswerTests {
         #expect(server.requests.count == 1)
         await fixture.session.invalidate(cancellingTasks: true)
     }
+
+    @Test("Half an encoded body is the server's failure, and the sentence says what it is")
+    func halfEncoded() async throws {
+        let half = Array(GzipSample.bytes.dropLast(20))
+        let server = try LiveServer { _ in .respond(200, ["Content-Encoding: gzip"], body: half) }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        var request = try TaskRequest(url: server.url())
+        request.acceptsCompression = true
+        let result = await fixture.run(request).result()
+        #expect(result.failure == .protocolError)
+        #expect(result.attribution?.party == .theirs)
+        #expect(result.explanation == "\(server.url()): the gzip body ends in the middle")
+        #expect(server.requests.count == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A body larger than the limit is this host's failure, and the sentence names both")
+    func tooLarge() async throws {
+        let server = try LiveServer { _ in .respond(200, body: [UInt8](repeating: 0, count: 2000)) }
+        defer { server.stop() }
+        let fixture = try SessionFixture(.init(maxBodyBytes: 1000))
+        var request = try TaskRequest(url: server.url())
+        let result = await fixture.run(request).result()
+        #expect(result.failure == .tooLarge)
+        #expect(result.attribution?.party == .mine)
+        #expect(result.explanation == "\(server.url()): the body of 2000 bytes is larger than the limit of 1000")
+        #expect(server.requests.count == 1)
+        request.maxBodyBytes = 2000
+        #expect(await fixture.run(request).result().outcome == .success)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
 }

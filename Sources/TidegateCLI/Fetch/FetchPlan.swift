@@ -127,6 +127,7 @@ struct FetchPlan: Sendable {
             request.createsDirectories = options.destination.createDirs
             request.acceptsCompression = options.http.compressed
             request.bytesPerSecondLimit = try options.network.bytesPerSecond()
+            request.maxBodyBytes = try options.http.maxBodyBytes()
             request.credentials = options.http.user.map { user in
                 let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
                 return Credentials(user: String(parts[0]), password: parts.count == 2 ? String(parts[1]) : "")

@@ -7,7 +7,9 @@ package enum FaultClassifier {
     package static func attribution(of evidence: FailureEvidence) -> Attribution? {
         switch evidence.failure {
         case .cancelled: return nil
-        case .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .tooLarge:
+        case .tooLarge:
+            return Attribution(party: .mine, evidence: ["the body is larger than this host allows"])
+        case .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal:
             return Attribution(party: .mine, evidence: ["the failure is on this host"])
         case .redirectRefused:
             return Attribution(

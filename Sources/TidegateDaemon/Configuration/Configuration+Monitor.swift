@@ -81,7 +81,8 @@ extension Configuration {
             gate: GatePolicy(
                 require: transfers.gate.require ?? [.routed], patience: transfers.gate.patience?.duration),
             userAgent: "tidegate/\(version)", waitsOut: true, redaction: self.events.redaction,
-            redirects: transfers.redirects ?? standard.redirects)
+            redirects: transfers.redirects ?? standard.redirects,
+            maxBodyBytes: transfers.maxFilesize.map { Int($0.bytes) })
         configuration.reportsRetryTokens = self.metrics.mode != .off
         return configuration
     }
@@ -115,6 +116,7 @@ extension Configuration {
             ("reachability.mark", new.mark != old.mark), ("reachability.uid", new.uid != old.uid),
             ("transfers.max_connections_per_host", sent.connectionsPerHost != before.connectionsPerHost),
             ("transfers.max_connections", sent.connections != before.connections),
+            ("transfers.max_filesize", sent.maxFilesize != before.maxFilesize),
             ("transfers.proxy", sent.proxy != before.proxy),
             ("transfers.tls", sent.certificateFile != before.certificateFile),
             ("transfers.redirects", sent.redirects != before.redirects),

@@ -59,6 +59,7 @@ package struct Configuration: Sendable, Hashable {
     package struct Transfers: Sendable, Hashable {
         package var connectionsPerHost: Int?
         package var connections: Int?
+        package var maxFilesize: ByteText?
         package var proxy: String?
         package var certificateFile: String?
         package var redirects: RedirectPolicy?

@@ -89,6 +89,8 @@ enum ConfigurationSchema {
             "How many connections one origin has at most.", default: "\(SessionConfiguration().maxConnectionsPerHost)"),
         .value("max_connections", \.connections, .number(in: 1...100_000)).documented(
             "How many there are at most in all.", default: "\(SessionConfiguration().maxConnections)"),
+        .value("max_filesize", \.maxFilesize, .size(in: 1...(1 << 60))).documented(
+            "How large a response's body may be, decoded, such as 500MiB; null is no limit."),
         .value("proxy", \.proxy, .url).documented("The proxy's URL; the environment is not read."),
         .section(
             "tls", \.self,

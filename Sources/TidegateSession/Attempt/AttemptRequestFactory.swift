@@ -49,7 +49,8 @@ struct AttemptRequestFactory {
             acceptsCompression: request.acceptsCompression && resume == nil,
             bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init),
             awaitsContinue: record.attempt.awaitsContinue,
-            awaitsDisposition: live.hook == .awaitsHead, bodyObserver: self.bodyObserver(of: record))
+            awaitsDisposition: live.hook == .awaitsHead, bodyObserver: self.bodyObserver(of: record),
+            maxBodyBytes: (request.maxBodyBytes ?? self.configuration.maxBodyBytes).map(Int64.init))
     }
 
     // True if an attempt's body has to wait for a hook.

@@ -25,6 +25,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var gate: GatePolicy
     /// The `User-Agent` of tasks that have none of their own.
     public var userAgent: String
+    /// How many bytes a response's body may have, decoded, for tasks without a limit of their own; nil is no limit.
+    ///
+    /// 1 and up.
+    public var maxBodyBytes: Int?
     /// How long an attempt survives a lost path while its source address is still there; 0 s to 30 s.
     public var lossGrace: Duration
     /// How long an attempt may stay silent after its path came back within the grace; longer than 0.
@@ -51,7 +55,8 @@ public struct SessionConfiguration: Sendable, Hashable {
         gate: GatePolicy = GatePolicy(), userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
         circuit: CircuitPolicy = CircuitPolicy(), waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
-        redaction: URLRedaction = URLRedaction(), redirects: RedirectPolicy = .noDowngrade
+        redaction: URLRedaction = URLRedaction(), redirects: RedirectPolicy = .noDowngrade,
+        maxBodyBytes: Int? = nil
     ) {
         self.maxConnectionsPerHost = maxConnectionsPerHost
         self.maxConnections = maxConnections
@@ -70,6 +75,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         self.diskRecheck = diskRecheck
         self.redaction = redaction
         self.redirects = redirects
+        self.maxBodyBytes = maxBodyBytes
     }
 
     /// - Throws: the first property whose value is outside its range.
@@ -87,6 +93,8 @@ public struct SessionConfiguration: Sendable, Hashable {
         try ConfigurationValueError.check(self.endedTasksKept >= 0, "endedTasksKept", "the number must not be negative")
         try ConfigurationValueError.check(
             HTTPField.isValidValue(self.userAgent), "userAgent", "a header cannot carry it")
+        try ConfigurationValueError.check(
+            self.maxBodyBytes.map { $0 > 0 } ?? true, "maxBodyBytes", "the number must be greater than 0")
         if let proxy { try SessionConfiguration.check(proxy: proxy) }
         try self.tls.validate()
         try self.retry.validate()

@@ -28,4 +28,5 @@ struct RequestOptions: Sendable, Hashable, Codable {
     var trust: TLSPolicy?
     var createsDirectories: Bool?
     var redirects: RedirectPolicy?
+    var maxBodyBytes: Int?
 }

@@ -80,6 +80,13 @@ public struct TaskRequest: Sendable {
         get { self.options.bytesPerSecondLimit }
         set { self.options.bytesPerSecondLimit = newValue }
     }
+    /// How many bytes the response's body may have, decoded, with what a resumed download holds; nil uses the session's.
+    ///
+    /// A longer one fails as `tooLarge`: at once if its length is announced, else when the limit is passed.
+    public var maxBodyBytes: Int? {
+        get { self.options.maxBodyBytes }
+        set { self.options.maxBodyBytes = newValue }
+    }
     /// How many redirects are followed, 10 by default; with 0 the redirect itself is the response (RFC 9110 15.4).
     public var maxRedirects: Int {
         get { self.options.maxRedirects }

@@ -25,6 +25,8 @@ struct BodyWriter {
         case written
         /// The sink is full: stop reading, and deliver the same bytes again.
         case blocked
+        /// A bounded turn is over: stop reading, and deliver the same bytes again in the next one.
+        case postponed
         case failed(TaskFailure, String)
     }
 
@@ -49,10 +51,13 @@ struct BodyWriter {
     }
 
     /// Prepares the sink once the head is known, before the first byte and also if none will come; nil is good.
-    mutating func start(_ head: ResponseHeadParser, of request: AttemptRequest) -> Step? {
+    ///
+    /// What is decoded has another length than what comes.
+    mutating func start(_ head: ResponseHeadParser, of request: AttemptRequest, isDecoded: Bool) -> Step? {
+        let length = isDecoded || request.method == "HEAD" ? nil : head.contentLength
         switch request.sink {
         case .memory(let limit):
-            if let length = head.contentLength, request.method != "HEAD" {
+            if let length {
                 guard length <= Int64(limit) else {
                     return .failed(.tooLarge, "the body of \(length) bytes is larger than the \(limit) allowed")
                 }
@@ -65,10 +70,8 @@ struct BodyWriter {
                     return .failed(error.failure, error.description)
                 }
             }
-            // What is decompressed has another length than what comes.
-            if request.acceptsCompression || request.method == "HEAD" { break }
             // Found out before the first byte rather than after hours.
-            if let message = head.contentLength.flatMap({ file.missingRoom(for: $0) }) {
+            if let message = length.flatMap({ file.missingRoom(for: $0) }) {
                 return .failed(.diskFull, message)
             }
         case .descriptor, .chunks:

@@ -39,6 +39,12 @@ enum CurlLibrary {
         return tg_global_init()
     }()
 
+    /// Whether a transfer can be told at the end of its head, and not before, that libcurl is not to decode its body.
+    ///
+    /// libcurl 7 asks CURLOPT_HTTP_CONTENT_DECODING for every piece of the body; later ones make their decoder when they
+    /// see the Content-Encoding, which is before we do.
+    static let decodesOnDemand = curl_version_info(CURLVERSION_FIRST).pointee.version_num < 0x08_0000
+
     /// Prepares libcurl; to be called before the first thread that uses it.
     static func prepare() throws(CurlError) { try CurlError.check(self.status, "curl_global_init") }
 }

@@ -90,6 +90,10 @@ extension CurlTransfer {
         guard let request = self.request else { return false }
         self.response.evaluateHead(request)
         self.note(.head)
+        if case .failed(let failure, let text)? = self.response.chooseDecoder(request, on: self.easy) {
+            self.abort(failure, text)
+            return false
+        }
         switch self.response.head.range {
         case .append, .restartFromZero: break
         case .alreadyComplete, .reject: return true
@@ -118,6 +122,11 @@ extension CurlTransfer {
         case .blocked:
             self.pause.insert(.sink)
             self.note(.blocked)
+            return Int(CURL_WRITEFUNC_PAUSE)
+        case .postponed:
+            // As after a rate limit that is over.
+            self.pause.insert(.rate)
+            self.note(.throttled)
             return Int(CURL_WRITEFUNC_PAUSE)
         case .failed(let failure, let text):
             self.abort(failure, text)

@@ -85,7 +85,7 @@ extension EasyHandle {
             try self.set(CURLOPT_PASSWORD, credentials.password)
         }
         if let agent = request.userAgent { try self.set(CURLOPT_USERAGENT, agent) }
-        if request.acceptsCompression, request.resume == nil { try self.set(CURLOPT_ACCEPT_ENCODING, "") }
+        if request.acceptsCompression, CurlLibrary.decodesOnDemand { try self.set(CURLOPT_ACCEPT_ENCODING, "") }
         // Not CURLOPT_RESUME_FROM: with that a changed file ends the transfer instead of giving the new one.
         if let resume = request.resume { try self.set(CURLOPT_RANGE, "\(resume.offset)-") }
     }

@@ -60,7 +60,9 @@ struct OutcomeBuilder {
         }
         if let last = transfer.request?.lastStage, last <= .tls { return nil }
         guard transfer.response.head.isComplete else { return .protocolError }
-        return transfer.response.isShort(of: transfer.request, received: receivedWire) ? .truncated : nil
+        if transfer.response.isShort(of: transfer.request, received: receivedWire) { return .truncated }
+        guard transfer.response.incompleteText != nil else { return nil }
+        return transfer.response.isEndProved(transfer.request) ? .protocolError : .truncated
     }
 
     private func certificate(of transfer: borrowing CurlTransfer) -> CertificateSummary? {
@@ -84,6 +86,7 @@ struct OutcomeBuilder {
             return "the server answered \(status)"
         }
         if case .rangeMismatch = failure { return "the server does not continue the body where it ended" }
+        if self.code == CURLE_OK, let text = self.transfer.response.incompleteText { return text }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
     }

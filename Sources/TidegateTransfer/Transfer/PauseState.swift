@@ -8,7 +8,7 @@ struct PauseState: OptionSet {
     static let client = PauseState(rawValue: 1)
     /// The sink is full.
     static let sink = PauseState(rawValue: 2)
-    /// The rate limit.
+    /// The rate limit, or the end of a turn.
     static let rate = PauseState(rawValue: 4)
     /// The client has to decide where the body goes.
     static let disposition = PauseState(rawValue: 8)

@@ -1,3 +1,4 @@
+internal import CCurl
 internal import TidegateCore
 
 /// The response being received: its head, and where its body goes.
@@ -5,25 +6,96 @@ internal import TidegateCore
 struct ResponseReceiver: ~Copyable {
     private(set) var head = ResponseHeadParser()
     private(set) var writer = BodyWriter()
+    private var decoding = Decoding.none
+
+    /// Who decodes the body.
+    private enum Decoding {
+        case none, libcurl
+        case here(ContentDecoder)
+    }
 
     mutating func appendHeader(_ line: UnsafeRawBufferPointer) -> ResponseHeadParser.Step { self.head.append(line) }
 
     /// Evaluates a complete head by what was asked for.
     mutating func evaluateHead(_ request: AttemptRequest) { self.head.evaluate(request) }
 
-    /// Prepares the sink once the head is known, before the first byte and also if none will come; nil is good.
-    mutating func openSink(_ request: AttemptRequest) -> BodyWriter.Step? { self.writer.start(self.head, of: request) }
+    /// Decides who decodes the body, libcurl unless that is done here; nil is good.
+    mutating func chooseDecoder(_ request: AttemptRequest, on easy: borrowing EasyHandle) -> BodyWriter.Step? {
+        self.decoding = .none
+        guard request.acceptsCompression else { return nil }
+        if let encoding = self.head.block.contentEncoding {
+            if let coding = ContentDecoder.Coding(contentEncoding: encoding) {
+                guard let decoder = ContentDecoder(coding) else { return .failed(.internal, "out of memory") }
+                self.decoding = .here(decoder)
+            } else {
+                guard CurlLibrary.decodesOnDemand else {
+                    return .failed(.protocolError, "the body is encoded as \(encoding), which was not asked for")
+                }
+                self.decoding = .libcurl
+            }
+        }
+        guard CurlLibrary.decodesOnDemand else { return nil }
+        do throws(CurlError) {
+            // Said each time: the next attempt has the same handle.
+            if case .here = self.decoding {
+                try easy.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+            } else {
+                try easy.set(CURLOPT_HTTP_CONTENT_DECODING, 1)
+            }
+        } catch {
+            return .failed(.internal, error.description)
+        }
+        return nil
+    }
 
+    /// Prepares the sink once the head is known, before the first byte and also if none will come; nil is good.
+    mutating func openSink(_ request: AttemptRequest) -> BodyWriter.Step? {
+        if let limit = request.maxBodyBytes, !self.isDecoded, let length = self.expectedLength(of: request),
+            length > limit
+        {
+            return .failed(.tooLarge, "the body of \(length) bytes is larger than the limit of \(limit)")
+        }
+        return self.writer.start(self.head, of: request, isDecoded: self.isDecoded)
+    }
+
+    // Whether the body goes where the request says.
+    private var isGood: Bool {
+        switch self.head.range {
+        case .append, .restartFromZero: true
+        case .alreadyComplete, .reject: false
+        }
+    }
+
+    private var isDecoded: Bool {
+        if case .none = self.decoding { false } else { true }
+    }
+
+    /// Takes bytes of the body as libcurl delivers them.
     mutating func write(_ bytes: UnsafeRawBufferPointer, _ request: AttemptRequest) -> BodyWriter.Step {
+        guard case .here(let decoder) = self.decoding else { return self.store(bytes, request) }
+        let step = decoder.decode(bytes) { self.store($0, request) }
+        // The page of an error need not be readable.
+        if case .failed(.protocolError, _) = step, case .reject(let failure) = self.head.range {
+            return .failed(failure, "")
+        }
+        return step
+    }
+
+    private mutating func store(_ bytes: UnsafeRawBufferPointer, _ request: AttemptRequest) -> BodyWriter.Step {
         if self.exceedsRange(bytes.count, request) {
             return .failed(.rangeMismatch, "the server sent more bytes than the range that it named")
+        }
+        if let limit = request.maxBodyBytes, self.isGood,
+            self.offset(of: request) + self.writer.chunkStart + Int64(bytes.count) > limit
+        {
+            return .failed(.tooLarge, "the body is larger than the limit of \(limit) bytes")
         }
         return self.writer.write(bytes, to: request.sink, self.head.range, observer: request.bodyObserver)
     }
 
     // With a length, libcurl stops at it; a part in chunks, or one that ends with its connection, has none.
     private func exceedsRange(_ count: Int, _ request: AttemptRequest) -> Bool {
-        guard self.head.status == 206, self.head.range == .append, !request.acceptsCompression,
+        guard self.head.status == 206, self.head.range == .append, !self.isDecoded,
             let announced = self.head.announcedLength
         else { return false }
         return self.writer.chunkStart + Int64(count) > announced
@@ -34,6 +106,7 @@ struct ResponseReceiver: ~Copyable {
     mutating func clear() {
         self.head.clear()
         self.writer.clear()
+        self.decoding = .none
     }
 
     /// Where the body being received starts in the whole one.
@@ -57,6 +130,14 @@ struct ResponseReceiver: ~Copyable {
     func isShort(of request: AttemptRequest?, received: Int64) -> Bool {
         guard let length = self.head.announcedLength, !self.hasNoBody(request) else { return false }
         return received < length
+    }
+
+    /// What is wrong with an encoded body that ends here; nil if it may.
+    ///
+    /// A part that was asked for as one may end anywhere.
+    var incompleteText: String? {
+        guard case .here(let decoder) = self.decoding, !decoder.isAtEnd, self.head.status != 206 else { return nil }
+        return decoder.incompleteText
     }
 
     /// Whether the body's end is proved: by its length, the last chunk or a response that has no body.

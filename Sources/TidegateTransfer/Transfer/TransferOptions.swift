@@ -79,9 +79,13 @@ struct TransferOptions: ~Copyable {
             try self.fields.append(
                 field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
         }
+        let hasOwnEncoding = request.headers.contains { $0.name == .acceptEncoding }
+        if request.acceptsCompression, !CurlLibrary.decodesOnDemand, !hasOwnEncoding {
+            try self.fields.append("Accept-Encoding: gzip, deflate")
+        }
         if let resume = request.resume {
             // Ranges count bytes of the encoded body: only the encoding of what is held continues it.
-            if !request.headers.contains(where: { $0.name == .acceptEncoding }) {
+            if !hasOwnEncoding {
                 try self.fields.append("Accept-Encoding: \(resume.contentEncoding ?? "identity")")
             }
             if let validator = resume.validator?.fieldValue { try self.fields.append("If-Range: \(validator)") }

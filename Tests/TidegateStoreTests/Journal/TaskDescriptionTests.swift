@@ -94,6 +94,7 @@ import TidegateTestKit
         request.acceptsCompression = .random(using: &random)
         request.credentials = random.maybe { Credentials(user: $0.text(), password: $0.text()) }
         request.bytesPerSecondLimit = random.maybe { .random(in: 1...(.max), using: &$0) }
+        request.maxBodyBytes = random.maybe { .random(in: 1...(.max), using: &$0) }
         request.maxRedirects = .random(in: 0...100, using: &random)
         request.isMarkedIdempotent = .random(using: &random)
         request.expires = random.maybe { WallTime(microseconds: .random(in: 0...(.max), using: &$0)) }

@@ -1,0 +1,69 @@
+internal import CZlib
+
+/// zlib's decoder of one stream at a time.
+struct Inflater: ~Copyable {
+    /// What surrounds the compressed data.
+    enum Wrapper: Int32 {
+        /// RFC 1950.
+        case zlib = 15
+        /// RFC 1952.
+        case gzip = 31
+        /// Nothing (RFC 1951).
+        case raw = -15
+    }
+
+    /// How a call ended, if neither for lack of input nor of room.
+    enum End {
+        case stream
+        case error(String)
+    }
+
+    // zlib's state points back to it, so that it must not move.
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    /// Nil if there is no memory.
+    init?(_ wrapper: Wrapper) {
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        guard tg_inflate_init(stream, wrapper.rawValue) == Z_OK else {
+            stream.deallocate()
+            return nil
+        }
+        self.stream = stream
+    }
+
+    deinit {
+        _ = inflateEnd(self.stream)
+        self.stream.deallocate()
+    }
+
+    /// Whether the stream has given a byte.
+    var hasOutput: Bool { self.stream.pointee.total_out > 0 }
+
+    /// Prepares for the next stream.
+    func reset(_ wrapper: Wrapper) -> Bool { inflateReset2(self.stream, wrapper.rawValue) == Z_OK }
+
+    /// Decodes until the input is used up, the output is full or the stream ends.
+    func inflate(
+        _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) -> (consumed: Int, produced: Int, end: End?) {
+        // zlib never writes its input; its header lacks the `const`.
+        let bytes = UnsafeMutableRawPointer(mutating: input.baseAddress)
+        self.stream.pointee.next_in = bytes?.assumingMemoryBound(to: UInt8.self)
+        self.stream.pointee.avail_in = UInt32(input.count)
+        self.stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        self.stream.pointee.avail_out = UInt32(output.count)
+        let code = CZlib.inflate(self.stream, Z_NO_FLUSH)
+        let left = self.stream.pointee
+        return (input.count - Int(left.avail_in), output.count - Int(left.avail_out), self.end(code))
+    }
+
+    private func end(_ code: Int32) -> End? {
+        switch code {
+        // Z_BUF_ERROR: nothing could be done without more input.
+        case Z_OK, Z_BUF_ERROR: nil
+        case Z_STREAM_END: .stream
+        default: .error(self.stream.pointee.msg.map { String(cString: $0) } ?? "zlib error \(code)")
+        }
+    }
+}
