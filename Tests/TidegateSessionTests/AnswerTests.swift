@@ -109,4 +109,18 @@ struct AnswerTests {
         #expect(await fixture.run(request).result().outcome == .success)
         await fixture.session.invalidate(cancellingTasks: true)
     }
+
+    @Test("A status that HTTP does not have is the server's failure", arguments: [600, 666, 999])
+    func unknownStatus(_ status: Int) async throws {
+        let server = try LiveServer { _ in .respond(status, text: "tide") }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        let result = await fixture.run(try TaskRequest(url: server.url())).result()
+        #expect(result.failure == .protocolError)
+        #expect(result.attribution?.party == .theirs)
+        let clause = "the server answered with the status \(status), which is none of HTTP (100 to 599)"
+        #expect(result.explanation == "\(server.url()): \(clause)")
+        #expect(server.requests.count == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
 }

@@ -37,9 +37,23 @@ struct TLSTests {
         let insecure = try recorder.run(TLSTests.request(4, server, TLSOptions(isInsecure: true), host: "tide.invalid"))
         #expect(insecure.failure == nil)
 
-        let noFile = try recorder.run(TLSTests.request(5, server, TLSOptions(caFile: "/nonexistent")))
-        #expect(noFile.failure == .tlsFailed)
-        #expect(noFile.curlCode == 77)
+    }
+
+    @Test("A file of authorities that cannot be used is this host's failure, and named")
+    func authorities() async throws {
+        let server = try await TLSServer()
+        let recorder = try AttemptRecorder()
+        let folder = try Folder()
+        folder.write("empty.pem", Array("no certificate\n".utf8))
+        let missing = folder.path("missing.pem")
+        for (number, (file, reason)) in [
+            (missing, "No such file or directory"), (folder.path("empty.pem"), "no certificate in PEM form in it"),
+        ].enumerated() {
+            let outcome = try recorder.run(TLSTests.request(UInt64(number), server, TLSOptions(caFile: file)))
+            #expect(outcome.failure == .fileError)
+            #expect(outcome.curlCode == 77 && outcome.curlFailureClass == .local)
+            #expect(outcome.text == "the file of authorities \(file) cannot be used: \(reason)")
+        }
     }
 
     @Test("A pin decides even if every certificate is accepted, before a byte is sent")

@@ -21,10 +21,11 @@ extension CURLcode {
         case CURLE_OPERATION_TIMEDOUT: (.timedOut, isOnWire ? .timeout : .connect)
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.tlsPinMismatch, .tls)
         case CURLE_SSL_CONNECT_ERROR: (.tlsFailed, errorNumber.isLostConnection ? .tlsCutOff : .tls)
+        // Files of this host: authorities, its own certificate and key, revoked certificates.
+        case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CRL_BADFILE: (.fileError, .local)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
-            CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CACERT_BADFILE,
-            CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
-            CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
+            CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_ISSUER_ERROR,
+            CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
             (.tlsFailed, .tls)
         case CURLE_PARTIAL_FILE: (.truncated, .transport)
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND: (.reset, .transport)

@@ -23,7 +23,11 @@ struct ResponseHeadParser {
     static let limit = 256 * 1024
 
     /// What a line did.
-    enum Step { case more, complete, tooLarge }
+    enum Step {
+        case more, complete, tooLarge
+        /// The status is none of HTTP's; the text is what stands in its place.
+        case badStatus(String)
+    }
 
     /// Appends a line, its end included.
     ///
@@ -37,9 +41,15 @@ struct ResponseHeadParser {
             // Trailer fields come after the body, and are not used.
             return .more
         }
-        guard !ResponseHeadParser.isEmptyLine(line) else { return self.isFinal() ? .complete : .more }
-        self.lines.append(contentsOf: line)
-        return .more
+        guard ResponseHeadParser.isEmptyLine(line) else {
+            self.lines.append(contentsOf: line)
+            return .more
+        }
+        guard let status = HeaderBlock.status(in: self.lines) else { return .badStatus(self.statusText) }
+        guard status >= 200 else { return .more }
+        self.status = status
+        self.isComplete = true
+        return .complete
     }
 
     var block: HeaderBlock { HeaderBlock(self.lines) }
@@ -71,11 +81,9 @@ struct ResponseHeadParser {
             status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: self.contentLength)
     }
 
-    private mutating func isFinal() -> Bool {
-        guard let status = HeaderBlock.status(in: self.lines), status >= 200 else { return false }
-        self.status = status
-        self.isComplete = true
-        return true
+    private var statusText: String {
+        let rest = self.lines.prefix(64).drop { $0 != UInt8(ascii: " ") }.dropFirst()
+        return String(decoding: rest.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
     }
 
     private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {

@@ -82,6 +82,10 @@ extension CurlTransfer {
         case .tooLarge:
             self.abort(.protocolError, "the response has more than \(ResponseHeadParser.limit) bytes of header fields")
             return 0
+        case .badStatus(let text):
+            self.abort(
+                .protocolError, "the server answered with the status \(text), which is none of HTTP (100 to 599)")
+            return 0
         case .complete: return self.headIsComplete() ? line.count : 0
         }
     }

@@ -87,8 +87,18 @@ struct OutcomeBuilder {
         }
         if case .rangeMismatch = failure { return "the server does not continue the body where it ended" }
         if self.code == CURLE_OK, let text = self.transfer.response.incompleteText { return text }
+        if self.code == CURLE_SSL_CACERT_BADFILE { return self.authorityError }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
+    }
+}
+
+extension OutcomeBuilder {
+    // libcurl does not say what is wrong with the file.
+    private var authorityError: String {
+        guard let file = self.transfer.request?.tls.caFile else { return "the system's authorities cannot be read" }
+        let reason = access(file, R_OK) == 0 ? "no certificate in PEM form in it" : String(cString: strerror(errno))
+        return "the file of authorities \(file) cannot be used: \(reason)"
     }
 }
 
