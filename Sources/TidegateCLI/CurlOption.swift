@@ -37,7 +37,8 @@ enum CurlOption {
     // Of letters that stand together, as in -sSL, the first that is not known here.
     private static func option(in argument: String) -> String? {
         guard !argument.hasPrefix("--") else { return argument.split(separator: "=").first.map(String.init) }
-        let options = argument.dropFirst().map { "-\($0)" }
+        // What follows -u is its value.
+        let options = argument.dropFirst().prefix { $0 != "u" }.map { "-\($0)" }
         return options.first { self.hints[$0] != nil }
     }
 }

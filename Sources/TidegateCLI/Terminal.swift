@@ -54,6 +54,13 @@ struct Terminal: Sendable {
         _ = Terminal.write(TextStyle.escapingControls(line) + "\n", to: STDERR_FILENO)
     }
 
+    /// Warns of files with secrets that every user may read.
+    func warn(about secretFiles: [String]) {
+        for file in secretFiles {
+            if let warning = SecretFile.warning(about: file) { self.printError("tidegate: warning: \(warning)") }
+        }
+    }
+
     /// Writes text to standard error as it is.
     func draw(_ text: String) { _ = Terminal.write(text, to: STDERR_FILENO) }
 

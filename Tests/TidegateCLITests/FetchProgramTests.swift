@@ -163,7 +163,10 @@ struct FetchProgramTests {
 
     @Test(
         "A secret of -u is not among the arguments that all users can read",
-        arguments: [["-u", "me:hunter2"], ["--user=me:hunter2"]])
+        arguments: [
+            ["-u", "me:hunter2"], ["--user", "me:hunter2"], ["--user=me:hunter2"], ["-ume:hunter2"],
+            ["-qu", "me:hunter2"], ["-u=me:hunter2"],
+        ])
     func erased(_ options: [String]) async throws {
         let latch = Latch()
         let server = try LiveServer { _ in

@@ -65,6 +65,41 @@ struct DownloadFileDefenceTests {
         #expect(throws: FileError.self) { try DownloadFile.open(self.paths) }
     }
 
+    @Test("A file with another name is not written to, and a record with one is not believed")
+    func hardLinks() throws {
+        self.folder.write("precious", Array("precious".utf8))
+        #expect(Glibc.link(self.folder.path("precious"), self.paths.temporary) == 0)
+        let error = #expect(throws: FileError.self) { try DownloadFile.open(self.paths) }
+        #expect(error?.description == "\(self.paths.temporary) has 2 hard links; remove it to start anew")
+        #expect(self.folder.bytes("precious") == Array("precious".utf8))
+        try self.paths.writeRecord(url: "u", ResumePoint(offset: 1, validator: nil))
+        #expect(Glibc.link(self.paths.record, self.folder.path("copy")) == 0)
+        #expect(throws: FileError.self) { try self.paths.readRecord() }
+    }
+
+    @Test("Another user's file is not believed", .enabled(if: geteuid() == 0, "giving files away needs root"))
+    func foreign() throws {
+        self.folder.write(".f.tidegate", Array("evil".utf8))
+        #expect(chown(self.paths.temporary, 65_534, 65_534) == 0)
+        let error = #expect(throws: FileError.self) { try DownloadFile.open(self.paths, keeping: 4) }
+        #expect(
+            error?.description
+                == "\(self.paths.temporary) belongs to another user (uid 65534); remove it to start anew")
+        try self.paths.writeRecord(url: "u", ResumePoint(offset: 1, validator: nil))
+        #expect(chown(self.paths.record, 65_534, 65_534) == 0)
+        #expect(throws: FileError.self) { try self.paths.readRecord() }
+    }
+
+    @Test("A pipe or a link in the record's place is refused at once")
+    func recordPipe() throws {
+        #expect(mkfifo(self.paths.record, 0o600) == 0)
+        let error = #expect(throws: FileError.self) { try self.paths.readRecord() }
+        #expect(error?.description == "\(self.paths.record) is not a regular file; remove it to start anew")
+        self.folder.write("elsewhere", Array("{}".utf8))
+        #expect(unlink(self.paths.record) == 0 && symlink(self.folder.path("elsewhere"), self.paths.record) == 0)
+        #expect(throws: FileError.self) { try self.paths.readRecord() }
+    }
+
     @Test("A record is not written through a symbolic link")
     func recordLink() throws {
         self.folder.write("precious", Array("precious".utf8))

@@ -76,7 +76,7 @@ struct ExplainCommand: AsyncParsableCommand {
         let monitor = OneShotMonitor(targets: [])
         _ = await monitor.reachability.firstStatus(within: min(limit, OneShotMonitor.resolveTimeout))
         let diagnostics = monitor.diagnostics(
-            try self.internetCheck.policy(isRequired: self.checksInternet), trusting: self.authority.cacert)
+            try self.internetCheck.policy(isRequired: self.checksInternet), trusting: self.authority.caFile)
         let (socket, time) = (self.socket ?? Terminal.defaultPaths.socket, monitor.time)
         let run = ExplainRun(
             diagnostics: diagnostics, families: self.family.family.map { [$0] } ?? AddressFamily.allCases, limit: limit,

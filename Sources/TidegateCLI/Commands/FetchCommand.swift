@@ -24,6 +24,8 @@ struct FetchCommand: AsyncParsableCommand {
 
     func run() async throws {
         DescriptorLimit.raise()
-        try await FetchRun(plan: try FetchPlan(self.options), options: self.options, terminal: Terminal()).run()
+        let terminal = Terminal()
+        terminal.warn(about: self.options.request.secretFiles + [self.options.http.secretFile].compactMap(\.self))
+        try await FetchRun(plan: try FetchPlan(self.options), options: self.options, terminal: terminal).run()
     }
 }

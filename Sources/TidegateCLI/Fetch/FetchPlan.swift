@@ -33,6 +33,7 @@ struct FetchPlan: Sendable {
     let internetCheck: InternetCheckPolicy
     let output: Output
     private let continues: Bool
+    private let netrc: Netrc?
     /// The request before, of which the next one has everything but its URL and its destination.
     private var template: TaskRequest
 
@@ -41,6 +42,9 @@ struct FetchPlan: Sendable {
         let timeouts = try options.timeouts.parsed()
         self.output = try FetchPlan.output(options)
         self.continues = options.continues
+        do throws(TextError) { self.netrc = try options.http.passwords() } catch {
+            throw ValidationError("--netrc: \(error)")
+        }
         self.session = try FetchPlan.session(options, timeouts)
         self.internetCheck = timeouts.internetCheck
         self.template = try FetchPlan.template(options, timeouts)
@@ -81,10 +85,14 @@ struct FetchPlan: Sendable {
     private mutating func request(_ url: String, to destination: Destination) throws(TextError) -> TaskRequest {
         do throws(TaskError) {
             self.template = try self.template.copy(of: url, to: destination)
-            return self.template
         } catch {
             throw TextError(error.underlying)
         }
+        // Not in the template: the next URL may be of another host.
+        guard let netrc = self.netrc, let address = try? HTTPURL(url) else { return self.template }
+        var request = self.template
+        request.credentials = netrc.credentials(for: address.target.host, login: address.credentials?.user)
+        return request
     }
 
     // MARK: Output
@@ -119,7 +127,11 @@ struct FetchPlan: Sendable {
     private static func template(_ options: FetchOptions, _ timeouts: TimeoutOptions.Parsed) throws -> TaskRequest {
         do {
             // Every URL takes this one's place.
-            var request = try options.request.submission(for: "http://localhost/").request()
+            var submission = try options.request.submission(for: "http://localhost/")
+            submission.bodyFile = try submission.bodyFile.map { file throws(TextError) in
+                do { return try PipedFile.readable(file) } catch { throw TextError("--upload-file: \(file) \(error)") }
+            }
+            var request = try submission.request()
             request.connectTimeout = timeouts.connectTimeout
             request.deadline = timeouts.deadline
             request.maxRedirects = options.http.maxRedirs
@@ -147,7 +159,7 @@ struct FetchPlan: Sendable {
             let configuration = SessionConfiguration(
                 maxConnectionsPerHost: options.network.parallel, maxConnections: options.network.parallel,
                 proxy: options.network.proxy,
-                tls: TLSPolicy(caFile: options.network.authority.cacert, isInsecure: options.network.insecure),
+                tls: TLSPolicy(caFile: options.network.authority.caFile, isInsecure: options.network.insecure),
                 retry: RetryPolicy(attempts: timeouts.attempts, maxElapsed: timeouts.retryMaxTime),
                 gate: timeouts.require.isEmpty
                     ? .open : GatePolicy(require: timeouts.require, patience: timeouts.patience),

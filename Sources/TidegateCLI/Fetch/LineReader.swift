@@ -13,13 +13,16 @@ final class LineReader {
     private var buffer: [UInt8] = []
     private var head = 0
     private var isAtEnd = false
+    private var reader: PipeReader
 
     private static let longestLine = 65_536
 
     /// Opens a file; `-` is standard input.
     init(_ file: String) throws(CommandError) {
         self.name = file == "-" ? "standard input" : file
-        self.descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC)
+        self.descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        // Standard input is shared with other processes, and stays as it is.
+        self.reader = PipeReader(self.descriptor, blocks: file == "-")
         if self.descriptor < 0 { throw self.unreadable(errno) }
     }
 
@@ -51,20 +54,22 @@ final class LineReader {
 
     // False if nothing is wanted any more.
     private func fill(while isWanted: () -> Bool) async throws(CommandError) -> Bool {
-        var readable = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
-        while poll(&readable, 1, 0) == 0 {
-            guard isWanted() else { return false }
-            try? await Task.sleep(for: .milliseconds(20))
+        while true {
+            switch self.reader.read() {
+            case .bytes(let chunk):
+                self.buffer.removeFirst(self.head)
+                self.head = 0
+                self.buffer += chunk
+                return true
+            case .end:
+                self.isAtEnd = true
+                return true
+            case .failed(let code): throw self.unreadable(code)
+            case .nothingYet:
+                guard isWanted() else { return false }
+                try? await Task.sleep(for: .milliseconds(20))
+            }
         }
-        self.buffer.removeFirst(self.head)
-        self.head = 0
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        let count = read(self.descriptor, &chunk, chunk.count)
-        if count < 0, errno == EINTR || errno == EAGAIN { return true }
-        guard count >= 0 else { throw self.unreadable(errno) }
-        self.isAtEnd = count == 0
-        self.buffer += chunk[..<count]
-        return true
     }
 
     private func unreadable(_ code: Int32) -> CommandError {

@@ -9,6 +9,9 @@ struct AuthorityOptions: ParsableArguments {
             "CA certificates (PEM) to verify servers against, instead of the system's.", valueName: "file"))
     var cacert: String?
 
+    /// The file of `cacert`, or what a pipe of that name had when it was checked.
+    var caFile: String? { self.cacert.map(PipedFile.known) }
+
     // The system's own file has less than 256 KiB.
     private static let maxBytes = 16 << 20
 
@@ -19,7 +22,7 @@ struct AuthorityOptions: ParsableArguments {
         guard let file = self.cacert else { return }
         let text = try OptionParsing.naming("--cacert") { () throws(TextError) in
             do {
-                return try TextFile.read(file, atMost: AuthorityOptions.maxBytes)
+                return try TextFile.read(try PipedFile.readable(file), atMost: AuthorityOptions.maxBytes)
             } catch {
                 throw TextError("\(file) \(error)")
             }

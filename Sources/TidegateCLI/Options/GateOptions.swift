@@ -31,6 +31,6 @@ struct GateOptions: ParsableArguments {
             wait: WaitConfiguration(
                 conditions.isEmpty ? [.route(family: nil)] : conditions, family: self.family.family, timeout: timeout),
             internetCheck: try self.internetCheck.policy(isRequired: conditions.contains(.internet)),
-            caFile: self.authority.cacert)
+            caFile: self.authority.caFile)
     }
 }

@@ -4,9 +4,16 @@ internal import TidegateCore
 /// HTTP options of `fetch`.
 struct HTTPOptions: ParsableArguments {
     @Option(
-        name: [.customShort("u"), .customLong("user")],
+        name: [.customShort("u", allowingJoined: true), .customLong("user")],
         help: ArgumentHelp("User and password for basic authentication.", valueName: "user:password"))
     var user: String?
+
+    @Flag(
+        name: [.customShort("n"), .long], help: "Take users and passwords of hosts from ~/.netrc; -u goes before it.")
+    var netrc = false
+
+    @Option(help: ArgumentHelp("Take them from this file instead.", valueName: "file"))
+    var netrcFile: String?
 
     @Flag(help: "Request a compressed response and decode it.")
     var compressed = false
@@ -30,11 +37,21 @@ struct HTTPOptions: ParsableArguments {
         return Int(size.bytes)
     }
 
+    /// The file with users and passwords; nil if none is wanted.
+    var secretFile: String? { self.netrcFile ?? (self.netrc ? Netrc.ownFile : nil) }
+
+    /// Its entries; nil if none are wanted, or if `-u` goes before them.
+    func passwords() throws(TextError) -> Netrc? {
+        guard self.user == nil, let file = self.secretFile else { return nil }
+        return try Netrc(file, isRequired: self.netrcFile != nil)
+    }
+
     func validate() throws {
         _ = try self.maxBodyBytes()
         guard (0...100).contains(self.maxRedirs) else {
             throw ValidationError("--max-redirs: \(self.maxRedirs) is out of range (0 to 100)")
         }
+        if self.netrcFile == "" { throw ValidationError("--netrc-file: path is empty") }
         if let user, !user.contains(":") { throw ValidationError("-u: expected user:password") }
     }
 }

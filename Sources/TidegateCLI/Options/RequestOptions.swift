@@ -69,6 +69,9 @@ struct RequestOptions: ParsableArguments {
         return submission
     }
 
+    /// The files of `-H @FILE`.
+    var secretFiles: [String] { self.headers.filter { $0.hasPrefix("@") }.map { String($0.dropFirst()) } }
+
     /// The header fields of `-H`, then those that the body implies and `-H` does not set.
     private func fields() throws -> [HTTPField] {
         let given = try self.headers.flatMap(self.lines).map { text in
@@ -89,7 +92,7 @@ struct RequestOptions: ParsableArguments {
         guard header.hasPrefix("@") else { return [header] }
         let file = String(header.dropFirst())
         let text = try OptionParsing.naming("-H: \(file)") { () throws(TextError) in
-            try TextFile.read(file, atMost: 65_536)
+            try TextFile.read(try PipedFile.readable(file), atMost: 65_536)
         }
         return text.split(whereSeparator: \.isNewline).map(String.init)
     }

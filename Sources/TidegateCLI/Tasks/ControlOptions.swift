@@ -12,14 +12,28 @@ struct ControlOptions: ParsableArguments {
             "Control socket of the daemon (default: \(Terminal.defaultPaths.socket)).", valueName: "path"))
     var socket: String?
 
+    @Option(
+        name: .customLong("control.user"),
+        help: ArgumentHelp(
+            "The user whose daemon listens there, besides root and yourself.", valueName: "name"))
+    var user: String?
+
     @Flag(help: "Print JSON.")
     var json = false
 
     func validate() throws {
         if self.socket == "" { throw ValidationError("--control.socket: path is empty") }
+        if let user, self.owner == nil { throw ValidationError("--control.user: there is no user \"\(user)\"") }
     }
 
-    var client: ControlClient { ControlClient(socket: self.socket ?? Terminal.defaultPaths.socket) }
+    var client: ControlClient {
+        ControlClient(socket: self.socket ?? Terminal.defaultPaths.socket, trusting: self.owner)
+    }
+
+    // By name or number, as chown(1) takes it.
+    private var owner: UInt32? {
+        self.user.flatMap { name in getpwnam(name).map { $0.pointee.pw_uid } ?? UInt32(name) }
+    }
 
     /// Prints a response: the daemon's JSON, or lines of text.
     func show<Value>(_ reply: ControlReply<Value>, _ lines: (Value, TextStyle) -> [String]) {

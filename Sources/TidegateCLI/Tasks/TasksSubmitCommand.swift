@@ -72,6 +72,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     func validate() throws { _ = try self.submissions() }
 
     func run() async throws {
+        Terminal().warn(about: self.request.secretFiles)
         var newWithoutFile: [String] = []
         for submission in try self.submissions() {
             let reply = try await self.control.connecting { () throws(ControlClientError) in

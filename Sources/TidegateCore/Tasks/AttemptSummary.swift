@@ -55,6 +55,11 @@ public struct AttemptSummary: Sendable, Hashable {
         get { self.parts.value.remote }
         set { self.parts.value.remote = newValue }
     }
+    /// True if the request was handed to a connection, so that the server may have seen it.
+    package var isSent: Bool {
+        get { self.parts.value.isSent }
+        set { self.parts.value.isSent = newValue }
+    }
     /// The local address used; nil if none was.
     package var local: IPAddress? {
         get { self.parts.value.local }
@@ -68,14 +73,14 @@ public struct AttemptSummary: Sendable, Hashable {
     package init(
         number: Int, method: String, host: String? = nil, status: Int? = nil, duration: Duration,
         phases: PhaseDurations = .init(), receivedWire: Int64 = 0, sent: Int64 = 0, connectionsOpened: Int = 0,
-        remote: IPAddress? = nil, local: IPAddress? = nil, tryNumber: Int? = nil
+        remote: IPAddress? = nil, local: IPAddress? = nil, tryNumber: Int? = nil, isSent: Bool = true
     ) {
         self.parts = Indirect(
             Parts(
                 number: number, tryNumber: tryNumber ?? number, method: method, host: host, status: status,
                 duration: duration, phases: phases,
                 receivedWire: receivedWire, sent: sent, connectionsOpened: connectionsOpened, remote: remote,
-                local: local))
+                local: local, isSent: isSent))
     }
 
     private struct Parts: Sendable, Hashable {
@@ -91,5 +96,6 @@ public struct AttemptSummary: Sendable, Hashable {
         var connectionsOpened: Int
         var remote: IPAddress?
         var local: IPAddress?
+        var isSent: Bool
     }
 }

@@ -222,3 +222,11 @@ package struct ScheduledTask: Sendable, Hashable {
 
     package init() {}
 }
+
+extension Configuration {
+    /// The files with passwords, tokens or header fields that requests need.
+    var secretFiles: [String] {
+        [self.remoteWrite.passwordFile, self.remoteWrite.tokenFile].compactMap(\.self)
+            + self.tasks.compactMap(\.headersFile)
+    }
+}

@@ -43,7 +43,9 @@ package struct Daemon: Sendable {
             level: self.settings.logLevel.level, format: self.settings.logFormat, time: time, write: output.put)
         let logger = Logger(label: "tidegate") { _ in handler }
         logger.info("starting", metadata: self.startMetadata)
-        for warning in self.web?.warnings ?? [] { logger.warning("\(warning)") }
+        for warning in (self.web?.warnings ?? [])
+            + self.configuration.secretFiles.compactMap(SecretFile.warning(about:))
+        { logger.warning("\(warning)") }
         if let checks = self.checkMetadata {
             logger.info("configured targets are connected to; \"check: none\" leaves one alone", metadata: checks)
         }

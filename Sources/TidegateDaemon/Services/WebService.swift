@@ -18,7 +18,7 @@ struct WebService: Sendable {
     /// True if the file has certificates.
     var isEncrypted: Bool { self.access.isEncrypted }
 
-    /// What the file sets that has no effect here, a sentence for each key.
+    /// What the file sets that has no effect here, and keys that every user may read, a sentence for each.
     var warnings: [String] { self.first.warnings }
 
     /// Follows the file from now on; reports reloads to `status` and the log.

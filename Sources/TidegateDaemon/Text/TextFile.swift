@@ -4,10 +4,17 @@ internal import Glibc
 /// Reads small text files.
 package enum TextFile {
     /// The text of a file of at most `limit` bytes; the error does not name the file.
+    ///
+    /// A pipe is refused, because nobody may be at its other end.
     package static func read(_ path: String, atMost limit: Int) throws(TextError) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw TextError("cannot be read: \(self.errorMessage(errno))") }
         defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw TextError("cannot be read: \(self.errorMessage(errno))") }
+        guard [S_IFREG, S_IFDIR, S_IFCHR].contains(status.st_mode & S_IFMT) else {
+            throw TextError("is a pipe; a regular file is needed")
+        }
         return try self.read(descriptor, atMost: limit)
     }
 

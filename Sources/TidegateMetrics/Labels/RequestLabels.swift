@@ -51,20 +51,23 @@ enum CodeClass: MetricLabel {
     }
 }
 
-/// The labels of attempts: a method, three digits or `none`, and the host if hosts are labelled.
+/// The labels of attempts: a method, three digits, `none` or `unsent`, and the host if hosts are labelled.
 struct AttemptKey: LabelKey {
     let method: RequestMethod
     let status: Int?
+    let isSent: Bool
     let host: String?
 
-    init(method: RequestMethod, status: Int?, host: String? = nil) {
+    init(method: RequestMethod, status: Int?, isSent: Bool = true, host: String? = nil) {
         self.method = method
         self.status = CodeClass(status: status) == .none ? nil : status
+        self.isSent = isSent
         self.host = host
     }
 
     var values: [String] {
-        [self.method.label, self.status.map(String.init) ?? "none"] + (self.host.map { [$0] } ?? [])
+        [self.method.label, self.status.map(String.init) ?? (self.isSent ? "none" : "unsent")]
+            + (self.host.map { [$0] } ?? [])
     }
 }
 

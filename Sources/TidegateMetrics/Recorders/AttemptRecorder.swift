@@ -31,7 +31,8 @@ struct AttemptRecorder: Sendable {
         let source = Exemplar.Source(task: task, attempt: summary.number, time: time)
         let host = self.hosts.table.isOn ? self.hosts.value(of: summary.host) : nil
         let series = self.series[
-            AttemptKey(method: RequestMethod(summary.method), status: summary.status, host: host)]
+            AttemptKey(
+                method: RequestMethod(summary.method), status: summary.status, isSent: summary.isSent, host: host)]
         series.attempts.add(from: source)
         series.durations.observe(summary.duration, from: source)
         self.phases.observe(summary.phases)

@@ -9,19 +9,11 @@ struct PeerMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
-        guard let peer = await Self.peer(of: context.channel), self.verification.allows(peer) else {
+        guard let peer = await PeerVerification.peer(of: context.channel), self.verification.allows(peer) else {
             let message =
                 "permission denied: the control socket is for root, the daemon's user and members of the socket's group"
             return ProblemDocument(.forbidden, message, format: .json).response
         }
         return try await next(request, context)
-    }
-
-    private static func peer(of channel: any Channel) async -> PeerVerification.Peer? {
-        try? await channel.eventLoop.submit {
-            try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-                PeerVerification.peer(of: $0)
-            } ?? nil
-        }.get()
     }
 }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import NIOCore
 
 /// The users of the control socket: root, the daemon's own user, and members of the socket's group.
 struct PeerVerification: Sendable {
@@ -21,6 +22,15 @@ struct PeerVerification: Sendable {
 
     func allows(_ peer: Peer, group: UInt32) -> Bool {
         peer.user == 0 || peer.user == self.ownUser || peer.groups.contains(group)
+    }
+
+    /// The peer of a channel; nil if the kernel does not know it.
+    static func peer(of channel: any Channel) async -> Peer? {
+        try? await channel.eventLoop.submit {
+            try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+                PeerVerification.peer(of: $0)
+            } ?? nil
+        }.get()
     }
 
     /// The peer of a connected socket; nil if the kernel does not know it.

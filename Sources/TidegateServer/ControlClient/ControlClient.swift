@@ -9,12 +9,16 @@ package struct ControlClient: Sendable {
     /// The socket's path.
     package let socket: String
     private let timeout: Duration
+    private let owner: UInt32?
 
     /// A client of the daemon that listens on a socket; connects with each call.
     ///
-    /// - Parameter timeout: How long to retry if the socket's listen queue is full.
-    package init(socket: String, timeout: Duration = .seconds(5)) {
+    /// - Parameters:
+    ///   - timeout: How long to retry if the socket's listen queue is full.
+    ///   - owner: A user whose daemon is talked to, besides root's and one of this user's own.
+    package init(socket: String, timeout: Duration = .seconds(5), trusting owner: UInt32? = nil) {
         self.socket = socket
+        self.owner = owner
         self.timeout = timeout
     }
 
@@ -67,7 +71,7 @@ package struct ControlClient: Sendable {
     /// stops.
     package func watch(_ receive: @escaping @Sendable (String) -> Void) async throws(ControlClientError) {
         var rest: [UInt8] = []
-        let exchange = ControlExchange(socket: self.socket, timeout: self.timeout)
+        let exchange = ControlExchange(socket: self.socket, timeout: self.timeout, owner: self.owner)
         let status = try await exchange.run(.GET, "/api/v1/events", body: nil) { bytes in
             rest += bytes
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -114,7 +118,7 @@ package struct ControlClient: Sendable {
         _ method: HTTPMethod, _ path: String, body: [UInt8]? = nil
     ) async throws(ControlClientError) -> Reply {
         var bytes: [UInt8] = []
-        let exchange = ControlExchange(socket: self.socket, timeout: self.timeout)
+        let exchange = ControlExchange(socket: self.socket, timeout: self.timeout, owner: self.owner)
         let status = try await exchange.run(method, path, body: body) { bytes += $0 }
         let reply = Reply(status: status, bytes: bytes)
         guard status < 300 else { throw reply.error }

@@ -8,6 +8,8 @@ struct ControlExchange: Sendable {
     let socket: String
     /// How long a daemon may be too busy to accept another connection.
     let timeout: Duration
+    /// A user whose daemon is talked to, besides root's and one of this user's own.
+    let owner: UInt32?
 
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPPart<HTTPRequestHead, IOData>>
 
@@ -18,6 +20,7 @@ struct ControlExchange: Sendable {
         do {
             let connection = try await self.connect()
             return try await connection.executeThenClose { inbound, outbound in
+                try await self.verify(connection.channel)
                 for part in self.request(method, path, body) { try await outbound.write(part) }
                 var status = 0
                 for try await part in inbound {
@@ -47,6 +50,18 @@ struct ControlExchange: Sendable {
                 try await clock.sleep(for: .milliseconds(50))
             }
         }
+    }
+
+    // Nothing is sent to a socket that another user has put there.
+    private func verify(_ channel: any Channel) async throws(ControlClientError) {
+        guard let user = await PeerVerification.peer(of: channel)?.user else {
+            throw ControlClientError(.noDaemon, "who listens on the control socket \(self.socket) cannot be found out")
+        }
+        guard ![0, geteuid(), self.owner].contains(user) else { return }
+        throw ControlClientError(
+            .noDaemon,
+            "the control socket \(self.socket) is another user's (uid \(user)), and was sent nothing; "
+                + "--control.user \(user) trusts it")
     }
 
     private func connectOnce() async throws -> Connection {

@@ -80,6 +80,7 @@ struct AttemptEnd {
             duration: self.outcome.ended - self.live.started, phases: phases,
             receivedWire: self.outcome.progress.receivedWire, sent: self.outcome.progress.sent,
             connectionsOpened: self.outcome.connectionsOpened, remote: self.outcome.connection?.remote,
-            local: self.outcome.connection?.local, tryNumber: self.live.numbers.try)
+            local: self.outcome.connection?.local, tryNumber: self.live.numbers.try,
+            isSent: self.reachedWire || self.outcome.head != nil)
     }
 }

@@ -13,7 +13,8 @@ struct BodyReader {
     /// Opens the file of a file body.
     mutating func open(_ body: AttemptBody) throws(FileError) {
         guard case .file(let path, _) = body else { return }
-        self.descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        // A pipe that took the file's place since it was looked at must not be waited for.
+        self.descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard self.descriptor >= 0 else { throw FileError(operation: "open", path: path, code: errno) }
     }
 

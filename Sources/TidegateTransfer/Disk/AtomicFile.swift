@@ -4,13 +4,9 @@ internal import Glibc
 enum AtomicFile {
     private static let limit = 64 * 1024
 
-    /// The file's first 64 KiB; nil if there is no such file.
+    /// The first 64 KiB of a file of this user's own; nil if there is no such file.
     static func read(_ path: String) throws(FileError) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw FileError(operation: "open", path: path, code: errno) }
-            return nil
-        }
+        guard let descriptor = try OwnFile.open(path, O_RDONLY) else { return nil }
         defer { close(descriptor) }
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: self.limit) { buffer, initialized in

@@ -53,15 +53,6 @@ extension DownloadPaths {
     }
 }
 
-extension DownloadFile {
-    /// Gives the temporary file, and so the final one, these permission bits (chmod(2)).
-    package func setPermissions(_ bits: UInt16) throws(FileError) {
-        guard chmod(self.paths.temporary, mode_t(bits)) == 0 else {
-            throw FileError(operation: "chmod", path: self.paths.temporary, code: errno)
-        }
-    }
-}
-
 extension FileIdentity {
     /// Looks at a file that is to be read.
     package static func of(_ path: String) throws(FileError) -> FileIdentity {

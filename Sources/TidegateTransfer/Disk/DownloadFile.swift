@@ -21,7 +21,8 @@ package final class DownloadFile: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// Creates the temporary file, or opens the one that is there; a symbolic link in its place is refused.
+    /// Creates the temporary file, or opens the one that is there; one that is not this user's own, a regular file with
+    /// one name, is refused.
     ///
     /// `offset` bytes of an existing file are kept and the rest is cut off; nil starts anew, and removes a record that
     /// speaks of other bytes. If fewer are there, all of them are kept; see ``size()``. With `permissions` no one
@@ -49,9 +50,16 @@ package final class DownloadFile: Sendable {
     /// Opens or creates the temporary file, which another download may have locked.
     static func opened(_ paths: DownloadPaths, _ permissions: UInt16?) throws(FileError) -> DownloadFile {
         let mode = permissions.map(self.mode) ?? 0o666
-        let descriptor = Glibc.open(paths.temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
-        guard descriptor >= 0 else { throw FileError(operation: "open", path: paths.temporary, code: errno) }
-        return DownloadFile(paths: paths, descriptor: descriptor)
+        for _ in 0..<8 {
+            if let descriptor = try OwnFile.open(paths.temporary, O_RDWR) {
+                return DownloadFile(paths: paths, descriptor: descriptor)
+            }
+            // Whoever the file system says that a new file belongs to, as over NFS: it is this process's.
+            let descriptor = Glibc.open(paths.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+            if descriptor >= 0 { return DownloadFile(paths: paths, descriptor: descriptor) }
+            guard errno == EEXIST else { throw FileError(operation: "open", path: paths.temporary, code: errno) }
+        }
+        throw FileError(operation: "open", path: paths.temporary, code: EEXIST)
     }
 
     /// Locks the file; false if it is not the temporary file any more, which has to be opened again then.
@@ -61,9 +69,6 @@ package final class DownloadFile: Sendable {
         try self.check(flock(self.descriptor, LOCK_EX | LOCK_NB), "flock")
         var (mine, there) = (stat(), stat())
         try self.check(fstat(self.descriptor, &mine), "fstat")
-        guard mine.st_mode & S_IFMT == S_IFREG else {
-            throw FileError(operation: "open", path: self.paths.temporary, code: EEXIST)
-        }
         guard lstat(self.paths.temporary, &there) == 0 else { return false }
         return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
     }
@@ -75,6 +80,11 @@ package final class DownloadFile: Sendable {
 
     // The process that writes the file must be able to open it again; the rest comes with setPermissions.
     private static func mode(_ permissions: UInt16) -> mode_t { mode_t(permissions & 0o777 | 0o600) }
+
+    /// Gives the temporary file, and so the final one, these permission bits (fchmod(2)).
+    package func setPermissions(_ bits: UInt16) throws(FileError) {
+        try self.check(fchmod(self.descriptor, mode_t(bits)), "fchmod")
+    }
 
     /// How many bytes are there.
     package func size() throws(FileError) -> Int64 {

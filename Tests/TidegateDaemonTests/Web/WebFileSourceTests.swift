@@ -92,6 +92,39 @@ import TidegateTestKit
         #expect(source.currentPolicy().users["bob"] != nil && reports.take() == ["taken"])
     }
 
+    @Test("A file that does not answer leaves what held, is complained about once, and counts when it answers")
+    func silent() async throws {
+        let folder = try await WebFolder()
+        try folder.write(Self.ann)
+        let (reports, latch, first) = (Reports(), Latch(), folder.look())
+        let source = WebFileSource(
+            path: folder.file, first: first, access: try first.result.get(), time: SystemClock(),
+            read: { path, moment in
+                while !latch.isOpen { usleep(1000) }
+                return WebFile(path, at: moment)
+            }, report: { reports.add($0) })
+        try folder.write(Self.bob)
+        for _ in 0..<5 { #expect(source.currentPolicy().users["ann"] != nil) }
+        #expect(reports.take() == ["\(folder.file): it, or a file that it names, did not answer within 1s"])
+        latch.open()
+        #expect(await eventually { source.currentPolicy().users["bob"] != nil })
+        #expect(reports.take() == ["taken"])
+    }
+
+    @Test("A pipe in the place of a key is refused at once")
+    func pipe() async throws {
+        let folder = try await WebFolder()
+        try folder.write(Self.tls)
+        let reports = Reports()
+        let source = try self.follow(folder, reports)
+        #expect(unlink("\(folder.path)/key.pem") == 0 && mkfifo("\(folder.path)/key.pem", 0o600) == 0)
+        #expect(source.currentPolicy().isEncrypted)
+        #expect(
+            reports.take() == [
+                "\(folder.file):1: tls_server_config.key_file: \(folder.path)/key.pem is a pipe; a regular file is needed"
+            ])
+    }
+
     @Test("Certificates are read again, in place or by rename, and a pair that does not fit leaves the old one")
     func certificates() async throws {
         let folder = try await WebFolder()

@@ -25,6 +25,8 @@ final class WebFolder: Sendable {
     func put(_ identity: TestAuthority.Identity, _ prefix: String) throws {
         for (from, to) in [(identity.certificate, "cert.pem"), (identity.key, "key.pem")] {
             try self.write(try String(contentsOfFile: from, encoding: .utf8), to: prefix + to)
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o600], ofItemAtPath: "\(self.path)/\(prefix)\(to)")
         }
     }
 

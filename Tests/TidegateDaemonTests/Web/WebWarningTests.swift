@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import Tidegate
 import TidegateTestKit
@@ -24,6 +25,26 @@ import TidegateTestKit
         #expect(file.warnings[0] == "http_server_config.http2 has no effect: the endpoint speaks HTTP/1.1 only")
         #expect(file.warnings[1].hasPrefix("tls_server_config.prefer_server_cipher_suites has no effect: "))
         #expect(file.warnings[2].contains("cipher_suites: TLS_AES_128_GCM_SHA256 has no effect: "))
+    }
+
+    @Test("A private key that every user may read is named with its mode")
+    func readableKey() async throws {
+        let folder = try await WebFolder()
+        try folder.write("tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n")
+        let key = "\(folder.path)/key.pem"
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key)
+        #expect(
+            folder.look().warnings == ["\(key) has secrets, and every user may read it (mode 0644): chmod o-rwx \(key)"]
+        )
+    }
+
+    @Test("The configuration names its files with secrets")
+    func secretFiles() throws {
+        let text = """
+            remote_write: {url: "http://a/", basic_auth: {username: u, password_file: /p}}
+            tasks: [{name: a, url: "http://a/", every: 1m, headers_file: /h}]
+            """
+        #expect(try Configuration.parse(text, file: "t.yml").secretFiles == ["/p", "/h"])
     }
 
     @Test("A file whose keys all have an effect has no warning")

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TidegateTestKit
 
 @testable import TidegateServer
 
@@ -42,6 +43,41 @@ struct UnreachableSocketTests {
                     .noDaemon, "the daemon on the control socket \(path) is too busy to accept a connection"))
         close(first)
         close(listener)
+    }
+
+    @Test(
+        "Another user's socket is sent nothing, unless that user is trusted", .enabled(if: geteuid() == 0, "needs root")
+    )
+    func foreign() async throws {
+        let path = "/tmp/tidegate-foreign-\(UUID().uuidString.prefix(8))"
+        defer { unlink(path) }
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        // Who calls listen(2) is who the other end takes for its peer (unix(7)).
+        try Stranger.run {
+            _ = Self.with(path) { bind(listener, $0, $1) }
+            _ = Glibc.listen(listener, 8)
+        }
+        defer { close(listener) }
+        #expect(
+            await self.error(path)
+                == ControlClientError(
+                    .noDaemon,
+                    "the control socket \(path) is another user's (uid 65534), and was sent nothing; "
+                        + "--control.user 65534 trusts it"))
+        let first = accept(listener, nil, nil)
+        var byte: UInt8 = 0
+        #expect(recv(first, &byte, 1, 0) == 0)
+        close(first)
+        let trusting = Task { try? await ControlClient(socket: path, trusting: 65_534).tasks() }
+        var second: Int32 = -1
+        #expect(
+            await eventually {
+                second = accept(listener, nil, nil)
+                return second >= 0
+            })
+        #expect(await eventually { recv(second, &byte, 1, Int32(MSG_DONTWAIT)) == 1 })
+        close(second)
+        _ = await trusting.value
     }
 
     private static func listen(at path: String) throws -> Int32 {

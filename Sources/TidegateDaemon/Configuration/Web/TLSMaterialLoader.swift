@@ -29,6 +29,7 @@ struct TLSMaterialLoader {
     ) -> String? {
         guard text == nil, let path, let node = self.section.value(of: key) else { return text }
         let file = path.hasPrefix("/") ? path : self.directory + path
+        if key == "key_file" { files.keyFiles.append(file) }
         do {
             return try files.text(of: file)
         } catch {

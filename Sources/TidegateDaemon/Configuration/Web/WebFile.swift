@@ -5,7 +5,7 @@ internal import TidegateCore
 struct WebFile: Sendable {
     /// The access rules of the files.
     let result: Result<LoadedAccessPolicy, ConfigurationError>
-    /// What the file sets that has no effect here, a sentence for each key.
+    /// What the file sets that has no effect here, and keys that every user may read, a sentence for each.
     let warnings: [String]
     /// The contents of the files, to detect changes; the error message of a file that cannot be read.
     let contents: [String]
@@ -21,7 +21,7 @@ struct WebFile: Sendable {
         } catch {
             self.result = .failure(error)
         }
-        self.warnings = configuration.keysWithoutEffect
+        self.warnings = configuration.keysWithoutEffect + files.keyFiles.compactMap(SecretFile.warning(about:))
         self.contents = files.contents
         self.stamps = files.stamps
         self.moment = moment
@@ -86,6 +86,8 @@ struct WebFile: Sendable {
     struct Files {
         private(set) var contents: [String] = []
         private(set) var stamps: [String: FileStamp?] = [:]
+        /// The files with private keys.
+        var keyFiles: [String] = []
 
         /// The text of a file; its stamp is taken before it is read, so that a change in between is detected later.
         mutating func text(of path: String) throws(TextError) -> String {

@@ -1,0 +1,125 @@
+internal import Glibc
+internal import TidegateCore
+internal import TidegateDaemon
+
+/// Logins and passwords of hosts, as ftp(1) and curl(1) read them (netrc(5)).
+struct Netrc {
+    private struct Entry {
+        /// The host in lower case; nil for `default`.
+        var host: String?
+        var login: String?
+        var password: String?
+    }
+
+    private var entries: [Entry] = []
+
+    /// The user's own file, `~/.netrc`.
+    static var ownFile: String? {
+        if let home = Terminal.variable("HOME") { return "\(home)/.netrc" }
+        return getpwuid(geteuid()).map { "\(String(cString: $0.pointee.pw_dir))/.netrc" }
+    }
+
+    /// Reads a file; one that is missing has no entries unless it `isRequired`.
+    ///
+    /// - Throws: ``TextError`` with the file, and for what is not understood the line.
+    init(_ file: String, isRequired: Bool) throws(TextError) {
+        if !isRequired, access(file, F_OK) != 0, errno == ENOENT { return }
+        let text: String
+        do {
+            text = try TextFile.read(try PipedFile.readable(file), atMost: 1 << 20)
+        } catch {
+            throw TextError("\(file) \(error)")
+        }
+        do {
+            try self.parse(text)
+        } catch {
+            throw TextError("\(file):\(error)")
+        }
+    }
+
+    /// The entries of a text.
+    init(text: String) throws(TextError) { try self.parse(text) }
+
+    /// What the first entry of a host has, or else `default`; only of this login, if one is given.
+    func credentials(for host: String, login: String? = nil) -> Credentials? {
+        let entry = self.entries.first { entry in
+            (entry.host == nil || entry.host == host) && (login == nil || entry.login == nil || entry.login == login)
+        }
+        guard let entry, let user = login ?? entry.login, let password = entry.password else { return nil }
+        return Credentials(user: user, password: password)
+    }
+
+    // MARK: - Parsing
+
+    private mutating func parse(_ text: String) throws(TextError) {
+        var isInMacro = false
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            // A macro ends with an empty line.
+            if isInMacro {
+                isInMacro = !line.allSatisfy(\.isWhitespace)
+                continue
+            }
+            do {
+                isInMacro = try self.parse(line: line)
+            } catch {
+                throw TextError("\(index + 1): \(error)")
+            }
+        }
+    }
+
+    /// What the word before has left open: its value is on this line or a later one.
+    private var open: String?
+
+    // True if a macro begins.
+    private mutating func parse(line: Substring) throws(TextError) -> Bool {
+        var rest = line
+        while let word = try Netrc.word(&rest) {
+            if let keyword = self.open {
+                self.open = nil
+                if keyword == "macdef" { return true }
+                try self.set(keyword, to: word)
+                continue
+            }
+            switch word {
+            case "default": self.entries.append(Entry())
+            case "machine", "login", "password", "account", "macdef": self.open = word
+            case _ where word.hasPrefix("#"): return false
+            default: throw TextError("expected machine, default, login, password, account or macdef")
+            }
+        }
+        return false
+    }
+
+    private mutating func set(_ keyword: String, to value: String) throws(TextError) {
+        if keyword == "machine" { return self.entries.append(Entry(host: value.lowercased())) }
+        guard !self.entries.isEmpty else { throw TextError("\(keyword) before any machine") }
+        switch keyword {
+        case "login": self.entries[self.entries.count - 1].login = value
+        case "password": self.entries[self.entries.count - 1].password = value
+        default: break
+        }
+    }
+
+    // A word ends with white space; one in quotation marks may have some, and escapes.
+    private static func word(_ rest: inout Substring) throws(TextError) -> String? {
+        rest = rest.drop(while: \.isWhitespace)
+        guard let first = rest.first else { return nil }
+        guard first == "\"" else {
+            let word = rest.prefix { !$0.isWhitespace }
+            rest = rest[word.endIndex...]
+            return String(word)
+        }
+        rest.removeFirst()
+        var word = ""
+        while let character = rest.popFirst() {
+            switch character {
+            case "\"": return word
+            case "\\":
+                guard let escaped = rest.popFirst() else { throw TextError("a quotation mark is not closed") }
+                word.append(["n": "\n", "r": "\r", "t": "\t"][escaped] ?? escaped)
+            default: word.append(character)
+            }
+        }
+        throw TextError("a quotation mark is not closed")
+    }
+}

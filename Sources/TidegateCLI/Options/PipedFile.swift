@@ -1,0 +1,103 @@
+internal import Glibc
+internal import Synchronization
+internal import Tidegate
+internal import TidegateCore
+internal import TidegateDaemon
+
+/// Files named on the command line that are pipes, as `<(command)` is in a shell: each is read once, into memory.
+enum PipedFile {
+    private static let maximum = 1 << 20
+    /// The copies, by the names of the pipes; open until the process ends.
+    private static let copies = Mutex<[String: String]>([:])
+
+    /// A file with the contents of `path`, which may be read more than once: itself, or the copy of a pipe.
+    ///
+    /// - Throws: ``TextError`` without the file's name, for a pipe that has more than 1 MiB or does not end within 10 s.
+    static func readable(_ path: String) throws(TextError) -> String {
+        if let copy = self.copies.withLock({ $0[path] }) { return copy }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return path }
+        let copy = try self.copy(try self.contents(of: path, within: .seconds(10)))
+        self.copies.withLock { $0[path] = copy }
+        return copy
+    }
+
+    /// The file of an earlier ``readable(_:)``.
+    static func known(_ path: String) -> String { self.copies.withLock { $0[path] } ?? path }
+
+    /// What comes out of a pipe until its end.
+    static func contents(of path: String, within limit: Duration) throws(TextError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw TextError("cannot be read: \(TextFile.errorMessage(errno))") }
+        defer { close(descriptor) }
+        let end = SystemClock().monotonic() + limit
+        var pipe = PipeReader(descriptor)
+        var bytes: [UInt8] = []
+        while true {
+            switch pipe.read() {
+            case .bytes(let chunk): bytes += chunk
+            case .end: return bytes
+            case .failed(let code): throw TextError("cannot be read: \(TextFile.errorMessage(code))")
+            case .nothingYet: pipe.wait(.milliseconds(50))
+            }
+            guard bytes.count <= self.maximum else {
+                throw TextError("is a pipe with more than \(ByteText(Int64(self.maximum)))")
+            }
+            guard SystemClock().monotonic() < end else {
+                throw TextError("is a pipe that did not end within \(DurationText(limit))")
+            }
+        }
+    }
+
+    // Shared memory without a name is a regular file in memory, which can be opened by its descriptor's (shm_open(3)).
+    private static func copy(_ bytes: [UInt8]) throws(TextError) -> String {
+        let name = "/tidegate-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        let descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+        guard descriptor >= 0 else { throw TextError("cannot be copied: \(TextFile.errorMessage(errno))") }
+        shm_unlink(name)
+        guard bytes.isEmpty || write(descriptor, bytes, bytes.count) == bytes.count else {
+            close(descriptor)
+            throw TextError("cannot be copied: \(TextFile.errorMessage(errno))")
+        }
+        return "/proc/self/fd/\(descriptor)"
+    }
+}
+
+/// Reads a file or pipe without waiting for the other end.
+struct PipeReader {
+    /// The result of a read.
+    enum Step {
+        case bytes([UInt8])
+        case nothingYet
+        case end
+        case failed(Int32)
+    }
+
+    private let descriptor: Int32
+    private let blocks: Bool
+    private var hasRead = false
+
+    /// A reader; `blocks` says that the descriptor was opened without O_NONBLOCK.
+    init(_ descriptor: Int32, blocks: Bool = false) {
+        self.descriptor = descriptor
+        self.blocks = blocks
+    }
+
+    mutating func read() -> Step {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var ready = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+        if poll(&ready, 1, 0) == 0, self.blocks { return .nothingYet }
+        let count = Glibc.read(self.descriptor, &buffer, buffer.count)
+        if count < 0 { return [EAGAIN, EINTR].contains(errno) ? .nothingYet : .failed(errno) }
+        // Before a first writer there is nothing to read, either (fifo(7)).
+        if count == 0 { return self.hasRead || ready.revents != 0 ? .end : .nothingYet }
+        self.hasRead = true
+        return .bytes(Array(buffer[..<count]))
+    }
+
+    /// Waits until there is something to read, or so long.
+    func wait(_ limit: Duration) {
+        var ready = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&ready, 1, Int32(limit / .milliseconds(1)))
+    }
+}

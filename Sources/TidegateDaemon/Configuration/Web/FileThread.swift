@@ -1,0 +1,70 @@
+internal import Glibc
+internal import Synchronization
+internal import TidegateLoop
+
+/// Reads files on a thread of its own, so that a file system that does not answer holds nobody else up.
+///
+/// For one caller at a time.
+final class FileThread<Value: Sendable>: Sendable {
+    /// What became of a piece of work.
+    enum Answer {
+        case value(Value)
+        /// The time is over; the work goes on.
+        case late
+        /// Earlier work goes on still.
+        case busy
+    }
+
+    private struct State {
+        var isBusy = false
+        var value: Value?
+    }
+
+    private let thread: LoopThread<FileWorker>
+    private let state = Mutex(State())
+    /// A byte comes for each piece of work that is done.
+    private let done: (read: Int32, write: Int32)
+
+    init() throws(LoopError) {
+        self.thread = try LoopThread(name: "tg-files") { _ in FileWorker() }
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw LoopError(operation: "pipe", code: errno) }
+        for descriptor in ends { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        self.done = (ends[0], ends[1])
+    }
+
+    // Work that does not end is not waited for; the descriptors are closed with the last of it.
+    deinit {
+        self.thread.abandon()
+        close(self.done.read)
+        close(self.done.write)
+    }
+
+    /// Does `work`, unless earlier work goes on, and gives its value if that takes no longer than `limit`.
+    func answer(within limit: Duration, to work: @escaping @Sendable () -> Value) -> Answer {
+        let wasBusy = self.state.withLock { state in
+            defer { state.isBusy = true }
+            return state.isBusy
+        }
+        if !wasBusy {
+            self.thread.send { [self] in
+                let value = work()
+                self.state.withLock { $0.value = value }
+                _ = write(self.done.write, [0], 1)
+            }
+        }
+        var ready = pollfd(fd: self.done.read, events: Int16(POLLIN), revents: 0)
+        guard poll(&ready, 1, wasBusy ? 0 : Int32(limit / .milliseconds(1))) > 0 else { return wasBusy ? .busy : .late }
+        var byte: [UInt8] = [0]
+        _ = read(self.done.read, &byte, 1)
+        let value = self.state.withLock { state in
+            defer { state = State() }
+            return state.value
+        }
+        return value.map(Answer.value) ?? .late
+    }
+}
+
+private final class FileWorker: LoopHandler {
+    func receive(_ work: @Sendable () -> Void) { work() }
+}
