@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Testing
 internal import TidegateCore
 internal import TidegateTestKit
@@ -54,6 +55,18 @@ struct TLSTests {
             #expect(outcome.curlCode == 77 && outcome.curlFailureClass == .local)
             #expect(outcome.text == "the file of authorities \(file) cannot be used: \(reason)")
         }
+    }
+
+    @Test("A pipe as the file of authorities is refused, and not waited for")
+    func pipe() throws {
+        let folder = try Folder()
+        let pipe = folder.path("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        var request = try AttemptRequest(1, "https://127.0.0.1:1/")
+        request.tls = TLSOptions(caFile: pipe)
+        let outcome = try AttemptRecorder().run(request)
+        #expect(outcome.failure == .fileError)
+        #expect(outcome.text == "\(pipe) is a pipe; a regular file is needed")
     }
 
     @Test("A pin decides even if every certificate is accepted, before a byte is sent")

@@ -12,8 +12,7 @@ package enum FaultClassifier {
         case .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal:
             return Attribution(party: .mine, evidence: ["the failure is on this host"])
         case .redirectRefused:
-            return Attribution(
-                party: .theirs, rung: .http, evidence: ["the server redirects where the policy does not follow"])
+            return Attribution(party: .theirs, rung: .http, evidence: ["the server redirects"])
         case .resolveFailed, .connectFailed, .tlsFailed, .tlsPinMismatch, .timedOut, .stalled, .reset, .protocolError,
             .truncated, .httpStatus, .rangeMismatch, .digestMismatch, .outcomeUnknown, .gateTimeout,
             .deadlineExceeded, .retriesExhausted:

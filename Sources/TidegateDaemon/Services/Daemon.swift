@@ -164,7 +164,8 @@ package struct Daemon: Sendable {
             EndpointService(endpoint: endpoint, isEncrypted: self.web?.isEncrypted ?? false, logger: logger),
         ]
         services += try RemoteWriteService.all(
-            self.configuration, self.settings, monitor: monitor, endpoint: endpoint, time: time)
+            self.configuration.remoteWriteConfiguration(settings: self.settings), monitor: monitor,
+            endpoint: endpoint, time: time, logger: logger)
         services += [
             ReloadService(
                 file: self.settings.configurationFile, started: self.configuration, scheduler: scheduler,

@@ -30,6 +30,9 @@ struct ReloadService: Service {
         do {
             let configuration = try Configuration.load(file: file)
             self.status.record(.configuration, isGood: true)
+            for warning in configuration.secretFiles.compactMap(SecretFile.warning(about:)) {
+                self.logger.warning("\(warning)")
+            }
             return configuration
         } catch {
             for problem in error.problems {

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import HTTPTypes
+internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
 internal import TidegateServer
@@ -10,12 +11,16 @@ internal import TidegateStore
 struct RemoteWriteService: Service {
     let writer: RemoteWriter
 
-    /// The service; empty if the configuration has no receiver.
+    /// The service; empty without a receiver.
     static func all(
-        _ configuration: Configuration, _ settings: DaemonSettings, monitor: Monitor, endpoint: Endpoint,
-        time: any TimeSource
+        _ configuration: RemoteWriteConfiguration?, monitor: Monitor, endpoint: Endpoint, time: any TimeSource,
+        logger: Logger
     ) throws -> [any Service] {
-        guard let configuration = configuration.remoteWriteConfiguration(settings: settings) else { return [] }
+        guard var configuration else { return [] }
+        let secrets = RemoteWriteSecrets(configuration.secrets) { message in
+            logger.warning("remote write keeps its last secrets", metadata: ["error": "\(message)"])
+        }
+        configuration.secrets = { secrets.current() }
         return [try RemoteWriteService(configuration, monitor: monitor, endpoint: endpoint, time: time)]
     }
 

@@ -22,6 +22,13 @@ enum OwnFile {
         return descriptor
     }
 
+    /// Refuses a pipe, whose other end libcurl would wait for, and every transfer with it.
+    static func refusePipe(_ path: String) throws(FileError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
+        throw FileError(operation: "is a pipe; a regular file is needed", path: path, code: 0)
+    }
+
     private static func check(_ descriptor: Int32, _ path: String) throws(FileError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileError(operation: "fstat", path: path, code: errno) }

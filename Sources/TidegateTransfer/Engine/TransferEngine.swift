@@ -48,7 +48,7 @@ package final class TransferEngine {
         do throws(CurlError) {
             transfer.begin(request)
             try transfer.options.configure(transfer, request, pool, at: self.loop.now)
-            if transfer.openBody(request.body) { try pool.add(transfer) }
+            if transfer.openFiles(request) { try pool.add(transfer) }
         } catch {
             self.transfers.release(transfer, of: request.id)
             throw error

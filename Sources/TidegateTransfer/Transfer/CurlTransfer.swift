@@ -71,9 +71,10 @@ final class CurlTransfer {
     }
 
     /// Opens what is to be sent; if that fails, the attempt will be reported as over.
-    func openBody(_ body: AttemptBody) -> Bool {
+    func openFiles(_ request: AttemptRequest) -> Bool {
         do throws(FileError) {
-            try self.upload.open(body)
+            if request.url.scheme == .https, let file = request.tls.caFile { try OwnFile.refusePipe(file) }
+            try self.upload.open(request.body)
             return true
         } catch {
             self.abort(error.failure, error.description)
