@@ -24,12 +24,12 @@ import Tidegate
         ),
         (["explain", "http://::1/"], "the IPv6 address in \"http://::1/\" must be in brackets: [::1]"),
         (
-            ["explain", "https://b\u{FC}cher.example/"],
-            "\"https://b\u{FC}cher.example/\" names no host that can be asked: \"b\u{FC}cher.example\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
+            ["explain", "https://b\u{FFFD}cher.example/"],
+            "\"https://b\u{FFFD}cher.example/\" names no host that can be asked: \"b\u{FFFD}cher.example\" has characters that no host name has"
         ),
         (
-            ["explain", "b\u{FC}cher.example:443"],
-            "\"b\u{FC}cher.example\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
+            ["explain", "b\u{FFFD}cher.example:443"],
+            "\"b\u{FFFD}cher.example\" has characters that no host name has"
         ),
         (["explain", "-4", "-6", "a.example"], "-4 and -6 are mutually exclusive"),
         (["explain", "a.example", "--timeout", "0"], "--timeout: \"0\" is not a finite duration greater than 0"),
@@ -67,9 +67,8 @@ import Tidegate
             "--for: the zone \"nosuch\" in \"[fe80::1%nosuch]:22\" names no interface"
         ),
         (
-            ["wait", "--for", "host:\u{444}.example"],
-            "--for: \"\u{444}.example\" has letters beyond ASCII: write the name in its encoded form, "
-                + "which begins with xn--"
+            ["wait", "--for", "host:\u{FFFD}.example"],
+            "--for: \"\u{FFFD}.example\" has characters that no host name has"
         ),
         (
             ["wait", "--for", "route", "--timeout", "5x"],

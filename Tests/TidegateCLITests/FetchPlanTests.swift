@@ -148,6 +148,11 @@ import TidegateDaemon
         "A usage error is one line that quotes the value",
         arguments: [
             ([], "no URL specified; give one or use --input-file"),
+            (
+                ["http://ü\u{FFFD}/x"],
+                "\"http://ü\u{FFFD}/x\" names no host that can be asked: \"ü\u{FFFD}\" has characters "
+                    + "that no host name has"
+            ),
             (["ftp://a/x"], "\"ftp://a/x\" is not an http:// or https:// URL"),
             (["http://a/x", "http://a/y"], "several URLs require -O, --output-dir or --discard"),
             (["http://a/x", "-o", "f", "--discard"], "-o and --discard are mutually exclusive"),

@@ -28,6 +28,20 @@ import TidegateCore
         #expect(try HTTPURL("http://[fe80::1%2]:81/x").description == "http://[fe80::1]:81/x")
     }
 
+    @Test("A name with letters beyond ASCII is requested in its encoded form, and shown as it was typed")
+    func international() throws {
+        let url = try HTTPURL("http://Bücher.example:81/ä?ö#x")
+        #expect(url.text == "http://xn--bcher-kva.example:81/%C3%A4?%C3%B6")
+        #expect(url.textWithoutQuery == "http://Bücher.example:81/%C3%A4")
+        #expect(url.description == "http://Bücher.example:81/%C3%A4?%C3%B6")
+        #expect(url.origin.authority == "xn--bcher-kva.example:81")
+        #expect(try url.origin == HTTPURL("http://xn--bcher-kva.example:81/").origin)
+        #expect(try url.resolving("/y").text == "http://xn--bcher-kva.example:81/y")
+        #expect(try HTTPURL("https://bücher.example/").origin.authority == "xn--bcher-kva.example")
+        let near = try HTTPURL("http://Bücher.example:81/z", near: url)
+        #expect(near.origin === url.origin && near.text == "http://xn--bcher-kva.example:81/z")
+    }
+
     @Test("Credentials in a URL are decoded")
     func credentials() throws {
         let credentials = try HTTPURL("http://me%40home:a%3Ab:c@h.test/").credentials

@@ -28,10 +28,15 @@ import TidegateCore
             ("[10.0.0.1]:1", "\"10.0.0.1\" is not an IPv6 address"),
             ("[::1]x", "\"x\" after the bracket in \"[::1]x\" is not a port"),
             ("a b", "\"a b\" is not a host name"),
+            ("１２７.0.0.1", "\"１２７.0.0.1\" is not an IPv4 address"),
+            ("bü／cher.example", "\"bü／cher.example\" is not a host name"),
+            ("ü\0.example", "\"ü\0.example\" is not a host name"),
+            ("ü..example", "\"ü..example\" is not a host name"),
+            ("-ü.example", "\"-ü.example\" is not a host name"),
+            ("a\u{202E}b.example", "\"a\u{202E}b.example\" has characters that no host name has"),
             (
-                "bücher.example",
-                "\"bücher.example\" has letters beyond ASCII: write the name in its encoded form, "
-                    + "which begins with xn--"
+                String(repeating: "ü", count: 64),
+                "\"\(String(repeating: "ü", count: 64))\" is not a host name"
             ),
             ("-a.example", "\"-a.example\" is not a host name"), ("1.2.3", "\"1.2.3\" is not an IPv4 address"),
             ("0x7F.1", "\"0x7F.1\" is not an IPv4 address"),
@@ -39,5 +44,24 @@ import TidegateCore
     func refuses(_ text: String, _ message: String) {
         let error = #expect(throws: TargetError.self) { try Target(text) }
         #expect(error?.description == message)
+    }
+
+    @Test(
+        "A name with letters beyond ASCII is shown as it was typed and sent as the DNS has it",
+        arguments: [
+            ("bücher.example", "bücher.example", "xn--bcher-kva.example"),
+            ("BÜCHER.Example.:443", "BÜCHER.Example:443", "xn--bcher-kva.example:443"),
+            ("faß.example", "faß.example", "xn--fa-hia.example"),
+            ("bu\u{308}cher.example", "bu\u{308}cher.example", "xn--bcher-kva.example"),
+            ("例え。テスト:80", "例え。テスト:80", "xn--r8jz45g.xn--zckzah:80"),
+            ("ｌｏｃａｌｈｏｓｔ", "ｌｏｃａｌｈｏｓｔ", "localhost"), ("_dns.ü.example", "_dns.ü.example", "_dns.xn--tda.example"),
+            ("xn--bcher-kva.example", "xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ])
+    func international(_ text: String, _ shown: String, _ sent: String) throws {
+        let target = try Target(text)
+        #expect(target.description == shown && target.encoded == sent)
+        #expect(try Target(sent) == target)
+        #expect(try Set([target]).contains(Target(sent)))
+        #expect(try Target(target.description) == target)
     }
 }

@@ -167,9 +167,8 @@ import Tidegate
             "t.yml:2: reachability.sentinels.ipv6: expected at least one address; omit the key for the defaults"
         ),
         (
-            "reachability: {targets: [{name: a, host: b\u{FC}cher.example}]}",
-            "t.yml:1: reachability.targets[0].host: \"b\u{FC}cher.example\" has letters beyond ASCII: "
-                + "write the name in its encoded form, which begins with xn--"
+            "reachability: {targets: [{name: a, host: b\u{FFFD}cher.example}]}",
+            "t.yml:1: reachability.targets[0].host: \"b\u{FFFD}cher.example\" has characters that no host name has"
         ),
         (
             "reachability: {mark: blue}",

@@ -57,6 +57,10 @@ import Tidegate
                 "reachability: {targets: [{name: a, host: a, port: 80}, {name: b, url: \"http://a/\"}]}",
                 "t.yml:1: reachability.targets[1]: duplicate target \"a:80\""
             ),
+            (
+                "reachability: {targets: [{name: a, host: ü.example}, {name: b, host: xn--tda.example}]}",
+                "t.yml:1: reachability.targets[1]: duplicate target \"xn--tda.example\""
+            ),
         ] as [(String, String)])
     func mistakes(_ text: String, _ message: String) {
         do throws(ConfigurationError) {

@@ -11,6 +11,7 @@ struct WaitConditionTests {
             "gateway", "dns", "dns:db.example", "internet", "http://10.0.0.1/",
             "https://api.example.com:8443/health?x=1",
             "host:api.example.com", "host:api.example.com:443/tls", "host:[::1]:443/tls", "host:10.0.0.1:80/http",
+            "dns:bücher.example", "host:bücher.example:443/tls", "https://bücher.example/x?y",
         ])
     func roundTrip(text: String) throws {
         #expect(try WaitCondition(text).description == text)
@@ -21,6 +22,11 @@ struct WaitConditionTests {
         #expect(try WaitCondition("host:db:5432") == .host(try Target("db:5432"), .tcp))
         #expect(try WaitCondition("host:db") == .host(try Target("db"), nil))
         #expect(try WaitCondition("host:[::1]:443") == .host(try Target("[::1]:443"), .tcp))
+    }
+
+    @Test("A host beyond ASCII is the one that the DNS has")
+    func international() throws {
+        #expect(try WaitCondition("host:bücher.example:1") == .host(try Target("xn--bcher-kva.example:1"), .tcp))
     }
 
     @Test(
@@ -36,7 +42,7 @@ struct WaitConditionTests {
             ("http://a b/", "\"http://a b/\" has a space or a control character in it"),
             ("host:fe80::1%eth9", "the zone \"eth9\" in \"fe80::1%eth9\" names no interface"),
             ("host:[fe80::1%0]:22", "the zone \"0\" in \"[fe80::1%0]:22\" names no interface"),
-            ("host:b\u{FC}cher.de", "\"b\u{FC}cher.de\" has letters beyond ASCII: write the name in its encoded form"),
+            ("host:b\u{FFFD}cher.de", "\"b\u{FFFD}cher.de\" has characters that no host name has"),
             ("route:v5", "\"v5\" in \"route:v5\" is neither v4 nor v6"),
             ("address:eth0:v5", "\"v5\" in \"address:eth0:v5\""),
             ("carrier:", "\"\" in \"carrier:\" is not an interface name"),

@@ -19,7 +19,7 @@ final class TLSServer {
         let certificate = folder.path("cert.pem")
         try await Program.expect([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,DNS:xn--bcher-kva.example,IP:127.0.0.1",
             "-keyout", folder.path("key.pem"), "-out", certificate,
         ])
         let free = try LiveServer { _ in .respond() }

@@ -40,6 +40,15 @@ struct TLSTests {
 
     }
 
+    @Test("The certificate of a name beyond ASCII is that of its encoded form")
+    func international() async throws {
+        let server = try await TLSServer()
+        let request = try TLSTests.request(1, server, TLSOptions(caFile: server.certificate), host: "Bücher.example")
+        let outcome = try AttemptRecorder().run(request)
+        #expect(outcome.failure == nil, "\(outcome.text)")
+        #expect(outcome.body == Array("tide".utf8))
+    }
+
     @Test("A file of authorities that cannot be used is this host's failure, and named")
     func authorities() async throws {
         let server = try await TLSServer()

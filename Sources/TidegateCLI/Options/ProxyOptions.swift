@@ -64,7 +64,8 @@ struct ProxyEnvironment {
         let list = self.variable("no_proxy") ?? self.variable("NO_PROXY") ?? ""
         return list.split { $0 == "," || $0 == " " }.contains { entry in
             let domain = entry.hasPrefix(".") ? entry.dropFirst() : entry
-            return domain == "*" || host == domain.lowercased() || host.hasSuffix("." + domain.lowercased())
+            let name = (try? Target(String(domain)).host) ?? domain.lowercased()
+            return name == "*" || host == name || host.hasSuffix("." + name)
         }
     }
 }

@@ -1,17 +1,22 @@
 /// What is to be reached: a host name or an address, perhaps with a port.
 public struct Target: Sendable, Hashable, CustomStringConvertible {
     /// A host name in lower case without a final dot, or the canonical text of an address.
+    ///
+    /// A name with letters beyond ASCII is in its encoded form, as the DNS, TLS and HTTP have it (RFC 5890).
     public let host: String
     /// The port, 1 to 65535; nil if only the host matters.
     public let port: UInt16?
     /// The address, if the host is one.
     package let address: IPAddress?
+    /// The name as it was typed; nil if ``host`` is the same.
+    private let typedHost: String?
 
     /// A target from parts already known to be good.
     public init(address: IPAddress, port: UInt16? = nil) {
         self.host = address.description
         self.port = port
         self.address = address
+        self.typedHost = nil
     }
 
     /// Parses `HOST`, `HOST:PORT`, `ADDRESS`, `[IPV6]` or `[IPV6]:PORT`.
@@ -26,12 +31,30 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
         self.port = if let port { try Target.parsePort(port, of: text) } else { nil }
         self.address = address
         self.host = if let address { address.description } else { try Target.normalise(host, of: text) }
+        self.typedHost = host.utf8.allSatisfy { $0 < 0x80 } ? nil : Target.withoutFinalDot(host)
     }
 
-    /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
-    public var description: String {
-        guard let port = self.port else { return self.host }
-        return self.address?.family == .ipv6 ? "[\(self.host)]:\(port)" : "\(self.host):\(port)"
+    /// The host as it is shown: as it was typed, if it has letters beyond ASCII.
+    package var shownHost: String { self.typedHost ?? self.host }
+
+    /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, as it is shown.
+    public var description: String { self.text(of: self.shownHost) }
+
+    /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, as it is sent.
+    package var encoded: String { self.text(of: self.host) }
+
+    private func text(of host: String) -> String {
+        guard let port = self.port else { return host }
+        return self.address?.family == .ipv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// Two targets are equal however their host was typed.
+    public static func == (left: Target, right: Target) -> Bool { left.host == right.host && left.port == right.port }
+
+    /// Hashes host and port.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(self.host)
+        hasher.combine(self.port)
     }
 
     // RFC 4007 11: ADDRESS%ZONE; the zone ends with the text or with the bracket around the address.
@@ -67,11 +90,11 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
         return port
     }
 
-    // RFC 1123 2.1, with the underscore that service names use. Names beyond ASCII have to come in their xn-- form.
+    // RFC 1123 2.1, with the underscore that service names use.
     private static func normalise(_ host: String, of text: String) throws(TargetError) -> String {
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        let encoded = host.utf8.allSatisfy { $0 < 0x80 } ? host : try InternationalName.encode(host)
+        let name = Target.withoutFinalDot(encoded)
         guard !name.isEmpty else { throw .noHost(text) }
-        guard name.utf8.allSatisfy({ $0 < 0x80 }) else { throw .notASCII(host) }
         guard name.utf8.count <= 253 else { throw .badName(host) }
         for label in name.split(separator: ".", omittingEmptySubsequences: false) {
             guard (1...63).contains(label.utf8.count), label.first != "-", label.last != "-",
@@ -88,6 +111,10 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
         return digits.utf8.allSatisfy {
             (48...57).contains($0) || (digits.startIndex != label.startIndex && (97...102).contains($0))
         }
+    }
+
+    private static func withoutFinalDot(_ host: String) -> String {
+        host.hasSuffix(".") ? String(host.dropLast()) : host
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
@@ -114,8 +141,8 @@ public enum TargetError: Error, Sendable, Hashable, CustomStringConvertible {
     case badZone(String, of: String)
     /// The name is not a host name.
     case badName(String)
-    /// The name has letters that the DNS has no form for but the encoded one (RFC 5890).
-    case notASCII(String)
+    /// The name has characters beyond ASCII that no host name has (RFC 5892).
+    case notEncodable(String)
     /// The host consists of numbers only and yet is no address.
     case badAddress(String)
 
@@ -129,8 +156,7 @@ public enum TargetError: Error, Sendable, Hashable, CustomStringConvertible {
         case .badPort(let port, let text): "\"\(port)\" in \"\(text)\" is not a port from 1 to 65535"
         case .badZone(let zone, let text): "the zone \"\(zone)\" in \"\(text)\" names no interface"
         case .badName(let name): "\"\(name)\" is not a host name"
-        case .notASCII(let name):
-            "\"\(name)\" has letters beyond ASCII: write the name in its encoded form, which begins with xn--"
+        case .notEncodable(let name): "\"\(name)\" has characters that no host name has"
         case .badAddress(let text): "\"\(text)\" is not an IPv4 address"
         }
     }

@@ -161,7 +161,7 @@ extension HostCause.KernelRefusal: CustomStringConvertible {
     }
 
     private func routeAdvice(_ target: Target) -> String {
-        let host = target.host
+        let host = target.shownHost
         switch self.reason {
         case .routeUnreachable:
             return "Remove the unreachable route to \(host), or bring up the VPN that it stands in for."

@@ -60,12 +60,12 @@ extension ServerCause: CauseKind {
     func advice(for target: Target) -> String {
         switch self {
         case .refused: "Start the service on \(target), or check the port: the host is there and refuses."
-        case .gone: "Check that \(target.host) is switched on and attached to its network."
+        case .gone: "Check that \(target.shownHost) is switched on and attached to its network."
         case .absent(let address, let link):
             "Check that \(address) is switched on and attached to the network of \(link)."
-        case .portSilent: "Allow port \(target.port.map { "\($0)" } ?? "used") in the firewall of \(target.host)."
-        case .silent: "Check that \(target.host) is switched on and that its firewall lets this host in."
-        case .prohibits: "Allow this host in the firewall of \(target.host)."
+        case .portSilent: "Allow port \(target.port.map { "\($0)" } ?? "used") in the firewall of \(target.shownHost)."
+        case .silent: "Check that \(target.shownHost) is switched on and that its firewall lets this host in."
+        case .prohibits: "Allow this host in the firewall of \(target.shownHost)."
         case .handshakeSilent, .responseSilent:
             "Ask the operator of \(target): it accepts connections and does not answer them."
         case .handshakeReset:

@@ -22,7 +22,7 @@ extension UnknownCause: CauseKind {
         case .routerOrProvider(let gateway):
             "Ask the gateway itself, by its own page or console at \(gateway): whether it has a link to the provider tells."
         case .silence:
-            "Try a second host elsewhere: if it answers, the failure is on the way to \(target.host) or there."
+            "Try a second host elsewhere: if it answers, the failure is on the way to \(target.shownHost) or there."
         case .notEnoughTime: "Try again with more time (--timeout)."
         }
     }

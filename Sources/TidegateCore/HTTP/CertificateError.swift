@@ -69,7 +69,8 @@ extension CertificateError {
             "Give \(target) a certificate of an authority, or trust this one: --cacert FILE."
         case .unknownIssuer:
             "Trust its authority (--cacert FILE), or let \(target) send its intermediate certificates."
-        case .wrongName: "Use a name that the certificate is for, or give \(target) a certificate for \(target.host)."
+        case .wrongName:
+            "Use a name that the certificate is for, or give \(target) a certificate for \(target.shownHost)."
         case .revoked: "Give \(target) a new certificate."
         case .other: "Look at the certificate: openssl s_client -connect \(target.host):\(target.port ?? 443)."
         }

@@ -81,8 +81,10 @@ package final class HTTPURL: Sendable {
         self.userInfo = userInfo
         self.path = HTTPURL.percentEncoded(path)
         self.query = query.map(HTTPURL.percentEncoded)
-        self.textWithoutQuery = "\(origin.scheme.rawValue)://\(origin.authority)\(self.path)"
-        self.text = self.textWithoutQuery + (self.query.map { "?\($0)" } ?? "")
+        let (shown, sent) = (origin.shownAuthority, origin.authority)
+        self.textWithoutQuery = "\(origin.scheme.rawValue)://\(shown)\(self.path)"
+        let base = shown == sent ? self.textWithoutQuery : "\(origin.scheme.rawValue)://\(sent)\(self.path)"
+        self.text = base + (self.query.map { "?\($0)" } ?? "")
     }
 
     /// The user and password in the URL; nil without.
@@ -187,9 +189,12 @@ extension HTTPURL: Hashable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(self.text) }
 
-    /// The URL as it is requested, without the zone of an address, which means something to this host alone (RFC 9844).
+    /// The URL as it is shown, with its query, without the zone of an address, which means something to this host alone
+    /// (RFC 9844).
     package var description: String {
-        guard let address = self.target.address, address.zone != 0 else { return self.text }
+        guard let address = self.target.address, address.zone != 0 else {
+            return self.textWithoutQuery + (self.query.map { "?\($0)" } ?? "")
+        }
         let target = Target(address: address.withoutZone, port: self.target.port)
         let authority = Origin(scheme: self.scheme, target: target).authority
         return "\(self.scheme.rawValue)://\(authority)\(self.requestTarget)"
@@ -221,6 +226,6 @@ extension Target {
     fileprivate func withDefaultPort(_ port: UInt16) -> Target {
         guard self.port == nil else { return self }
         if let address = self.address { return Target(address: address, port: port) }
-        return (try? Target("\(self.host):\(port)")) ?? self
+        return (try? Target("\(self.shownHost):\(port)")) ?? self
     }
 }

@@ -24,8 +24,15 @@ package final class Origin: Sendable, Hashable, CustomStringConvertible {
 
     /// HOST or HOST:PORT as the Host field has it: without the scheme's own port.
     package var authority: String {
-        guard self.target.port == self.scheme.port else { return self.target.description }
-        return self.target.address?.family == .ipv6 ? "[\(self.target.host)]" : self.target.host
+        self.withoutDefaultPort(self.target.encoded, self.target.host)
+    }
+
+    /// The same as it is shown.
+    package var shownAuthority: String { self.withoutDefaultPort(self.target.description, self.target.shownHost) }
+
+    private func withoutDefaultPort(_ target: String, _ host: String) -> String {
+        guard self.target.port == self.scheme.port else { return target }
+        return self.target.address?.family == .ipv6 ? "[\(host)]" : host
     }
 
     /// `https://HOST:PORT`; the port is always there.

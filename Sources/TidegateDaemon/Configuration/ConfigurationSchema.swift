@@ -228,7 +228,7 @@ enum ConfigurationSchema {
         _ targets: [Configuration.NamedTarget], nodes: [ConfigurationNode], problems: inout ProblemList
     ) {
         problems.refuseDuplicates(of: "name", in: targets.map(\.name), at: nodes)
-        problems.refuseDuplicates(of: "target", in: targets.map { $0.target?.description ?? "" }, at: nodes)
+        problems.refuseDuplicates(of: "target", in: targets.map { $0.target?.encoded ?? "" }, at: nodes)
         for (target, node) in zip(targets, nodes) {
             guard case .section(let entries) = node.content else { continue }
             let keys = Set(entries.filter { $0.value.isGiven }.map(\.key))

@@ -105,7 +105,7 @@ public enum WaitCondition: Sendable, Hashable {
             throw .badTarget(error)
         }
         guard target.address == nil, target.port == nil else { throw .badName(name, of: text) }
-        return .name(target.host)
+        return .name(target.shownHost)
     }
 
     private static func url(_ text: String, zone: (String) -> UInt32?) throws(WaitConditionError) -> RequestURL {

@@ -134,15 +134,15 @@ extension WaitCondition {
         }
         guard !verdict.addresses.isEmpty else {
             guard verdict.verdict.level < .routed, let reason = verdict.verdict.reason else {
-                return .unsatisfied(.dns, nil, sentence: "\(target.host) is not resolved yet")
+                return .unsatisfied(.dns, nil, sentence: "\(target.shownHost) is not resolved yet")
             }
             let phrase = VerdictDescriptions.phrase(verdict.verdict, among: status.links) ?? "no answer"
-            return .failing(reason, "\(target.host): \(phrase)")
+            return .failing(reason, "\(target.shownHost): \(phrase)")
         }
         let own = verdict.addresses.filter { family == nil || $0.address.family == family }
         guard let best = VerdictReducer.best(own) else {
             let word = family.map(VerdictDescriptions.short) ?? ""
-            return .failing(.nameNotFound, "\(target.host) has no \(word) address")
+            return .failing(.nameNotFound, "\(target.shownHost) has no \(word) address")
         }
         // A gain counts once it is published.
         let isPublished = family != nil || verdict.verdict.level >= .routed

@@ -22,9 +22,9 @@ extension PathDiagnosis {
     }
 
     /// What the resolvers and the system answer about a name; whoever stays silent is walked to meanwhile.
-    func names(_ name: String, _ families: [AddressFamily]) async -> NameFindings {
-        let settings = self.diagnostics.dependencies.settings()
-        var findings = NameFindings(name: name)
+    func names(_ target: Target, _ families: [AddressFamily]) async -> NameFindings {
+        let (name, settings) = (target.host, self.diagnostics.dependencies.settings())
+        var findings = NameFindings(name: target.shownHost)
         findings.hasStub = settings.hasStub
         findings.namesNoServer = settings.namesNoServer
         findings.hostsFile = self.diagnostics.dependencies.hosts().addresses[name.lowercased()] ?? []

@@ -51,7 +51,7 @@ struct PathDiagnosis: Sendable {
 
     private func names(_ target: ExplainTarget, _ families: [AddressFamily]) async -> NameFindings? {
         if target.isInternet { return await self.resolvers(families) }
-        return target.target.address == nil ? await self.names(target.target.host, families) : nil
+        return target.target.address == nil ? await self.names(target.target, families) : nil
     }
 
     struct Subject: Sendable {

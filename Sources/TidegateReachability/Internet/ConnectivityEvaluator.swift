@@ -38,14 +38,14 @@ enum ConnectivityEvaluator {
 
     /// A URL whose host could not be resolved.
     static func unresolved(_ url: InternetCheckURL, _ text: String) -> InternetObservation {
-        InternetObservation(url: url, finding: .silent, evidence: "\(url.location.target.host): \(text)")
+        InternetObservation(url: url, finding: .silent, evidence: "\(url.location.target.shownHost): \(text)")
     }
 
     /// A URL that means nothing for a family, because its host has no address of it.
     static func absent(_ url: InternetCheckURL, from family: AddressFamily) -> InternetObservation {
         let text = "it has no \(family == .ipv4 ? "IPv4" : "IPv6") address"
         return InternetObservation(
-            url: url, finding: .absent, evidence: "\(url.location.target.host): \(text)")
+            url: url, finding: .absent, evidence: "\(url.location.target.shownHost): \(text)")
     }
 
     private static func finding(

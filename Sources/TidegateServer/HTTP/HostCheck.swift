@@ -13,7 +13,7 @@ struct HostCheck: Sendable {
     init(listen: ListenAddress, allowed: [String]) {
         let isLoopback = listen.host == "localhost" || IPAddress(listen.host).map(\.isLoopback) ?? false
         self.isActive = isLoopback || !allowed.isEmpty
-        self.allowed = Set(allowed.map(Self.name))
+        self.allowed = Set(allowed.map { Self.name((try? Target($0).host) ?? $0) })
     }
 
     /// True if a request with this `Host` is answered; the port does not count.

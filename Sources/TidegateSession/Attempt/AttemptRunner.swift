@@ -70,7 +70,7 @@ final class AttemptRunner {
             switch result {
             case .success(let addresses): self.launch(record, on: addresses)
             case .failure(let failure):
-                var end = self.reports.abort(record, .resolveFailed, failure.message(for: target.target.host))
+                var end = self.reports.abort(record, .resolveFailed, failure.message(for: target.target.shownHost))
                 end.resolveFailure = failure
                 ended.append((record, end))
             }

@@ -28,9 +28,9 @@ public struct TLSPolicy: Sendable, Hashable, Codable {
         }
     }
 
-    /// The keys accepted of a host, whose name is in lower case.
+    /// The keys accepted of a host, whose name is in lower case and encoded.
     func pins(of host: String) -> [String] {
-        self.pins[host] ?? self.pins.first { $0.key.lowercased() == host }?.value ?? []
+        self.pins[host] ?? self.pins.first { (try? Target($0.key).host) == host }?.value ?? []
     }
 
     private static func isPin(_ text: String) -> Bool {

@@ -29,7 +29,7 @@ package struct TransferHTTPChecker: HTTPChecker {
         var result = HTTPCheck.Result(outcome, of: request)
         guard let problem = outcome.attempt?.certificateError else { return result }
         if result.certificate == nil { result.certificate = await self.readCertificate(request, after: outcome) }
-        result.text = problem.description(of: result.certificate, host: request.url.target.host)
+        result.text = problem.description(of: result.certificate, host: request.url.target.shownHost)
         return result
     }
 

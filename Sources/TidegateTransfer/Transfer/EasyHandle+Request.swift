@@ -108,8 +108,8 @@ extension EasyHandle {
 extension HTTPURL {
     // User information included: libcurl authenticates to the proxy with it.
     fileprivate var proxyText: String {
-        guard let userInfo = self.userInfo else { return self.origin.description }
-        return "\(self.scheme.rawValue)://\(userInfo)@\(self.target)"
+        let userInfo = self.userInfo.map { "\($0)@" } ?? ""
+        return "\(self.scheme.rawValue)://\(userInfo)\(self.target.encoded)"
     }
 }
 

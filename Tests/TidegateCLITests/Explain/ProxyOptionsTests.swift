@@ -34,6 +34,13 @@ import TidegateCore
         #expect(try self.proxy("http://a.test/", variables) == (isExcepted ? nil : "http://p:1"))
     }
 
+    @Test("no_proxy and the host may be typed in either form", arguments: ["bücher.test", "xn--bcher-kva.test"])
+    func international(_ host: String) throws {
+        for list in ["bücher.test", ".BÜCHER.test", "xn--bcher-kva.test"] {
+            #expect(try self.proxy("http://\(host)/", ["http_proxy": "http://p:1", "no_proxy": list]) == nil)
+        }
+    }
+
     @Test("A proxy that is used stands in the target, one that is not is noted without its password")
     func applied() throws {
         let environment = self.environment(["http_proxy": "http://u:secret@p.test:3128/"])

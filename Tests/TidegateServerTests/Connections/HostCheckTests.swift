@@ -26,6 +26,7 @@ import Testing
             #expect(HostCheck(listen: address, allowed: []).admits("evil.example"))
             #expect(!HostCheck(listen: address, allowed: ["a.example"]).admits("evil.example"))
             #expect(HostCheck(listen: address, allowed: ["a.example"]).admits("a.example"))
+            #expect(HostCheck(listen: address, allowed: ["Bücher.example"]).admits("xn--bcher-kva.example:80"))
         }
     }
 
