@@ -1,4 +1,3 @@
-internal import CZlib
 internal import TidegateCore
 
 /// Decodes a body in gzip or deflate (RFC 9110 section 8.4.1), however much comes out of it, a bounded piece at a time.
