@@ -84,9 +84,9 @@ public final class Monitor: Sendable {
             monitor: reachability, resolver: resolver, web: web,
             internetCheck: configuration.reachability.internetCheck, time: time,
             dependencies: PathDiagnostics.Dependencies(time: time, onThreadStart: onThreadStart))
-        targets.start(self.diagnostics)
         let host = HostDiagnostics(
             self.diagnostics, bus: bus, walksToInternet: walksToInternet, time: time)
+        targets.start(self.diagnostics, host)
         self.host = host
         self.hostTask = configuration.diagnosesHost ? Task { await host.run() } : nil
         self.session = try Session(

@@ -69,6 +69,19 @@ import TidegateCore
         #expect(attempts.revisions(by: nobody, before: self.at(51), at: self.at(51)).isEmpty)
     }
 
+    @Test("What a diagnosis cannot tell, the next one may, within 30 seconds")
+    func undecided() throws {
+        let undecided = [
+            AddressFamily.ipv4: SilenceEvidence(
+                silent: .target, gateway: .confirmed(Self.gateway), witnesses: [Witness(.hopWalk, .nothing)])
+        ]
+        var attempts = SilentAttempts()
+        attempts.add(try self.attempt(1, .path, at: 0))
+        #expect(attempts.revisions(by: undecided, before: self.at(1), at: self.at(1)).isEmpty)
+        #expect(attempts.revisions(by: Self.provider, before: self.at(30), at: self.at(30)).map(\.to) == [.upstream])
+        #expect(attempts.revisions(by: Self.provider, before: self.at(30), at: self.at(30)).isEmpty)
+    }
+
     @Test("A burst is bounded")
     func bounded() throws {
         var attempts = SilentAttempts()

@@ -69,12 +69,14 @@ struct CircuitTests {
     // MARK: - Tasks
 
     private static func fixture(
-        pause: Duration = .seconds(2), time: any TimeSource = SystemClock()
+        pause: Duration = .seconds(2), time: any TimeSource = SystemClock(),
+        diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil }
     ) throws -> SessionFixture {
         try SessionFixture(
             .init(
                 retry: RetryPolicy(attempts: 1),
-                circuit: CircuitPolicy(failures: 5, pause: pause, cap: .seconds(10))), time: time)
+                circuit: CircuitPolicy(failures: 5, pause: pause, cap: .seconds(10))), time: time,
+            diagnosis: diagnosis)
     }
 
     private static func circuitEvents(_ fixture: SessionFixture) -> [String] {
@@ -97,7 +99,7 @@ struct CircuitTests {
         #expect(Self.circuitEvents(fixture) == ["opened"])
         let tasks = try (0..<20).map { _ in fixture.run(try TaskRequest(url: server.url())) }
         #expect(await fixture.wait { fixture.session.statistics().held[.circuit] == 20 })
-        #expect(tasks[0].state == .waiting(.circuit, detail: "the server failed too often"))
+        #expect(tasks[0].state == .waiting(.circuit, detail: "too many requests to the server failed"))
         #expect(server.requests.count == 5)
         isWell.open()
         for task in tasks {
@@ -107,6 +109,24 @@ struct CircuitTests {
         }
         #expect(Self.circuitEvents(fixture) == ["opened", "closed"])
         #expect(server.requests.count == 25)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test(
+        "Silence opens a circuit, unless a diagnosis says that nothing beyond the gateway answers",
+        arguments: [(Witness.Reach.beyond(nil), ["opened"]), (.gateway, [])])
+    func outage(_ reach: Witness.Reach, _ events: [String]) async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let found = SilenceEvidence(
+            silent: .target, gateway: .answers(IPAddress(ipv4: 0x0A00_0001)), witnesses: [Witness(.hopWalk, reach)])
+        let fixture = try Self.fixture { _ in found }
+        for _ in 0..<5 {
+            var request = try TaskRequest(url: server.url())
+            request.attemptTimeout = .milliseconds(50)
+            #expect(await fixture.run(request).result().failure == .timedOut)
+        }
+        #expect(Self.circuitEvents(fixture) == events)
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

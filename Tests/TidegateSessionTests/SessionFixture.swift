@@ -16,7 +16,8 @@ final class SessionFixture {
     init(
         _ configuration: SessionConfiguration = .init(), paths: ScriptedPathSource = ScriptedPathSource(),
         resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, observer: TaskObserver? = nil,
-        time: any TimeSource = SystemClock()
+        time: any TimeSource = SystemClock(),
+        diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil }
     ) throws {
         let bus = EventBus(time: time)
         bus.attach(self.recorder)
@@ -24,7 +25,7 @@ final class SessionFixture {
         self.resolver = resolver
         self.session = try Session(
             configuration, bus: bus, paths: paths, resolver: resolver, time: time,
-            generator: SeededGenerator(seed: 7), hooks: hooks, observer: observer)
+            generator: SeededGenerator(seed: 7), journal: nil, hooks: hooks, observer: observer, diagnosis: diagnosis)
     }
 
     /// Makes a task and resumes it.

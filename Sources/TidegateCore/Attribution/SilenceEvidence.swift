@@ -20,6 +20,16 @@ package struct SilenceEvidence: Sendable, Hashable {
         case unconfirmed(IPAddress, link: String, age: Duration?)
         /// It was found on its link since the silence began, and answers nothing itself.
         case confirmed(IPAddress)
+
+        /// Its address; nil if there is none.
+        package var address: IPAddress? {
+            switch self {
+            case .none, .unknown: nil
+            case .answers(let address), .confirmed(let address), .unresolved(let address, _, _),
+                .unconfirmed(let address, _, _):
+                address
+            }
+        }
     }
 
     /// Who did not answer.

@@ -65,7 +65,7 @@ extension SessionEvent {
         switch self {
         case .poolReplaced: "new connections from here on: the network changed"
         case .circuitOpened(let origin, let pause):
-            "\(origin) failed too often; no requests to it for \(DurationText(pause))"
+            "too many requests to \(origin) failed; none for \(DurationText(pause))"
         case .circuitClosed(let origin): "\(origin) answers again"
         case .attributionRevised(task: _, let attempt, from: _, let to):
             "attempt \(attempt) failed by what is now known: \(to)"

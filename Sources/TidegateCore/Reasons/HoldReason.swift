@@ -8,7 +8,7 @@ public enum HoldReason: String, Sendable, MetricLabel {
     case schedule
     /// A failed attempt waits for its retry.
     case backoff
-    /// The origin failed too often.
+    /// Too many requests to the origin failed.
     case circuit
     /// The origin's retry budget is empty.
     case budget
@@ -28,7 +28,7 @@ extension HoldReason: CustomStringConvertible {
         case .constraint: "no path of the kind required"
         case .schedule: "its turn"
         case .backoff: "retry soon"
-        case .circuit: "the server failed too often"
+        case .circuit: "too many requests to the server failed"
         case .budget: "too many retries for this server"
         case .concurrency: "queued"
         case .disk: "the disk is full"

@@ -9,11 +9,14 @@ package final class HostDiagnostics: Sendable {
         var evidence: [AddressFamily: SilenceEvidence] = [:]
         var endedAt: MonotonicTime?
         var silent = SilentAttempts()
+        var running: Task<Bool, Never>?
     }
 
     /// How long a diagnosis counts as evidence, and a silent attempt may be revised.
     static let lifetime = Duration.seconds(30)
     private static let limit = Duration.seconds(5)
+    // What was found so long ago still holds for another target.
+    private static let freshness = Duration.seconds(2)
 
     private let diagnostics: PathDiagnostics
     private let bus: EventBus
@@ -71,9 +74,43 @@ package final class HostDiagnostics: Sendable {
         }
     }
 
-    /// Diagnoses once, whatever the schedule says; true if something is wrong.
+    /// Diagnoses once, whatever the schedule says, or waits for the diagnosis under way; true if something is wrong.
+    ///
+    /// Two at once would share how often a router answers.
     @discardableResult
     package func diagnose() async -> Bool {
+        let (task, isNew) = self.state.withLock { state -> (Task<Bool, Never>, Bool) in
+            if let running = state.running { return (running, false) }
+            let task = Task { await self.diagnoseAlone() }
+            state.running = task
+            return (task, true)
+        }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            if isNew { task.cancel() }
+        }
+    }
+
+    /// Whose silence an address's is if the way out is dead; nil if it is not, or if another gateway leads there.
+    ///
+    /// Diagnoses this host, unless that was done a moment ago.
+    func outage(of request: TargetCheck.Request) async -> Cause? {
+        let age = self.state.withLock { $0.endedAt }.map { self.time.monotonic() - $0 }
+        if age.map({ $0 > HostDiagnostics.freshness }) ?? true { await self.diagnose() }
+        let cause: Cause?
+        if let address = request.addresses.first {
+            guard let evidence = self.evidence(address.family), let gateway = request.verdict.path?.gateway,
+                evidence.gateway.address == gateway
+            else { return nil }
+            cause = SilenceClassifier.cause(of: evidence)
+        } else {
+            cause = self.latest?.explanation.cause
+        }
+        return cause.flatMap { [.gateway, .upstream].contains($0.party) ? $0 : nil }
+    }
+
+    private func diagnoseAlone() async -> Bool {
         let start = self.time.monotonic()
         let found = await self.diagnostics.diagnoseHost(
             walksToInternet: self.walksToInternet, within: HostDiagnostics.limit)
@@ -83,7 +120,7 @@ package final class HostDiagnostics: Sendable {
             let isSame = previous?.explanation.firstFailure?.rung == found.explanation.firstFailure?.rung
             state.latest = HostDiagnosis(
                 explanation: found.explanation, time: wall, since: isSame ? previous?.since ?? wall : wall)
-            (state.evidence, state.endedAt) = (found.evidence, now)
+            (state.evidence, state.endedAt, state.running) = (found.evidence, now, nil)
             return state.silent.revisions(by: found.evidence, before: start, at: now)
         }
         for revision in revisions {

@@ -60,6 +60,7 @@ extension PathDiagnosis {
             return path
         }
         path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop
+        path.gateway.answeredAgo = self.answeredAgo(path)
         path.internet = await internet
         return path
     }
@@ -153,7 +154,12 @@ extension PathDiagnosis {
         var later = report.unavailableReason == nil ? report.gateway(address) : path.gateway
         later.udpProbe = probe
         later.probedAgo = self.now - start
+        later.answeredAgo = self.answeredAgo(path)
         return later
+    }
+
+    private func answeredAgo(_ path: PathFindings) -> Duration? {
+        path.verdict.path?.gateway.flatMap { self.diagnostics.gateways.answeredAgo($0, at: self.now) }
     }
 }
 

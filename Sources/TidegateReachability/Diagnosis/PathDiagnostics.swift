@@ -4,7 +4,7 @@ internal import TidegateNetwork
 /// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.
 ///
 /// It reads the kernel through its monitor and sends a few packets: a byte to the gateway, a query to each resolver,
-/// one request to the target. It changes nothing and keeps nothing.
+/// one request to the target. It changes nothing, and keeps only which gateways answered in an outage.
 package final class PathDiagnostics: Sendable {
     let monitor: ReachabilityMonitor
     let resolver: any NameResolver
@@ -12,6 +12,7 @@ package final class PathDiagnostics: Sendable {
     let policy: InternetCheckPolicy
     let time: any TimeSource
     let dependencies: Dependencies
+    let gateways = GatewayMemory()
 
     /// The limit for one rung that is checked by itself.
     static let rungLimit = Duration.seconds(3)
@@ -57,7 +58,16 @@ package final class PathDiagnostics: Sendable {
         var diagnosis = PathDiagnosis(self, within: limit, progress: found)
         diagnosis.walksToInternet = walksToInternet
         await diagnosis.findAll(target, own)
+        self.remember(found.findings)
         return ExplanationComposer.compose(found.findings)
+    }
+
+    private func remember(_ findings: LadderFindings) {
+        for path in findings.paths.values {
+            guard let gateway = path.verdict.path?.gateway else { continue }
+            let witnesses = CauseFinder(findings: findings, path: path).witnesses
+            self.gateways.record(gateway, path.gateway, witnesses, at: self.time.monotonic())
+        }
     }
 
     /// Diagnoses the internet as a whole, and keeps what it found as evidence about silence elsewhere.
@@ -69,6 +79,7 @@ package final class PathDiagnostics: Sendable {
         var diagnosis = PathDiagnosis(self, within: limit, progress: found)
         diagnosis.walksToInternet = walksToInternet
         await diagnosis.findAll(target, AddressFamily.allCases)
+        self.remember(found.findings)
         return HostFindings(found.findings)
     }
 

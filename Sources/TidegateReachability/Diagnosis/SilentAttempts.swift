@@ -31,19 +31,22 @@ struct SilentAttempts: Sendable {
         self.attempts.append(attempt)
     }
 
-    /// What a diagnosis that began at `start` says of the attempts before it, each once.
+    /// What a diagnosis that began at `start` says of the attempts before it, each once; what it cannot tell, the next
+    /// one may.
     mutating func revisions(
         by evidence: [AddressFamily: SilenceEvidence], before start: MonotonicTime, at now: MonotonicTime
     ) -> [Revision] {
-        let known = self.attempts.filter { $0.moment <= start }
+        let known = self.attempts.filter { $0.moment <= start && now - $0.moment <= HostDiagnostics.lifetime }
         self.attempts.removeAll { $0.moment <= start }
         return known.compactMap { attempt in
-            guard now - attempt.moment <= HostDiagnostics.lifetime, var evidence = evidence[attempt.family] else {
-                return nil
-            }
+            guard var evidence = evidence[attempt.family] else { return nil }
             evidence.silent = attempt.silent
             let party = SilenceClassifier.cause(of: evidence).party
-            guard party != .unknown, party != attempt.party else { return nil }
+            guard party != .unknown else {
+                self.attempts.append(attempt)
+                return nil
+            }
+            guard party != attempt.party else { return nil }
             // A server that had answered before stays the one that is silent, unless nothing answers at all.
             if attempt.party == .theirs, party == .path { return nil }
             return Revision(task: attempt.task, attempt: attempt.number, from: attempt.party, to: party)

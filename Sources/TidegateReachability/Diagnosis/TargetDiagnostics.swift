@@ -13,6 +13,7 @@ package final class TargetDiagnostics: Sendable {
     private struct State {
         // What it diagnoses by has the targets' checks, and so this.
         weak var diagnostics: PathDiagnostics?
+        weak var host: HostDiagnostics?
         var findings: [Target: Finding] = [:]
     }
 
@@ -28,8 +29,10 @@ package final class TargetDiagnostics: Sendable {
     /// - Parameter walksToInternet: Whether packets with limited hops are sent towards a public address, too.
     package init(walksToInternet: Bool) { self.walksToInternet = walksToInternet }
 
-    /// Diagnoses by `diagnostics` from now on, which it does not keep alive.
-    package func start(_ diagnostics: PathDiagnostics) { self.state.withLock { $0.diagnostics = diagnostics } }
+    /// Diagnoses by `diagnostics` and `host` from now on, which it does not keep alive.
+    package func start(_ diagnostics: PathDiagnostics, _ host: HostDiagnostics) {
+        self.state.withLock { ($0.diagnostics, $0.host) = (diagnostics, host) }
+    }
 
     /// The failure of a check with its cause, and whose it is; as it was if nothing more is found out.
     ///
@@ -46,6 +49,10 @@ package final class TargetDiagnostics: Sendable {
         {
             return .init(reason: failure.reason, party: finding.party, text: finding.text)
         }
+        // Many targets that fail at once have one cause, which one diagnosis finds.
+        if failure.reason.isSilence, let cause = await self.state.withLock({ $0.host })?.outage(of: request) {
+            return self.found(cause, failure, request, at: now)
+        }
         let limit = min(max(request.check.timeout, TargetDiagnostics.limits.least), TargetDiagnostics.limits.most)
         let subject = request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target)
         let explanation = await diagnostics.diagnose(
@@ -54,8 +61,19 @@ package final class TargetDiagnostics: Sendable {
             self.state.withLock { $0.findings[request.target] = nil }
             return failure
         }
+        return self.found(cause, failure, request, at: now)
+    }
+
+    private func found(
+        _ cause: Cause, _ failure: TargetCheck.Outcome.Failure, _ request: TargetCheck.Request, at now: MonotonicTime
+    ) -> TargetCheck.Outcome.Failure {
         let finding = Finding(reason: failure.reason, party: cause.party, text: cause.description, moment: now)
         self.state.withLock { $0.findings[request.target] = finding }
         return .init(reason: finding.reason, party: finding.party, text: finding.text)
     }
+}
+
+extension UnreachableReason {
+    // Nobody has said anything.
+    fileprivate var isSilence: Bool { self == .timeout || self == .resolverTimeout }
 }

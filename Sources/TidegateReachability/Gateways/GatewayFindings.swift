@@ -9,6 +9,8 @@ struct GatewayFindings: Sendable {
     var udpProbe: UDPProbe.Result?
     /// How long it took to answer a packet whose hop limit ended there; nil if it did not, or if none was sent.
     var firstHop: Duration?
+    /// How long ago it answered another diagnosis of the same outage; nil if it did not.
+    var answeredAgo: Duration?
     /// It was FAILED, and has not been REACHABLE since.
     var isStuck = false
     /// It has been REACHABLE before.
@@ -32,9 +34,14 @@ struct GatewayFindings: Sendable {
         switch self.udpProbe {
         case .answered?: return .answered(nil)
         case .unresolved?: return .unresolved
-        case .refused?, .silent?, .failed?, nil: return self.isUnanswered ? .unresolved : nil
+        case .refused?, .silent?, .failed?, nil:
+            if self.isUnanswered { return .unresolved }
+            return self.answeredAgo != nil && self.isResolved ? .answered(nil) : nil
         }
     }
+
+    /// True if it answered this diagnosis itself.
+    var hasAnswered: Bool { self.firstHop != nil || self.udpProbe == .answered }
 
     /// True if the kernel's requests for its link-layer address have not been answered for so long that one of them was
     /// a repetition.

@@ -40,7 +40,7 @@ final class OriginGuard {
         case .waits(let until): if let until { record.clocks.schedule(.circuit, at: until) }
         }
         record.retry.waitsForCircuit = origin
-        self.driver.feed(.hold(.circuit, detail: "the server failed too often"), to: record)
+        self.driver.feed(.hold(.circuit, detail: "too many requests to the server failed"), to: record)
         return true
     }
 
@@ -84,7 +84,7 @@ final class OriginGuard {
         guard self.controller.hasCircuits else { return }
         let health = RetryController.health(
             status: end.status, failure: end.failure, kind: end.kind, isProbe: record.retry.probing != nil
-        ) { self.failures.pathIsLost(record, end.live) }
+        ) { self.failures.pathIsLost(record, end.live) || self.failures.isSilencedByOutage(end, record) }
         switch health {
         case .works: self.originWorks(record)
         case .fails: self.originFails(record)

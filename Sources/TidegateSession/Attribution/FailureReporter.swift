@@ -85,6 +85,16 @@ final class FailureReporter {
         return false
     }
 
+    /// True if an attempt ended in silence while nothing answers beyond this host or its gateway: that says nothing of
+    /// the server.
+    func isSilencedByOutage(_ end: AttemptEnd, _ record: TaskRecord) -> Bool {
+        guard [.connectFailed, .timedOut, .stalled].contains(end.failure),
+            [nil, .timedOut].contains(end.outcome.socketError),
+            let found = self.diagnosis(self.family(end, record))
+        else { return false }
+        return [.gateway, .upstream].contains(SilenceClassifier.cause(of: found).party)
+    }
+
     /// What went wrong in one sentence that names the resource.
     func sentence(_ end: AttemptEnd, _ record: TaskRecord) -> FailureSentence {
         if end.kind == .local {

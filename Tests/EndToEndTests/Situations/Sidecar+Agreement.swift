@@ -87,6 +87,20 @@ extension Sidecar {
             charged.isSubset(of: [party].compactMap(\.self)), "\(now); \(attempts.joined(separator: "\n"))")
     }
 
+    /// Waits until it has diagnosed an outage so many times, each time with this party, and expects that every task that
+    /// has failed is charged to it.
+    func expectParty(_ party: String, after count: Int, since before: [String: Double]) async throws {
+        var diagnoses: [String: SituationAnswer] = [:]
+        let isDiagnosed = try await eventually(within: .seconds(120)) {
+            _ = try await self.page()
+            if let said = try await self.diagnosis(), said.firstFailure != nil { diagnoses[said.time ?? ""] = said }
+            return diagnoses.count >= count
+        }
+        #expect(isDiagnosed, "\(diagnoses)")
+        for said in diagnoses.values { #expect(said.party == party, "\(said)") }
+        try await self.expectFailures(of: party, since: before)
+    }
+
     /// Waits until everything works that should: targets, tasks, and what it says of this host.
     func expectHealth() async throws {
         let done = try await self.successes()

@@ -90,6 +90,19 @@ extension Situations {
             }
         }
 
+        @Test("S1: a router that limits its ICMP, as Linux does, is not charged with its provider's outage")
+        func limitedICMP() async throws {
+            let lab = try lab()
+            try await lab.withSidecar(checkingInternet: false) { sidecar in
+                try await sidecar.expectHealth()
+                let before = try await sidecar.failuresByParty()
+                let forwardsNothing = try #require(Self.outages.first).outages
+                try await lab.during([.limitedICMP(.router)] + forwardsNothing) { _ in
+                    try await sidecar.expectParty("upstream", after: 5, since: before)
+                }
+            }
+        }
+
         @Test("No level goes down at the start because nothing has been asked yet", arguments: [false, true])
         func start(checkingInternet: Bool) async throws {
             let lab = try lab()

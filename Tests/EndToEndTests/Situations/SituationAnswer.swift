@@ -15,7 +15,7 @@ struct SituationAnswer: Decodable, CustomStringConvertible {
         var evidence: [String]
     }
 
-    private enum CodingKeys: String, CodingKey { case firstFailure, party, cause, advice, findings, families }
+    private enum CodingKeys: String, CodingKey { case firstFailure, party, cause, advice, findings, families, time }
 
     var firstFailure: String?
     var party: String?
@@ -23,6 +23,8 @@ struct SituationAnswer: Decodable, CustomStringConvertible {
     var advice: String
     var findings: [String]
     var families: [String: Family]
+    /// When a sidecar made it; nil of a command's.
+    var time: String?
     /// The exit code.
     var status: Int32 = 0
     var duration = Duration.zero

@@ -161,6 +161,13 @@ extension SituationLab {
             Outage(begin: { try $0.namespace(host).ip(begin) }, end: { try $0.namespace(host).ip(end) })
         }
 
+        /// A router answers for itself as seldom as Linux routers do by themselves (icmp(7), ip-sysctl).
+        static func limitedICMP(_ host: Host) -> Outage {
+            Outage(
+                begin: { try $0.namespace(host).run(["sysctl", "-q", "-w", "net.ipv4.icmp_ratemask=6168"]) },
+                end: { try $0.namespace(host).run(["sysctl", "-q", "-w", "net.ipv4.icmp_ratemask=0"]) })
+        }
+
         /// What `/etc/resolv.conf` says.
         static func resolvers(_ servers: String...) -> Outage {
             Outage(

@@ -21,6 +21,7 @@ enum GatewayRung {
         let (status, reason) = self.status(findings)
         var report = RungReport(rung: .gateway, status: status, reason: reason, evidence: evidence)
         if case .answered(let duration)? = findings.answer { report.values.duration = duration }
+        if status == .ok, let age = findings.answeredAgo, !findings.hasAnswered { report.values.age = age }
         if status == .ok, findings.answer == nil { report.values.age = findings.neighbour?.confirmedAge }
         guard status != .ok, let passive else { return report }
         let success = LadderDescriptions.passive(passive, ago: passive.answered)
@@ -81,6 +82,9 @@ enum GatewayRung {
             evidence.append("a UDP packet to port 9 was not answered\(confirmed)")
         case .failed(let code): evidence.append("a UDP packet to port 9 could not be sent (errno \(code))")
         case nil: break
+        }
+        if let age = findings.answeredAgo, !findings.hasAnswered {
+            evidence.append("it answered \(LadderDescriptions.time(age)) ago, and may limit how often it does")
         }
         if findings.isStuck { evidence.append("it was FAILED before and has not been REACHABLE since") }
         return evidence
