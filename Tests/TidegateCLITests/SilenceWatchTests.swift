@@ -4,17 +4,18 @@ import Tidegate
 @testable import TidegateCLI
 
 @Suite struct SilenceWatchTests {
-    @Test("A transfer without a byte for a second is told, once in 15 s; one whose bytes move, or that waits, is not")
+    @Test(
+        "A transfer without a byte for a second is reported, once in 15 s; one whose bytes move, or that waits, is not")
     func silence() {
         let silent = Samples.info(.running(attempt: 1), TransferProgress(attempt: 1))
-        let told = Self.told([(0, [silent]), (0.9, [silent]), (1, [silent]), (15.9, [silent]), (16, [silent])])
-        #expect(told == [1, 16])
+        let reported = Self.reported([(0, [silent]), (0.9, [silent]), (1, [silent]), (15.9, [silent]), (16, [silent])])
+        #expect(reported == [1, 16])
     }
 
     @Test("Bytes, another attempt and a wait begin the time anew")
     func movement() {
         let progress = TransferProgress(receivedWire: 1, sent: 1, attempt: 2)
-        let told = Self.told([
+        let reported = Self.reported([
             (0, [Samples.info(.running(attempt: 1), TransferProgress(attempt: 1))]),
             (1, [Samples.info(.running(attempt: 1), TransferProgress(receivedWire: 1, attempt: 1))]),
             (2, [Samples.info(.running(attempt: 1), TransferProgress(receivedWire: 1, sent: 1, attempt: 1))]),
@@ -22,15 +23,15 @@ import Tidegate
             (4, [Samples.info(.waiting(.backoff, detail: nil), progress)]),
             (5, [Samples.info(.running(attempt: 2), progress)]), (6, []),
         ])
-        #expect(told.isEmpty)
+        #expect(reported.isEmpty)
     }
 
-    // When a watch tells of silence that is shown these transfers, second by second.
-    private static func told(_ shown: [(second: Double, transfers: [TaskInfo])]) -> [Double] {
+    // When a watch reports silence that is shown these transfers, second by second.
+    private static func reported(_ shown: [(second: Double, transfers: [TaskInfo])]) -> [Double] {
         var watch = SilenceWatch()
         return shown.compactMap { second, transfers in
             let moment = MonotonicTime(nanoseconds: UInt64(second * 1e9))
-            return watch.tells(transfers, at: moment) ? second : nil
+            return watch.reportsSilence(of: transfers, at: moment) ? second : nil
         }
     }
 }

@@ -72,7 +72,9 @@ struct FetchRun: Sendable {
         var watch = SilenceWatch()
         let time = SystemClock()
         while (try? await Task.sleep(for: SilenceWatch.interval)) != nil {
-            if watch.tells(feed.transfers.map(\.task.info), at: time.monotonic()) { await monitor.diagnoseHost() }
+            if watch.reportsSilence(of: feed.transfers.map(\.task.info), at: time.monotonic()) {
+                await monitor.diagnoseHost()
+            }
         }
     }
 

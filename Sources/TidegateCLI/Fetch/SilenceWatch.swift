@@ -1,6 +1,6 @@
 internal import Tidegate
 
-/// Tells when a transfer under way has been silent for so long that others should be asked why.
+/// Reports when a transfer under way has been silent for so long that others should be asked why.
 struct SilenceWatch {
     private struct Silence {
         var progress: TransferProgress
@@ -15,10 +15,10 @@ struct SilenceWatch {
     private static let distance = Duration.seconds(15)
 
     private var silences: [TaskID: Silence] = [:]
-    private var toldAt: MonotonicTime?
+    private var reportedAt: MonotonicTime?
 
-    /// True if a transfer is silent now and this has not been told lately.
-    mutating func tells(_ transfers: [TaskInfo], at now: MonotonicTime) -> Bool {
+    /// True if a transfer is silent now and this has not been reported lately.
+    mutating func reportsSilence(of transfers: [TaskInfo], at now: MonotonicTime) -> Bool {
         var silences: [TaskID: Silence] = [:]
         for transfer in transfers {
             guard case .running = transfer.state else { continue }
@@ -27,9 +27,9 @@ struct SilenceWatch {
         }
         self.silences = silences
         guard silences.values.contains(where: { now - $0.since >= Self.patience }),
-            self.toldAt.map({ now - $0 >= Self.distance }) ?? true
+            self.reportedAt.map({ now - $0 >= Self.distance }) ?? true
         else { return false }
-        self.toldAt = now
+        self.reportedAt = now
         return true
     }
 }

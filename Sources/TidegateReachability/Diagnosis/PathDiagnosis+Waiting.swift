@@ -60,7 +60,7 @@ extension PathDiagnosis {
             return path
         }
         path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop
-        path.gateway.answeredAgo = self.answeredAgo(path)
+        path.gateway.answeredAgo = self.diagnostics.answeredAgo(path)
         path.internet = await internet
         return path
     }
@@ -154,12 +154,8 @@ extension PathDiagnosis {
         var later = report.unavailableReason == nil ? report.gateway(address) : path.gateway
         later.udpProbe = probe
         later.probedAgo = self.now - start
-        later.answeredAgo = self.answeredAgo(path)
+        later.answeredAgo = self.diagnostics.answeredAgo(path)
         return later
-    }
-
-    private func answeredAgo(_ path: PathFindings) -> Duration? {
-        path.verdict.path?.gateway.flatMap { self.diagnostics.gateways.answeredAgo($0, at: self.now) }
     }
 }
 

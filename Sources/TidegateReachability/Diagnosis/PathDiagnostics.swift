@@ -62,6 +62,11 @@ package final class PathDiagnostics: Sendable {
         return ExplanationComposer.compose(found.findings)
     }
 
+    /// How long ago the gateway of a path answered in the outage that lasts; nil if it did not.
+    func answeredAgo(_ path: PathFindings) -> Duration? {
+        path.verdict.path?.gateway.flatMap { self.gateways.answeredAgo($0, at: self.time.monotonic()) }
+    }
+
     private func remember(_ findings: LadderFindings) {
         for path in findings.paths.values {
             guard let gateway = path.verdict.path?.gateway else { continue }
