@@ -34,7 +34,7 @@ package enum Catalogue {
 
     static let requestAttempts = MetricDefinition.counter(
         "tidegate_request_attempts_total", by: ["method", "code"],
-        "HTTP attempts, by method and status code: \"none\" was sent and not answered, \"unsent\" found no connection."
+        "HTTP attempts, by method and status code: \"none\" was sent and not answered, \"unsent\" never was sent."
     ).withExemplars()
     static let requestDuration = MetricDefinition.histogram(
         "tidegate_request_duration_seconds", in: .seconds, by: ["method", "code_class"], bounds: Buckets.requests,

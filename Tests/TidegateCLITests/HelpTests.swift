@@ -1,5 +1,6 @@
 import ArgumentParser
 import Testing
+import TidegateDaemon
 
 @testable import TidegateCLI
 
@@ -73,8 +74,10 @@ import Testing
                                           and no_proxy name.
                   --internet              Request the default internet check URLs, too.
                   --timeout <duration>    Maximum time for each target. (default: 5s)
-                  --control.socket <path> Control socket of a daemon to ask for its targets,
-                                          and since when something fails.
+                  --control.socket <path> Control socket of the daemon (default:
+                                          \(Terminal.defaultPaths.socket)).
+                  --control.user <name>   The user whose daemon listens there, besides root and
+                                          yourself.
                   -v, --verbose           Print the ladder of a target that works, too, over
                                           both versions of IP.
                   --json                  Print one JSON object for each target.

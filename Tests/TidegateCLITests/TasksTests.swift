@@ -254,7 +254,7 @@ struct TasksTests {
         let tidegate = BuiltProduct.path(of: "tidegate")
         // A /run of its own: nothing of the host's is touched.
         let script = """
-            mount -t tmpfs none /run && mkdir /run/tidegate || exit 9
+            mount -t tmpfs none /run && mkdir /run/tidegate && : > /run/log || exit 9
             '\(tidegate)' serve --web.listen-address 127.0.0.1:0 --state.dir /run/state 2> /run/log & daemon=$!
             while ! grep -q 'control socket listening' /run/log; do kill -0 $daemon || exit 8; sleep 0.05; done
             as="setpriv --reuid=65534 --regid=65534 --clear-groups env -u XDG_RUNTIME_DIR"

@@ -17,7 +17,7 @@ import TidegateTestKit
     }
 
     @Test(
-        "Without those that found no connection it is what servers have seen, redirects and broken connections included"
+        "Without those that were never sent it is what servers have seen, redirects and broken connections included"
     )
     func wire() async throws {
         let end = try LiveServer { request in

@@ -41,11 +41,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Maximum time for each target.", valueName: "duration"))
     var timeout = "5s"
 
-    @Option(
-        name: .customLong("control.socket"),
-        help: ArgumentHelp(
-            "Control socket of a daemon to ask for its targets, and since when something fails.", valueName: "path"))
-    var socket: String?
+    @OptionGroup var socket: SocketOptions
 
     @Flag(name: .shortAndLong, help: "Print the ladder of a target that works, too, over both versions of IP.")
     var verbose = false
@@ -61,7 +57,6 @@ struct ExplainCommand: AsyncParsableCommand {
         if self.verbose, self.json || self.quiet {
             throw ValidationError("--verbose is for text: it goes neither with --json nor with --quiet")
         }
-        if self.socket == "" { throw ValidationError("--control.socket: path is empty") }
         for subject in self.subjects { _ = try TargetText.parseSubject(subject) }
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")
     }
@@ -77,11 +72,11 @@ struct ExplainCommand: AsyncParsableCommand {
         _ = await monitor.reachability.firstStatus(within: min(limit, OneShotMonitor.resolveTimeout))
         let diagnostics = monitor.diagnostics(
             try self.internetCheck.policy(isRequired: self.checksInternet), trusting: self.authority.caFile)
-        let (socket, time) = (self.socket ?? Terminal.defaultPaths.socket, monitor.time)
+        let (client, time) = (self.socket.client(timeout: DaemonKnowledge.limit), monitor.time)
         let run = ExplainRun(
             diagnostics: diagnostics, families: self.family.family.map { [$0] } ?? AddressFamily.allCases, limit: limit,
             output: self.quiet ? .none : self.json ? .json : self.verbose ? .verboseText : .text,
-            daemon: { await DaemonKnowledge.ask(socket, time: time) })
+            daemon: { await DaemonKnowledge.ask(client, time: time) })
         if let error = try await run.run(subjects.isEmpty ? [.internet] : subjects) { throw error }
     }
 }

@@ -19,7 +19,8 @@ struct TasksCommand: AsyncParsableCommand {
 
             The control socket is open to root, the daemon's user and the members of the socket's group. A user's \
             commands go to the daemon of that user; for root's daemon: --control.socket \
-            \(DefaultPaths(user: 0, environment: { _ in nil }).socket).
+            \(DefaultPaths(user: 0, environment: { _ in nil }).socket). Another user's daemon is sent nothing without \
+            --control.user.
 
             Exit status: 0 on success, 1 if no daemon answers or there is no such task, 2 for usage errors, such as a \
             word that fits several tasks; "tasks wait" has its own.

@@ -10,19 +10,19 @@ struct DaemonKnowledge: Sendable {
     let now: WallTime
 
     /// How long a daemon may take: it only says what it knows already.
-    private static let limit = Duration.milliseconds(500)
+    static let limit = Duration.milliseconds(500)
 
     /// Knowledge from its parts.
     init(_ report: DaemonReport?, missing: String = "", now: WallTime) {
         (self.report, self.missing, self.now) = (report, missing, now)
     }
 
-    /// Asks the daemon at a control socket; that there is none, or that this user may not ask it, is no failure.
-    static func ask(_ socket: String, time: any TimeSource) async -> DaemonKnowledge {
+    /// Asks a daemon; that there is none, or that this user may not ask it, is no failure.
+    static func ask(_ client: ControlClient, time: any TimeSource) async -> DaemonKnowledge {
         await withTaskGroup(of: DaemonKnowledge.self) { group in
             group.addTask {
                 do throws(ControlClientError) {
-                    let report = try await ControlClient(socket: socket, timeout: self.limit).report()
+                    let report = try await client.report()
                     return DaemonKnowledge(report, now: time.wall())
                 } catch {
                     return DaemonKnowledge(nil, missing: error.description, now: time.wall())
@@ -30,7 +30,7 @@ struct DaemonKnowledge: Sendable {
             }
             group.addTask {
                 try? await Task.sleep(for: self.limit)
-                return DaemonKnowledge(nil, missing: "no answer on \(socket)", now: time.wall())
+                return DaemonKnowledge(nil, missing: "no answer on \(client.socket)", now: time.wall())
             }
             defer { group.cancelAll() }
             return await group.next() ?? DaemonKnowledge(nil, now: time.wall())

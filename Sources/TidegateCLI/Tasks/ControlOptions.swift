@@ -6,34 +6,12 @@ internal import TidegateCore
 
 /// The daemon to connect to, and the output format.
 struct ControlOptions: ParsableArguments {
-    @Option(
-        name: .customLong("control.socket"),
-        help: ArgumentHelp(
-            "Control socket of the daemon (default: \(Terminal.defaultPaths.socket)).", valueName: "path"))
-    var socket: String?
-
-    @Option(
-        name: .customLong("control.user"),
-        help: ArgumentHelp(
-            "The user whose daemon listens there, besides root and yourself.", valueName: "name"))
-    var user: String?
+    @OptionGroup var socket: SocketOptions
 
     @Flag(help: "Print JSON.")
     var json = false
 
-    func validate() throws {
-        if self.socket == "" { throw ValidationError("--control.socket: path is empty") }
-        if let user, self.owner == nil { throw ValidationError("--control.user: there is no user \"\(user)\"") }
-    }
-
-    var client: ControlClient {
-        ControlClient(socket: self.socket ?? Terminal.defaultPaths.socket, trusting: self.owner)
-    }
-
-    // By name or number, as chown(1) takes it.
-    private var owner: UInt32? {
-        self.user.flatMap { name in getpwnam(name).map { $0.pointee.pw_uid } ?? UInt32(name) }
-    }
+    var client: ControlClient { self.socket.client() }
 
     /// Prints a response: the daemon's JSON, or lines of text.
     func show<Value>(_ reply: ControlReply<Value>, _ lines: (Value, TextStyle) -> [String]) {
@@ -83,7 +61,7 @@ struct ControlOptions: ParsableArguments {
     // A user whose own daemon does not run may mean root's.
     private func error(_ error: ControlClientError) -> CommandError {
         let root = DefaultPaths(user: 0, environment: { _ in nil }).socket
-        guard error.reason == .noDaemon, self.socket == nil, geteuid() != 0, root != self.client.socket,
+        guard error.reason == .noDaemon, self.socket.socket == nil, geteuid() != 0, root != self.client.socket,
             let group = ControlClient.group(of: root)
         else { return CommandError(error) }
         let hint = "root's daemon listens on \(root), for members of the group \(group): --control.socket \(root)"
