@@ -50,6 +50,8 @@ package final class AttemptOutcome: Sendable {
     package let silentAddresses: [IPAddress]
     /// The connection's error number (errno(3)); 0 if there is none.
     package let osError: Int32
+    /// Whether it failed because no descriptor was free.
+    package let lackedDescriptor: Bool
     /// The server's certificate, if the request wanted it and one was shown.
     package let certificate: CertificateSummary?
     /// Why the certificate was refused; nil if it was not.
@@ -63,7 +65,8 @@ package final class AttemptOutcome: Sendable {
         isLengthVerified: Bool = false, body: [UInt8] = [], diagnosticBody: [UInt8] = [], progress: AttemptProgress,
         started: MonotonicTime, ended: MonotonicTime, phases: PhaseDurations = PhaseDurations(),
         connectionsOpened: Int = 0, connection: ConnectionFacts? = nil, failedConnect: FailedConnect? = nil,
-        silentAddresses: [IPAddress] = [], osError: Int32 = 0, certificate: CertificateSummary? = nil,
+        silentAddresses: [IPAddress] = [], osError: Int32 = 0, lackedDescriptor: Bool = false,
+        certificate: CertificateSummary? = nil,
         certificateError: CertificateError? = nil,
         text: String = ""
     ) {
@@ -87,6 +90,7 @@ package final class AttemptOutcome: Sendable {
         self.failedConnect = failedConnect
         self.silentAddresses = silentAddresses
         self.osError = osError
+        self.lackedDescriptor = lackedDescriptor
         self.certificate = certificate
         self.certificateError = certificateError
         self.text = text

@@ -10,19 +10,37 @@ struct SidecarLimitsTests {
         let path = "/tmp/tidegate-limits-\(UUID().uuidString.prefix(8))"
         private let program: Program
 
-        init(configuration: String) async throws {
+        init(configuration: String, descriptors: Int? = nil) async throws {
             try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
             try configuration.write(toFile: "\(self.path)/c.yml", atomically: true, encoding: .utf8)
-            let program = try Program([
-                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", "\(self.path)/c.yml", "--log.level",
-                "debug", "--web.listen-address", "127.0.0.1:0", "--state.dir", "\(self.path)/state",
-                "--control.socket", "\(self.path)/sock",
-            ])
+            let limit = descriptors.map { ["prlimit", "--nofile=\($0)"] } ?? []
+            let program = try Program(
+                limit + [
+                    BuiltProduct.path(of: "tidegate"), "serve", "--config.file", "\(self.path)/c.yml", "--log.level",
+                    "debug", "--web.listen-address", "127.0.0.1:0", "--state.dir", "\(self.path)/state",
+                    "--control.socket", "\(self.path)/sock",
+                ])
             self.program = program
             let isUp = await eventually(within: .seconds(20)) {
                 program.errorsSoFar.contains("msg=\"control socket listening\"")
             }
             try #require(isUp, "\(program.errorsSoFar)")
+        }
+
+        var log: String { self.program.errorsSoFar }
+
+        /// The port of the endpoint.
+        var port: Int? {
+            guard let found = self.log.firstMatch(of: /msg=listening address=127\.0\.0\.1:([0-9]+)/) else { return nil }
+            return Int(found.1)
+        }
+
+        /// How much processor time the daemon has used (proc_pid_stat(5)).
+        var processorSeconds: Double {
+            let text = (try? String(contentsOfFile: "/proc/\(self.program.id)/stat", encoding: .utf8)) ?? ""
+            let fields = text.split(separator: " ")
+            guard fields.count > 14 else { return 0 }
+            return ((Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0)) / 100
         }
 
         func submit(_ arguments: String...) async throws -> Program.Output {
@@ -66,6 +84,35 @@ struct SidecarLimitsTests {
         ])
         #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.lowercased().contains("retry-after: 10\r\n"), "\(answer)")
         _ = await daemon.stop()
+    }
+
+    @Test("Without a free descriptor tasks and listeners wait, without a spin, and go on when there is one")
+    func descriptors() async throws {
+        let server = try LiveServer { .respond(text: $0.path).then(.close) }
+        defer { server.stop() }
+        let daemon = try await Daemon(
+            configuration:
+                "tasks: [{name: a, url: \"\(server.url("/a"))\", every: 1s}]\n",
+            descriptors: 90)
+        #expect(await eventually { !server.requests.isEmpty })
+        let port = try #require(daemon.port)
+        let crowd = HostileClient(HostileClient.tricks[0], port: port, connections: 200)
+        let isHeld = await eventually(within: .seconds(60)) {
+            daemon.log.contains("reason=\"no file descriptor is free\"")
+        }
+        #expect(isHeld)
+        let before = daemon.processorSeconds
+        try await ContinuousClock().sleep(for: .seconds(3))
+        // A loop that never waits would use all of the three seconds.
+        #expect(daemon.processorSeconds - before < 2)
+        crowd.stop()
+        let count = server.requests.count
+        #expect(await eventually(within: .seconds(60)) { server.requests.count > count + 1 })
+        let answer = try await Program.run(["curl", "-s", "http://127.0.0.1:\(port)/-/healthy"])
+        #expect(answer.output == "Tidegate is healthy.\n", "\(answer)")
+        let log = await daemon.stop().errors
+        #expect(log.components(separatedBy: "only 90 files and sockets may be open").count == 2, "\(log)")
+        #expect(!log.contains("outcome=failure"), "\(log)")
     }
 
     @Test("A debug log has no secret of the configuration in it")

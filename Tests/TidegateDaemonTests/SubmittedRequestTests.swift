@@ -114,4 +114,13 @@ import TidegateCore
         open.withLock { $0 = 2 }
         #expect(!limit.reserve())
     }
+
+    @Test("Too few descriptors for the configured connections are told at the start")
+    func descriptors() {
+        func check(_ limit: Int) -> String? {
+            DescriptorCheck(limit: limit, listeners: 2, connectionsEach: 100, transfers: 36).warning
+        }
+        #expect(check(300) == nil)
+        #expect(check(299)?.hasPrefix("only 299 files and sockets may be open, and up to 300 can be needed") == true)
+    }
 }

@@ -57,7 +57,7 @@ struct ProgressLine: Sendable {
         case .backoff:
             guard let left = self.retryIn else { return detail ?? "retry soon" }
             return "retry in \(max(0, Int(left.inSeconds.rounded(.up)))) s"
-        case .path, .constraint, .schedule, .circuit, .budget, .concurrency, .disk, .drain:
+        case .path, .constraint, .schedule, .circuit, .budget, .concurrency, .disk, .descriptors, .drain:
             return detail ?? reason.description
         }
     }

@@ -150,7 +150,7 @@ extension TaskEvent {
 extension HoldReason {
     fileprivate var level: Event.Level {
         switch self {
-        case .path, .constraint, .disk, .circuit, .budget: .info
+        case .path, .constraint, .disk, .descriptors, .circuit, .budget: .info
         case .schedule, .backoff, .concurrency, .drain: .debug
         }
     }

@@ -16,6 +16,8 @@ public enum HoldReason: String, Sendable, MetricLabel {
     case concurrency
     /// The disk is full.
     case disk
+    /// The process has as many files and sockets open as it may.
+    case descriptors
     /// The session is shutting down.
     case drain
 }
@@ -32,6 +34,7 @@ extension HoldReason: CustomStringConvertible {
         case .budget: "too many retries for this server"
         case .concurrency: "queued"
         case .disk: "the disk is full"
+        case .descriptors: "no file descriptor is free"
         case .drain: "shutting down"
         }
     }

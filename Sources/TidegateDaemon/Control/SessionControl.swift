@@ -54,22 +54,48 @@ struct SessionControl: TaskControl {
         }
     }
 
-    func tasks() async throws(ControlRefusal) -> [TaskDocument] {
-        let live = self.session.tasks()
-        var kept: [TaskID: JournaledTaskSummary] = [:]
-        for question in [JournalQuestion.unfinished, .ended(atMost: SessionControl.finishedTasksLimit)] {
-            for task in try await self.list(question) { kept[task.id] = task }
-        }
-        var infos = Dictionary(live.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        for (id, task) in kept where infos[id] == nil { infos[id] = TaskInfo(task) }
+    func tasks(after: TaskID?, atMost limit: Int) async throws(ControlRefusal) -> TaskSlice<TaskDocument> {
+        let ended = try await self.list(.ended(atMost: SessionControl.finishedTasksLimit))
+        let live = self.session.allTasks
+        let ids = Set(live.map(\.id))
+        let known = live.map { KnownTask.live($0) } + ended.filter { !ids.contains($0.id) }.map { .ended($0) }
+        let slice = TaskSlice(of: known, after: after, atMost: limit, id: \.id, make: { $0 })
+        var kept = Dictionary(ended.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        for task in try await self.list(.among(slice.tasks.map(\.id))) { kept[task.id] = task }
         let runs = await self.nextRuns()
         var newest: [String: TaskID] = [:]
-        for info in infos.values {
-            if let name = info.name { newest[name] = max(newest[name] ?? info.id, info.id) }
+        for task in known {
+            if let name = task.name, runs[name] != nil { newest[name] = max(newest[name] ?? task.id, task.id) }
         }
-        return infos.values.sorted { $0.id < $1.id }.map { info in
-            let next = info.name.flatMap { newest[$0] == info.id ? runs[$0] : nil }
-            return self.annotated(TaskDocument(info, kept[info.id]), info.id, nextRun: next)
+        return slice.map { task in
+            let next = task.name.flatMap { newest[$0] == task.id ? runs[$0] : nil }
+            return self.annotated(TaskDocument(task.info, kept[task.id]), task.id, nextRun: next)
+        }
+    }
+
+    private enum KnownTask {
+        case live(TransferTask)
+        case ended(JournaledTaskSummary)
+
+        var id: TaskID {
+            switch self {
+            case .live(let task): task.id
+            case .ended(let task): task.id
+            }
+        }
+
+        var name: String? {
+            switch self {
+            case .live(let task): task.request.name
+            case .ended(let task): task.name
+            }
+        }
+
+        var info: TaskInfo {
+            switch self {
+            case .live(let task): task.info
+            case .ended(let task): TaskInfo(task)
+            }
         }
     }
 

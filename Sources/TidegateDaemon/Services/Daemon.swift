@@ -43,9 +43,7 @@ package struct Daemon: Sendable {
             level: self.settings.logLevel.level, format: self.settings.logFormat, time: time, write: output.put)
         let logger = Logger(label: "tidegate") { _ in handler }
         logger.info("starting", metadata: self.startMetadata)
-        for warning in (self.web?.warnings ?? [])
-            + self.configuration.secretFiles.compactMap(SecretFile.warning(about:))
-        { logger.warning("\(warning)") }
+        for warning in self.startWarnings { logger.warning("\(warning)") }
         if let checks = self.checkMetadata {
             logger.info("configured targets are connected to; \"check: none\" leaves one alone", metadata: checks)
         }
@@ -110,6 +108,15 @@ package struct Daemon: Sendable {
         } catch {
             throw .resource("\(error)")
         }
+    }
+
+    private var startWarnings: [String] {
+        let descriptors = DescriptorCheck(
+            limit: DescriptorCheck.currentLimit, listeners: self.settings.endpoint.listen.count,
+            connectionsEach: self.settings.endpoint.maxConnections,
+            transfers: self.monitorConfiguration.session.maxConnections)
+        return (self.web?.warnings ?? []) + self.configuration.secretFiles.compactMap(SecretFile.warning(about:))
+            + [descriptors.warning].compactMap(\.self)
     }
 
     private var startMetadata: Logger.Metadata {

@@ -74,7 +74,8 @@ extension HoldReason: FixedLabel {
         case .budget: 5
         case .concurrency: 6
         case .disk: 7
-        case .drain: 8
+        case .descriptors: 8
+        case .drain: 9
         }
     }
 }

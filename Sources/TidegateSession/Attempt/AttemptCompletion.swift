@@ -166,6 +166,12 @@ final class AttemptCompletion {
     // MARK: - Failures
 
     private func fail(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) {
+        if end.lackedDescriptor, record.waitsForResources {
+            // Neither the server nor the network has anything to do with it.
+            let own = end.with(.internal, HoldReason.descriptors.description)
+            self.failures.publishFailure(record, own, .internal, isCharged: false)
+            return self.bodies.waitForDescriptors(record)
+        }
         let decision = RetryClassifier.classify(
             self.failures.retryEvidence(record, end, failure), statuses: record.retryPolicy.statuses)
         switch decision {

@@ -102,6 +102,9 @@ final class AttemptRunner {
                 target.pooled.launched(knowing: target.known, generation: self.pool.current)
             }
             self.driver.settle(record)
+        } catch let error as FileError where error.isDescriptorShortage && record.waitsForResources {
+            _ = self.reports.abort(record, .internal, HoldReason.descriptors.description)
+            self.bodies.waitForDescriptors(record)
         } catch let error as FileError {
             self.cannotStart(record, error.failure, self.bodies.message(for: error, record))
         } catch {

@@ -13,12 +13,12 @@ final class TaskBodies {
         case readerIsGone
     }
 
-    private let driver: TaskDriver
+    let driver: TaskDriver
     private let failures: FailureReporter
-    private let writer: DownloadWriter
+    let writer: DownloadWriter
     private let journal: JournalWriter
-    private let random: RandomSource
-    private let diskRecheck: Duration
+    let random: RandomSource
+    let diskRecheck: Duration
     private let deliver: @Sendable (_ task: UInt64, StreamEvent) -> Void
 
     init(
@@ -202,34 +202,6 @@ final class TaskBodies {
     /// True if a body has the wrong digest because its parts may not belong together: it is fetched again, once.
     func mayFetchAgain(_ record: TaskRecord) -> Bool {
         record.download.partial.isJoined && !record.download.partial.wasRestarted && !record.isStream
-    }
-
-    // MARK: - Full disks
-
-    /// The disk is full: what cannot be continued is removed from it, and the task tries again later.
-    func waitForDisk(_ record: TaskRecord, _ message: String) {
-        if record.download.partial.resumePoint == nil, let file = record.download.file {
-            record.download.partial.startOver()
-            // A file that cannot be cut is written from its start.
-            try? file.truncate(to: 0)
-        }
-        record.resetRedirects()
-        self.scheduleRecheck(record)
-        self.driver.feed(.attemptHolds(.disk, detail: message), to: record)
-    }
-
-    /// The body is here, and there is no room to commit its file: it waits for some.
-    func waitForRoom(_ record: TaskRecord, _ error: FileError) {
-        record.download.commit = nil
-        // What fsync(2) could not write may be gone from memory, too, and the next call would not say so.
-        let isWhole = error.operation != "fsync"
-        if !isWhole { self.forgetBody(record) }
-        self.scheduleRecheck(record)
-        self.driver.feed(.commitHolds(.disk, detail: error.description, isWhole: isWhole), to: record)
-    }
-
-    private func scheduleRecheck(_ record: TaskRecord) {
-        self.driver.schedule(.disk, of: record, after: self.random.lengthened(self.diskRecheck))
     }
 
     // MARK: - Ends

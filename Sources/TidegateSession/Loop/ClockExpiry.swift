@@ -10,11 +10,13 @@ final class ClockExpiry {
     private let runner: AttemptRunner
     private let completion: AttemptCompletion
     private let paths: PathLossHandler
+    private let bodies: TaskBodies
     private let time: any TimeSource
 
     init(
         engine: TransferEngine, driver: TaskDriver, failures: FailureReporter, origins: OriginGuard,
-        runner: AttemptRunner, completion: AttemptCompletion, paths: PathLossHandler, time: any TimeSource
+        runner: AttemptRunner, completion: AttemptCompletion, paths: PathLossHandler, bodies: TaskBodies,
+        time: any TimeSource
     ) {
         self.engine = engine
         self.driver = driver
@@ -23,6 +25,7 @@ final class ClockExpiry {
         self.runner = runner
         self.completion = completion
         self.paths = paths
+        self.bodies = bodies
         self.time = time
     }
 
@@ -61,6 +64,7 @@ final class ClockExpiry {
         case .silence: self.paths.silenceOver(record)
         case .circuit: self.origins.circuitDue(record)
         case .disk: self.driver.feed(.release(.disk), to: record)
+        case .descriptors: self.bodies.descriptorsDue(record)
         case .budget: self.origins.budgetDue(record)
         case .expiry: self.expiryDue(record)
         // The active time only bounds retries.

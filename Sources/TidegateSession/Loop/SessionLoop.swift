@@ -51,7 +51,7 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
             journal: base.journal)
         self.clocks = ClockExpiry(
             engine: engine, driver: base.driver, failures: base.failures, origins: base.origins, runner: self.runner,
-            completion: self.completion, paths: self.paths, time: given.time)
+            completion: self.completion, paths: self.paths, bodies: base.bodies, time: given.time)
         self.hooks = HookAnswers(
             engine: engine, driver: base.driver, delegate: base.delegate, questions: questions, runner: self.runner,
             reports: reports, completion: self.completion, commands: self.commands, bodies: base.bodies,

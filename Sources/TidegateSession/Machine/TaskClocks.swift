@@ -38,7 +38,7 @@ struct Stopwatch: Sendable, Hashable {
 struct TaskClocks: Sendable {
     enum Clock: Sendable, Hashable, CaseIterable {
         case deadline, active, patience, idle, attempt, pause, backoff, schedule, grace, silence
-        case circuit, disk, budget, expiry
+        case circuit, disk, descriptors, budget, expiry
     }
 
     /// One reference, because every task of a request has the same.
@@ -143,7 +143,7 @@ struct TaskClocks: Sendable {
         case .patience: self.limits.patience.flatMap(self.gate.due)
         case .idle: self.idle.due(at: self.limits.idle)
         case .attempt: self.limits.attempt.flatMap(self.attempt.due)
-        case .pause, .backoff, .schedule, .grace, .silence, .circuit, .disk, .budget, .expiry:
+        case .pause, .backoff, .schedule, .grace, .silence, .circuit, .disk, .descriptors, .budget, .expiry:
             self.scheduled.first { $0.clock == clock }?.at
         }
     }

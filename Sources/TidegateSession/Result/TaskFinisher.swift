@@ -71,6 +71,8 @@ final class TaskFinisher {
             self.driver.feed(.committed(isGood: true), to: record)
         case .failure(let error) where error.failure == .diskFull && record.waitsForResources:
             self.bodies.waitForRoom(record, error)
+        case .failure(let error) where error.isDescriptorShortage && record.waitsForResources:
+            self.bodies.waitToCommit(record)
         case .failure(let error):
             self.driver.publish(.moveFailed(file: path, errorNumber: error.code), record)
             record.result.failure = error.failure

@@ -52,6 +52,11 @@ struct AttemptEnd {
         return end
     }
 
+    /// Whether it failed because no descriptor was free.
+    var lackedDescriptor: Bool {
+        self.outcome.lackedDescriptor || self.resolveFailure != nil && DescriptorShortage.isNow
+    }
+
     var status: Int? { self.outcome.head?.status }
 
     /// Whether a connection stood.

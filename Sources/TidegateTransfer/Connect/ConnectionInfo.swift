@@ -9,6 +9,8 @@ struct ConnectionInfo {
     private(set) var starts = 0
     /// Whether a socket was opened for this attempt.
     private(set) var hasOpened = false
+    /// Whether a socket could not be opened because no descriptor was free.
+    var lackedDescriptor = false
     /// Whether one of the tries became a connection.
     private(set) var hasConnected = false
     /// The address of that connection.

@@ -19,6 +19,9 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason as a task gives it: a full disk or quota can be waited for, other errors cannot.
     package var failure: TaskFailure { [ENOSPC, EDQUOT].contains(self.code) ? .diskFull : .fileError }
 
+    /// Whether no descriptor was free, which can be waited for, too.
+    package var isDescriptorShortage: Bool { DescriptorShortage.isReason(self.code) }
+
     package var description: String {
         guard self.code != 0 else { return "\(self.path) \(self.operation)" }
         guard let text = strerror(self.code) else { return "\(self.path): \(self.operation): error \(self.code)" }

@@ -173,7 +173,10 @@ extension CurlTransfer {
     fileprivate func openSocket(_ address: curl_sockaddr, to peer: IPAddress?) -> curl_socket_t {
         let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.family, type, address.protocol)
-        guard descriptor >= 0 else { return -1 }
+        guard descriptor >= 0 else {
+            if DescriptorShortage.isReason(errno) { self.connection.lackedDescriptor = true }
+            return -1
+        }
         let share = self.request?.connectShare(of: peer)
         var timeout = share ?? CurlLimits.userTimeout
         // Without it the kernel's own, longer timeout holds: slower, not wrong.

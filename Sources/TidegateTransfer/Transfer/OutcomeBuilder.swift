@@ -32,8 +32,16 @@ struct OutcomeBuilder {
             failedConnect: failedConnect, silentAddresses: transfer.connection.silentAddresses,
             // libcurl's number is that of the last try, and not of the one that counts.
             osError: failure == nil ? 0 : failedConnect?.errorNumber ?? transfer.errorNumber,
+            lackedDescriptor: failure != nil && self.lackedDescriptor,
             certificate: transfer.request?.wantsCertificate == true ? self.certificate(of: transfer) : nil,
             certificateError: failure == nil ? nil : self.certificateError(text), text: text)
+    }
+
+    // Asked for while the transfer has its own descriptors: afterwards there may be one.
+    private var lackedDescriptor: Bool {
+        let connection = self.transfer.connection
+        guard connection.starts == 0 else { return false }
+        return connection.lackedDescriptor || !connection.isConnected && DescriptorShortage.isNow
     }
 
     private var stage: Stage {
