@@ -125,6 +125,16 @@ extension Monitor: MonitorView {
     /// The unfinished tasks, and those that ended recently; oldest first.
     package func tasks() -> [TaskInfo] { self.session.tasks() }
 
+    /// Of these the `limit` that follow the task `after`, in the order of their ids.
+    package func tasks(after: TaskID?, atMost limit: Int) -> TaskSlice<TaskInfo> {
+        TaskSlice(of: self.session.allTasks, after: after, atMost: limit, id: \.id, make: \.info)
+    }
+
+    /// Of these the ones that say most about now.
+    package func taskSample(atMost limit: Int) -> TaskSample {
+        TaskSample(of: self.session.allTasks, atMost: limit, isNamed: \.isNamed, state: \.state, info: \.info)
+    }
+
     /// One task; nil if the id is not known.
     package func task(_ id: TaskID) -> TaskInfo? { self.session.task(withID: id)?.info }
 

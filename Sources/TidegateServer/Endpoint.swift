@@ -12,6 +12,7 @@ package final class Endpoint: Sendable {
     private let routes: EndpointRoutes
     private let bus: EventBus
     private let inFlight = Atomic<Int>(0)
+    private let requests: RequestTable
     private let slots: EventStreamSlots
     private let access: AccessController?
 
@@ -41,6 +42,7 @@ package final class Endpoint: Sendable {
                 + (access.map { [AccessMiddleware(controller: $0)] } ?? []))
         self.bus = bus
         self.slots = slots
+        self.requests = RequestTable(limit: configuration.maxRequests)
         self.access = access
     }
 
@@ -117,12 +119,19 @@ package final class Endpoint: Sendable {
         to request: Request, with writer: consuming ResponseWriter, on channel: any Channel, hosts: HostCheck
     ) async throws {
         let count = self.inFlight.wrappingAdd(1, ordering: .relaxed).newValue
-        let context = ServerContext(source: .init(channel: channel, inFlight: count, hosts: hosts))
-        let (response, handler) = await self.routes.respond(to: request, context: context)
-        self.bus.publish(.daemon(.requestAnswered(handler: handler.rawValue, status: response.status.code)))
+        let place = RequestPlace(self.requests, peer: PeerAddress(channel.remoteAddress))
+        let context = ServerContext(source: .init(channel: channel, inFlight: count, hosts: hosts, place: place))
+        let answer = await self.routes.respond(to: request, context: context)
         // A stream lasts; it has slots of its own.
-        if response.isStream { self.inFlight.wrappingSubtract(1, ordering: .relaxed) }
-        defer { if !response.isStream { self.inFlight.wrappingSubtract(1, ordering: .relaxed) } }
+        let isStream = answer?.response.isStream ?? false
+        func finish() {
+            place.release()
+            self.inFlight.wrappingSubtract(1, ordering: .relaxed)
+        }
+        if isStream { finish() }
+        defer { if !isStream { finish() } }
+        guard let (response, handler) = answer else { return }
+        self.bus.publish(.daemon(.requestAnswered(handler: handler.rawValue, status: response.status.code)))
         try await writer.write(
             response, to: request.method, on: channel, timeout: self.configuration.writeTimeout)
     }

@@ -148,12 +148,15 @@ public final class Session: Sendable {
     /// ones that have a body are left out.
     public func tasks() -> [TaskInfo] { self.dependencies.registry.all.map(\.info) }
 
+    /// The tasks of ``tasks()`` themselves.
+    package var allTasks: [TransferTask] { self.dependencies.registry.all }
+
     /// The tasks of one kind, as ``tasks()`` gives them.
     package func tasks(of kind: TaskKind) -> [TaskInfo] { self.tasks().filter { $0.kind == kind } }
 
     /// The task that is not over or ended lately; nil if the id is not known.
     public func task(withID id: TaskID) -> TransferTask? {
-        self.dependencies.registry.all.first { $0.id == id }
+        self.dependencies.registry.first { $0.id == id }
     }
 
     /// The events of this session's tasks from now on, for one reader: the newest `capacity` are kept, and those that

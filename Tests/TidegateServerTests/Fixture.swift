@@ -25,6 +25,8 @@ final class FakeView: MonitorView {
         var diagnosis: HostDiagnosis?
         /// How often the page was looked at.
         var pageViews = 0
+        /// How often tasks were listed.
+        var listings = 0
     }
 
     init(_ state: State = State()) { self.state = Mutex(state) }
@@ -33,6 +35,19 @@ final class FakeView: MonitorView {
 
     var status: ReachabilityStatus { self.state.withLock { $0.status } }
     func tasks() -> [TaskInfo] { self.state.withLock { $0.tasks } }
+    func tasks(after: TaskID?, atMost limit: Int) -> TaskSlice<TaskInfo> {
+        self.change { $0.listings += 1 }
+        return TaskSlice(of: self.tasks(), after: after, atMost: limit, id: \.id, make: { $0 })
+    }
+
+    func taskSample(atMost limit: Int) -> TaskSample {
+        self.change { $0.listings += 1 }
+        return TaskSample(
+            of: self.tasks(), atMost: limit, isNamed: { $0.displayName != nil }, state: \.state, info: { $0 })
+    }
+
+    var listings: Int { self.state.withLock { $0.listings } }
+
     func task(_ id: TaskID) -> TaskInfo? { self.tasks().first { $0.id == id } }
     func sessionStatistics() -> SessionStatistics { self.state.withLock { $0.statistics } }
     var stalledThreads: Set<MonitorThread> { self.state.withLock { $0.stalledThreads } }
@@ -113,15 +128,32 @@ struct Fixture {
 
     /// What the routes respond, without a socket.
     func respond(
-        _ method: String, _ target: String, accept: String? = nil, encoding: String? = nil, inFlight: Int = 1
+        _ method: String, _ target: String, accept: String? = nil, encoding: String? = nil,
+        requests: RequestTable = RequestTable(limit: 40)
     ) async throws -> RoutedResponse {
+        let channel = NIOAsyncTestingChannel()
+        // As if a client had connected.
+        try await channel.testingEventLoop.executeInContext {
+            channel._channelCore.registerAlreadyConfigured0(promise: nil)
+        }
+        let answer = try await self.respond(
+            method, target, accept: accept, encoding: encoding, requests: requests, on: channel)
+        return try #require(answer)
+    }
+
+    /// The same for the client of a channel; nil if it has left.
+    func respond(
+        _ method: String, _ target: String, accept: String? = nil, encoding: String? = nil,
+        requests: RequestTable = RequestTable(limit: 40), on channel: any Channel
+    ) async throws -> RoutedResponse? {
         let method = try #require(HTTPRequest.Method(method))
         var head = HTTPRequest(method: method, scheme: nil, authority: nil, path: target)
         head.headerFields[.accept] = accept
         head.headerFields[.acceptEncoding] = encoding
         let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
-        let context = ServerContext(source: .init(channel: NIOAsyncTestingChannel(), inFlight: inFlight))
-        let (response, handler) = await self.routes.respond(to: request, context: context)
+        let place = RequestPlace(requests, peer: PeerAddress(ip: nil))
+        let context = ServerContext(source: .init(channel: channel, inFlight: 1, place: place))
+        guard let (response, handler) = await self.routes.respond(to: request, context: context) else { return nil }
         return try await RoutedResponse(response, handler)
     }
 

@@ -52,7 +52,7 @@ import TidegateCore
         var status = PageState.deadProvider.status
         status.global.level = .limited
         let headline = Headline(
-            status: status, diagnosis: isMeasured ? PageState.deadProvider.diagnosis : nil, tasks: [],
+            status: status, diagnosis: isMeasured ? PageState.deadProvider.diagnosis : nil, tasks: TaskSample([]),
             record: HistoryRecord(from: PageState.ago(10)), targets: [], now: PageState.now)
         #expect(headline.tone == (isMeasured ? .bad : .wait))
     }
@@ -66,7 +66,7 @@ import TidegateCore
             status.since = PageState.ago(since)
             return PageView(
                 status: status, diagnosis: .init(explanation: diagnosis.explanation, time: PageState.ago(measured)),
-                tasks: [], record: HistoryRecord(from: PageState.ago(10)), nextRuns: [:], party: nil,
+                tasks: TaskSample([]), record: HistoryRecord(from: PageState.ago(10)), nextRuns: [:], party: nil,
                 now: PageState.now, configuration: EndpointConfiguration()
             ).headline.text
         }
@@ -84,7 +84,8 @@ import TidegateCore
         }
         record.requests.add(.init(.upstream, subject: "d.example", cause: "no answer in time", at: PageState.now))
         let headline = Headline(
-            status: PageState.healthy.status, diagnosis: nil, tasks: [], record: record, targets: [], now: PageState.now
+            status: PageState.healthy.status, diagnosis: nil, tasks: TaskSample([]), record: record, targets: [],
+            now: PageState.now
         )
         #expect(
             headline.text == "Online. 5 of 8 requests failed in 2 min: 4 the server (b.example, a.example and 1 more), "
@@ -99,7 +100,8 @@ import TidegateCore
             record.requests.add(.init(.theirs, subject: "a.example", cause: "status 500", at: PageState.now))
         }
         let headline = Headline(
-            status: PageState.healthy.status, diagnosis: nil, tasks: [], record: record, targets: [], now: PageState.now
+            status: PageState.healthy.status, diagnosis: nil, tasks: TaskSample([]), record: record, targets: [],
+            now: PageState.now
         )
         #expect(headline.tone == .bad)
     }

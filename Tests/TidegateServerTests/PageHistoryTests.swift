@@ -95,7 +95,7 @@ import TidegateTestKit
         bus.publish(.session(.attributionRevised(task: id, attempt: 1, from: .unknown, to: .upstream)))
         func headline(_ record: HistoryRecord) -> String {
             Headline(
-                status: PageState.healthy.status, diagnosis: nil, tasks: [], record: record, targets: [],
+                status: PageState.healthy.status, diagnosis: nil, tasks: TaskSample([]), record: record, targets: [],
                 now: self.time.wall()
             ).text
         }
@@ -126,7 +126,7 @@ import TidegateTestKit
         let restored = self.history(kept).snapshot().results
         #expect(restored.mapValues(\.entries.count) == ["sync": 3, "order-7": 3])
         let rows = TaskRows(
-            tasks: [], results: restored, nextRuns: [:], redaction: URLRedaction(), now: self.time.wall())
+            tasks: TaskSample([]), results: restored, nextRuns: [:], redaction: URLRedaction(), now: self.time.wall())
         #expect(
             rows.html.contains(
                 "<b>order-7</b></td><td data-head=\"State\"><span class=\"bad\">failed</span></td>"))

@@ -25,7 +25,7 @@ enum PageState: String, CaseIterable {
         }
         let hasSchedule = self == .manyTasks
         return PageView(
-            status: self.status, diagnosis: self.diagnosis, tasks: self.tasks, record: self.record,
+            status: self.status, diagnosis: self.diagnosis, tasks: TaskSample(self.tasks), record: self.record,
             nextRuns: hasSchedule
                 ? ["config-sync": Self.now + .seconds(140), "image": Self.now + .seconds(3000)] : [:],
             party: party, now: Self.now, configuration: configuration)

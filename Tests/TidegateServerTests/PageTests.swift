@@ -152,7 +152,7 @@ import TidegateTestKit
             return task
         }
         let html = TaskRows(
-            tasks: tasks, results: [:], nextRuns: [:], redaction: URLRedaction(), now: PageState.now
+            tasks: TaskSample(tasks), results: [:], nextRuns: [:], redaction: URLRedaction(), now: PageState.now
         ).html
         #expect(html.components(separatedBy: "<tr data-task").count == 2)
         #expect(

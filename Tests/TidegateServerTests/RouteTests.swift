@@ -1,4 +1,6 @@
 import HTTPTypes
+import NIOCore
+import NIOEmbedded
 import Testing
 import TidegateCore
 import TidegateTestKit
@@ -131,13 +133,47 @@ import TidegateTestKit
 
     @Test("More concurrent requests than allowed get 503, except for the health checks")
     func limit() async throws {
-        #expect(try await self.fixture.respond("GET", "/metrics", inFlight: 40).status == 200)
-        let response = try await self.fixture.respond("GET", "/metrics", inFlight: 41)
+        let requests = RequestTable(limit: 40)
+        for number in 0..<39 { #expect(requests.take(.init(peer: Self.peer(number), isScrape: true))) }
+        #expect(try await self.fixture.respond("GET", "/metrics", requests: requests).status == 200)
+        let response = try await self.fixture.respond("GET", "/metrics", requests: requests)
         #expect(response.status == 503)
         #expect(response.headers[.retryAfter] == "1")
-        #expect(try await self.fixture.respond("GET", "/-/healthy", inFlight: 41).status == 200)
-        #expect(try await self.fixture.respond("GET", "/-/ready", inFlight: 41).status == 200)
-        #expect(try await self.fixture.respond("GET", "/nothing", inFlight: 41).status == 404)
+        for path in ["/", "/api/v1/status", "/api/v1/tasks"] {
+            #expect(try await self.fixture.respond("GET", path, requests: requests).status == 503)
+        }
+        #expect(try await self.fixture.respond("GET", "/-/healthy", requests: requests).status == 200)
+        #expect(try await self.fixture.respond("GET", "/-/ready", requests: requests).status == 200)
+        #expect(try await self.fixture.respond("GET", "/nothing", requests: requests).status == 404)
+    }
+
+    private static func peer(_ number: Int) -> PeerAddress { PeerAddress(ip: IPAddress("10.0.0.\(number)")) }
+
+    @Test("The last quarter of the requests is for peers that have none, and for the scrapes of those that have others")
+    func shares() {
+        var places = RequestPlaces(limit: 40)
+        let attacker = RequestPlaces.Holder(peer: Self.peer(1), isScrape: false)
+        let taken = (0..<100).count { _ in places.take(attacker) }
+        #expect(taken == 30)
+        let scraper = RequestPlaces.Holder(peer: Self.peer(2), isScrape: true)
+        let own = RequestPlaces.Holder(peer: Self.peer(1), isScrape: true)
+        let scrapes = [scraper, own, scraper, own].map { places.take($0) }
+        #expect(scrapes == [true, true, false, false])
+        let others = (3..<12).map { RequestPlaces.Holder(peer: Self.peer($0), isScrape: true) }
+        let admitted = others.count { places.take($0) }
+        #expect(admitted == 8 && places.count == 40)
+        for _ in 0..<30 { places.release(attacker) }
+        let isTaken = places.take(attacker)
+        #expect(isTaken && places.count == 11)
+        var single = RequestPlaces(limit: 1)
+        let both = [attacker, scraper].map { single.take($0) }
+        #expect(both == [true, false])
+    }
+
+    @Test("Nothing is built for a client that has left", arguments: ["/", "/api/v1/tasks", "/metrics"])
+    func left(_ path: String) async throws {
+        #expect(try await self.fixture.respond("GET", path, on: NIOAsyncTestingChannel()) == nil)
+        #expect(self.fixture.view.listings == 0 && self.fixture.view.pageViews == 0)
     }
 
     @Test("Status and tasks are the documented objects")

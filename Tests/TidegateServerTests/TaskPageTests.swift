@@ -55,4 +55,43 @@ import TidegateCore
         let response = try await Fixture().respond("GET", "/api/v1/tasks?\(query)")
         #expect(response.status == 400 && response.text.contains("limit is a number from 1 to 1000"))
     }
+
+    @Test("The page of 100,000 tasks stays small, shows the named one among them, and counts all")
+    func manyTasks() async throws {
+        let fixture = Fixture()
+        fixture.view.change { state in
+            state.tasks = (0..<100_000).map { number in
+                .example(name: number == 5 ? "nightly" : nil, url: "http://10.0.0.1/\(number)")
+            }
+        }
+        let text = try await fixture.respond("GET", "/").text
+        #expect(text.utf8.count < 200_000)
+        #expect(text.contains("nightly") && text.contains("100000 running") && text.contains("And 99979 more"))
+        let sample = fixture.view.taskSample(atMost: 1000)
+        #expect(sample.tasks.count == 1000 && sample.total == 100_000 && sample.tasks[0].name == "nightly")
+    }
+
+    @Test("Of many tasks the named ones are shown, then what runs, then what waits")
+    func sample() {
+        func task(_ name: String?, _ state: TaskState) -> TaskInfo {
+            var task = TaskInfo.example(name: name)
+            task.state = state
+            return task
+        }
+        let tasks = [
+            task("a", .completed(.success)), task(nil, .waiting(.path, detail: nil)), task(nil, .running(attempt: 1)),
+            task(nil, .suspended), task(nil, .completed(.success)), task(nil, .completed(.success)),
+        ]
+        func shown(_ limit: Int) -> [Int] {
+            let sample = TaskSample(
+                of: tasks, atMost: limit, isNamed: { $0.name != nil }, state: \.state, info: { $0 })
+            #expect(sample.counts == [.completed: 3, .waiting: 1, .running: 1, .suspended: 1])
+            #expect(sample.waiting == [.path: 1])
+            return sample.tasks.compactMap { info in tasks.firstIndex { $0.id == info.id } }
+        }
+        #expect(shown(1) == [0])
+        #expect(shown(3) == [0, 1, 2])
+        #expect(shown(5) == [0, 1, 2, 3, 5])
+        #expect(shown(9) == [0, 1, 2, 3, 4, 5])
+    }
 }

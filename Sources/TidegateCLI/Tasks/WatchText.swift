@@ -21,7 +21,9 @@ struct WatchText {
         let decoder = JSONDecoder()
         let data = Data(line.utf8)
         if let snapshot = try? decoder.decode(Snapshot.self, from: data) {
+            let more = (snapshot.total ?? 0) - snapshot.tasks.count
             return TaskText.list(snapshot.tasks, style, at: SystemClock().wall())
+                + (more > 0 ? ["and \(more) more; run tasks list for all of them"] : [])
         }
         if let gap = try? decoder.decode(Gap.self, from: data) {
             return ["\(gap.count) events were lost; run tasks list for the current state"]
@@ -71,6 +73,7 @@ struct WatchText {
 
     private struct Snapshot: Decodable {
         let tasks: [TaskDocument]
+        let total: Int?
     }
 
     private struct Gap: Decodable {

@@ -2,8 +2,10 @@
 package protocol MonitorView: Sendable {
     /// Everything the monitor knows about the network now.
     var status: ReachabilityStatus { get }
-    /// The tasks that are not over, and those that ended recently; oldest first.
-    func tasks() -> [TaskInfo]
+    /// Of the tasks that are not over, and those that ended recently, the `limit` that follow the task `after`.
+    func tasks(after: TaskID?, atMost limit: Int) -> TaskSlice<TaskInfo>
+    /// Of the same tasks those that say most about now.
+    func taskSample(atMost limit: Int) -> TaskSample
     /// One task; nil if the id is not known.
     func task(_ id: TaskID) -> TaskInfo?
     /// Counts of tasks and connections now.

@@ -2,8 +2,9 @@
 package protocol TaskControl: Sendable {
     /// Accepts a task; once this returns it is carried out although the daemon may be killed in the meantime.
     func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse
-    /// The tasks that are not over, and those whose end is still remembered; oldest first.
-    func tasks() async throws(ControlRefusal) -> [TaskDocument]
+    /// Of the tasks that are not over, and those whose end is still remembered, the `limit` that follow the task
+    /// `after`.
+    func tasks(after: TaskID?, atMost limit: Int) async throws(ControlRefusal) -> TaskSlice<TaskDocument>
     /// One task with all that is known about it.
     func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument
     /// What is kept of the body of a task that is over: what was not written to a file, or came with a refusal.

@@ -57,7 +57,8 @@ struct ControlRoutes: Sendable {
 
     private func list(_ request: Request) async throws(ControlRefusal) -> Response {
         guard let page = TaskPage(target: request.head.path ?? "") else { return TaskPage.problem.response }
-        return .json(page.document(of: try await self.control.tasks(), id: { TaskID($0.id) }, json: \.json))
+        let tasks = try await self.control.tasks(after: page.after, atMost: page.limit)
+        return .json(TaskPage.document(of: tasks, json: \.json))
     }
 
     private func submit(_ request: Request) async throws(ControlRefusal) -> Response {
@@ -100,7 +101,7 @@ struct ControlRoutes: Sendable {
 
     // MARK: - Watching
 
-    /// The tasks as they are, then every event of a task, each as a line of JSON.
+    /// The first page of the tasks as they are, then every event of a task, each as a line of JSON.
     private func watch(_ context: ServerContext) async throws(ControlRefusal) -> Response {
         // Subscribed before the tasks are listed: a change in between is reported twice, never missed.
         let events = self.bus.subscribe(.watch, bufferingNewest: 4096) { event in
@@ -110,16 +111,20 @@ struct ControlRoutes: Sendable {
             }
         }
         context.channel.closeFuture.whenComplete { _ in events.cancel() }
-        let tasks: [TaskDocument]
+        let tasks: TaskSlice<TaskDocument>
         do throws(ControlRefusal) {
-            tasks = try await self.control.tasks()
+            tasks = try await self.control.tasks(after: nil, atMost: TaskPage.maxCount)
         } catch {
             events.cancel()
             throw error
         }
         let body = ResponseBody { writer in
             defer { events.cancel() }
-            try await writer.write(line: ["schema": 1, "event": "snapshot", "tasks": .array(tasks.map(\.json))])
+            try await writer.write(
+                line: [
+                    "schema": 1, "event": "snapshot", "tasks": .array(tasks.tasks.map(\.json)),
+                    "next": .optional(tasks.next?.description), "total": .integer(Int64(tasks.total)),
+                ])
             try await Self.write(events, to: &writer)
             try await writer.finish(nil)
         }

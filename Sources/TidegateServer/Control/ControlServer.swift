@@ -74,6 +74,7 @@ package final class ControlServer: Sendable {
     private func respond(
         to request: Request, with writer: consuming ResponseWriter, on channel: any Channel
     ) async throws {
+        guard channel.isActive else { return }
         let context = ServerContext(source: .init(channel: channel, inFlight: 1))
         let response = try await self.responder.respond(to: request, context: context)
         if !response.isStream {

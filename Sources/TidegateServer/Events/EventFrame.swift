@@ -46,16 +46,15 @@ struct EventSnapshot {
     func text(id: String?) -> String { EventFrame.text(id: id, name: self.reason.rawValue, data: self.json) }
 
     private var json: JSONValue {
-        let tasks = self.view.tasks()
-        let shown = tasks.suffix(EventSnapshot.taskLimit)
+        let sample = self.view.taskSample(atMost: EventSnapshot.taskLimit)
         return .object(
             [
                 .init("schema", 1), .init("event", .string(self.reason.rawValue)),
                 .init("time", .string(self.time.description)),
                 .init("dropped", .integer(Int64(clamping: self.dropped))),
             ] + self.view.status.documentMembers + [
-                .init("tasks", .array(shown.map(\.json))),
-                .init("tasksLeftOut", .integer(Int64(tasks.count - shown.count))),
+                .init("tasks", .array(sample.tasks.map(\.json))),
+                .init("tasksLeftOut", .integer(Int64(sample.total - sample.tasks.count))),
             ])
     }
 }

@@ -10,6 +10,8 @@ struct ServerContext: RequestContext {
         let inFlight: Int
         /// Which hosts the listener answers for; nil for all, without a Host field, too.
         var hosts: HostCheck?
+        /// The place of the request; nil without a limit.
+        var place: RequestPlace?
         // The daemon logs what happened to requests from their events; the libraries' own log is left out.
         var logger: Logger { ServerContext.silentLogger }
     }
@@ -23,11 +25,14 @@ struct ServerContext: RequestContext {
     let inFlight: Int
     /// Which hosts the listener answers for; nil for all, without a Host field, too.
     let hosts: HostCheck?
+    /// The place of the request; nil without a limit.
+    let place: RequestPlace?
 
     init(source: Source) {
         self.coreContext = CoreRequestContextStorage(source: source)
         self.channel = source.channel
         self.inFlight = source.inFlight
         self.hosts = source.hosts
+        self.place = source.place
     }
 }

@@ -6,8 +6,10 @@ struct TaskPage: Sendable, Hashable {
     /// The default, and the largest page.
     static let maxCount = 1000
 
-    private let limit: Int
-    private let after: TaskID?
+    /// How many tasks it has at most.
+    let limit: Int
+    /// The task that it follows; nil for the first page.
+    let after: TaskID?
 
     /// The page of a request target; nil if a parameter is malformed.
     init?(target: String) {
@@ -26,17 +28,11 @@ struct TaskPage: Sendable, Hashable {
     static let problem = ProblemDocument(
         .badRequest, "limit is a number from 1 to \(TaskPage.maxCount), after is the id of a task", format: .json)
 
-    /// The page of these tasks, in the order of their ids; `next` is what to ask for after, null on the last page.
-    func document<Task>(
-        of tasks: [Task], id: (Task) -> TaskID?, json: (Task) -> JSONValue
-    ) -> JSONValue {
-        let all = tasks.compactMap { task in id(task).map { (id: $0, task: task) } }.sorted { $0.id < $1.id }
-        let left = self.after.map { after in all.drop { $0.id <= after } } ?? all[...]
-        let shown = left.prefix(self.limit)
-        let next = shown.count < left.count ? shown.last?.id.description : nil
-        return [
-            "schema": 1, "tasks": .array(shown.map { json($0.task) }), "next": .optional(next),
-            "total": .integer(Int64(all.count)),
+    /// The page's tasks as a document; `next` is what to ask for after, null on the last page.
+    static func document<Task>(of slice: TaskSlice<Task>, json: (Task) -> JSONValue) -> JSONValue {
+        [
+            "schema": 1, "tasks": .array(slice.tasks.map(json)), "next": .optional(slice.next?.description),
+            "total": .integer(Int64(slice.total)),
         ]
     }
 }

@@ -5,7 +5,7 @@ struct Headline {
     let status: ReachabilityStatus
     /// The latest measurement, if it is about the present state.
     let diagnosis: HostDiagnosis?
-    let tasks: [TaskInfo]
+    let tasks: TaskSample
     let record: HistoryRecord
     let targets: [TargetRow]
     let now: WallTime
@@ -205,15 +205,9 @@ struct Headline {
     }
 
     private var waitingClause: String? {
-        let isBroken = self.failure != nil
-        let count = self.tasks.count { task in
-            switch task.state {
-            case .waiting(.path, _), .waiting(.constraint, _): true
-            // What waits for its retry waits for the end of the outage.
-            case .waiting(.backoff, _), .waiting(.circuit, _): isBroken
-            case .waiting, .suspended, .running, .completed: false
-            }
-        }
+        // What waits for its retry waits for the end of the outage.
+        let reasons: [HoldReason] = [.path, .constraint] + (self.failure != nil ? [.backoff, .circuit] : [])
+        let count = reasons.reduce(0) { $0 + (self.tasks.waiting[$1] ?? 0) }
         return count == 0 ? nil : count == 1 ? "1 task waits" : "\(count) tasks wait"
     }
 }

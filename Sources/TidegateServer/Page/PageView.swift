@@ -5,7 +5,7 @@ struct PageView {
     let status: ReachabilityStatus
     /// The latest measurement of the ladder.
     let diagnosis: HostDiagnosis?
-    let tasks: [TaskInfo]
+    let tasks: TaskSample
     let record: HistoryRecord
     /// When scheduled tasks run next, by their names.
     let nextRuns: [String: WallTime]
@@ -121,7 +121,7 @@ struct PageView {
     // MARK: Events
 
     private var eventList: String {
-        let names = Dictionary(self.tasks.map { ($0.id.description, self.name(of: $0)) }) { first, _ in first }
+        let names = Dictionary(self.tasks.tasks.map { ($0.id.description, self.name(of: $0)) }) { first, _ in first }
         return EventList(
             groups: EventGroup.all(of: self.record), party: self.party, taskNames: names, now: self.now
         ).html

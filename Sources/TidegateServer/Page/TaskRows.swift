@@ -3,7 +3,7 @@ internal import TidegateCore
 /// The tasks of the page, one row for each name or key, those with one first: what moves, then what waits, then
 /// what is over.
 struct TaskRows {
-    let tasks: [TaskInfo]
+    let tasks: TaskSample
     let results: [String: TaskResults]
     /// When scheduled tasks run next, by their names.
     let nextRuns: [String: WallTime]
@@ -33,7 +33,7 @@ struct TaskRows {
             (.running, "running"), (.waiting, "waiting"), (.suspended, "suspended"), (.completed, "over"),
         ]
         let counts = names.compactMap { name, text in
-            let count = self.tasks.count { $0.state.name == name }
+            let count = self.tasks.counts[name] ?? 0
             return count > 0 ? "\(count) \(text)" : nil
         }
         return counts.joined(separator: ", ")
@@ -43,7 +43,7 @@ struct TaskRows {
         let groups = self.groups
         guard !groups.isEmpty else { return "<p class=\"empty\">No tasks yet.</p>" }
         let shown = self.shown(of: groups)
-        let rest = groups.count - shown.count
+        let rest = groups.count - shown.count + self.tasks.total - self.tasks.tasks.count
         let more =
             rest > 0 ? "<p class=\"empty\">And \(rest) more: <a href=\"/api/v1/tasks\">all as JSON</a>.</p>" : ""
         let heads = ["Task", "State", "Last results", "Next run"].map { "<th scope=\"col\">\($0)</th>" }.joined()
@@ -66,7 +66,7 @@ struct TaskRows {
         }
         // What ended before a restart is known by its results alone.
         for name in self.namesOfResults { add(name, isNamed: true, nil) }
-        for task in self.tasks { add(self.label(of: task), isNamed: task.displayName != nil, task) }
+        for task in self.tasks.tasks { add(self.label(of: task), isNamed: task.displayName != nil, task) }
         for name in self.nextRuns.keys.sorted() { add(name, isNamed: true, nil) }
         return groups
     }
@@ -187,9 +187,6 @@ extension TaskState {
 }
 
 extension TaskInfo {
-    /// What its user calls it; nil if nobody gave it a name or a key.
-    var displayName: String? { self.name ?? self.key }
-
     // The progress of an upload is what it has sent, of every other task what it has received.
     fileprivate var progressHTML: String {
         let isUpload = self.kind == .upload && self.progress.expectedSent != nil

@@ -39,11 +39,12 @@ struct EndpointRoutes: Sendable {
         let metrics = MetricsRoute(dependencies: dependencies)
         let events = EventsRoute(dependencies: dependencies, slots: slots)
         let table = RouteTable(format: .text, middlewares: middlewares)
-        let limit = RequestLimitMiddleware(limit: dependencies.configuration.maxRequests)
+        let telemetry = RouterPath(dependencies.configuration.telemetryPath)
         var handlers: [String: HandlerLabel] = [:]
         func add(
             _ path: RouterPath, _ handler: HandlerLabel, isLimited: Bool = true, _ use: @escaping RouteTable.Handler
         ) {
+            let limit = RequestLimitMiddleware(isScrape: path == telemetry)
             table.add(path, [(.get, use), (.head, use)], middleware: isLimited ? limit : nil)
             handlers[path.description] = handler
         }
@@ -51,7 +52,7 @@ struct EndpointRoutes: Sendable {
         // No request limit: a busy process must still answer its health checks.
         add("/-/healthy", .healthy, isLimited: false) { _, _ in statusRoutes.healthy() }
         add("/-/ready", .ready, isLimited: false) { _, _ in statusRoutes.ready() }
-        add(RouterPath(dependencies.configuration.telemetryPath), .metrics) {
+        add(telemetry, .metrics) {
             await metrics.respond(to: $0, context: $1)
         }
         add("/", .page) { request, _ in await statusRoutes.page(to: request) }
@@ -67,8 +68,9 @@ struct EndpointRoutes: Sendable {
         self.handlers = handlers
     }
 
-    /// The response to a request, and the part of the endpoint that made it.
-    func respond(to request: Request, context: ServerContext) async -> (response: Response, handler: HandlerLabel) {
+    /// The response to a request, and the part of the endpoint that made it; nil for a client that has left.
+    func respond(to request: Request, context: ServerContext) async -> (response: Response, handler: HandlerLabel)? {
+        guard context.channel.isActive else { return nil }
         var head = request.head
         // A fragment is no part of a request target (RFC 9112 3.2); a client that sends one means what stands before.
         head.path = head.path.map { String($0.prefix { $0 != "#" }) }

@@ -7,7 +7,11 @@ internal import TidegateCore
 /// The page, and the monitor's state as JSON.
 struct StatusRoutes: Sendable {
     let dependencies: EndpointRoutes.Dependencies
-    private let pages = ResponseCoalescer<TaskPage>()
+    private let lists = ResponseCoalescer<TaskPage>()
+    private let pages = ResponseCoalescer<FaultParty?>()
+
+    // More tasks are only counted: the page has no room for them.
+    private static let sampleLimit = 1000
 
     init(dependencies: EndpointRoutes.Dependencies) { self.dependencies = dependencies }
 
@@ -31,14 +35,18 @@ struct StatusRoutes: Sendable {
         if request.method == .get { view.pageViewed() }
         let nextRuns = await self.dependencies.nextRuns()
         let party = QueryParameters(target: request.head.path ?? "").values(of: "party").first
-        let page = PageView(
-            status: view.status, diagnosis: view.diagnosis, tasks: view.tasks(),
-            record: self.dependencies.page.snapshot(), nextRuns: nextRuns,
-            party: party.flatMap(FaultParty.init(rawValue:)), now: self.dependencies.time.wall(),
-            configuration: self.dependencies.configuration)
+            .flatMap(FaultParty.init(rawValue:))
+        let html = await self.pages.body(party) {
+            let page = PageView(
+                status: view.status, diagnosis: view.diagnosis,
+                tasks: view.taskSample(atMost: StatusRoutes.sampleLimit),
+                record: self.dependencies.page.snapshot(), nextRuns: nextRuns, party: party,
+                now: self.dependencies.time.wall(), configuration: self.dependencies.configuration)
+            return Array(page.html.utf8)
+        }
         var response = Response(
             status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: page.html)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: html)))
         response.headers[.contentSecurityPolicy] = PageView.contentSecurityPolicy
         return response
     }
@@ -54,9 +62,9 @@ struct StatusRoutes: Sendable {
 
     func tasks(to request: Request) async -> Response {
         guard let page = TaskPage(target: request.head.path ?? "") else { return TaskPage.problem.response }
-        let body = await self.pages.body(page) {
-            let document = page.document(of: self.dependencies.view.tasks(), id: \.id, json: \.json)
-            return Array("\(document)\n".utf8)
+        let body = await self.lists.body(page) {
+            let tasks = self.dependencies.view.tasks(after: page.after, atMost: page.limit)
+            return Array("\(TaskPage.document(of: tasks, json: \.json))\n".utf8)
         }
         return .json(body: body)
     }

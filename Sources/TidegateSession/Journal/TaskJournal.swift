@@ -65,6 +65,8 @@ package enum JournalQuestion: Sendable, Hashable {
     case unfinished
     /// One task.
     case task(TaskID)
+    /// Some tasks.
+    case among([TaskID])
     /// The newest task with a key.
     case keyed(String)
     /// The tasks that ended last, at most so many; the latest first.

@@ -128,5 +128,12 @@ final class TaskRegistry: Sendable {
         return known.sorted { $0.number < $1.number }
     }
 
+    func first(where isWanted: (TransferTask) -> Bool) -> TransferTask? {
+        self.state.withLock { state in
+            state.live.values.first { isWanted($0.task) }?.task
+                ?? state.ended.first { $0.map { isWanted($0.task) } ?? false }??.task
+        }
+    }
+
     var live: [TransferTask] { self.state.withLock { $0.live.values.map(\.task) } }
 }

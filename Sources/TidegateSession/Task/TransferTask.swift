@@ -69,6 +69,9 @@ public final class TransferTask: Sendable {
     /// The task as lists show it, now.
     public var info: TaskInfo { self.info(showing: self.shared.snapshot) }
 
+    /// Whether its user gave it a name or a key.
+    package var isNamed: Bool { self.request.name != nil || self.journaled?.task.description.key != nil }
+
     /// What the task is doing now.
     public var state: TaskState { self.shared.snapshot.state }
 

@@ -93,6 +93,8 @@ enum TaskRow {
         switch question {
         case .unfinished: ("outcome IS NULL ORDER BY id", [])
         case .task(let id): ("id = ?", [id.description])
+        case .among(let ids):
+            ("id IN (SELECT value FROM json_each(?))", ["[\(ids.map { "\"\($0)\"" }.joined(separator: ","))]"])
         case .keyed(let key): ("key = ? ORDER BY id DESC LIMIT 1", [key])
         case .ended(let limit): ("ended IS NOT NULL ORDER BY ended DESC LIMIT ?", [limit])
         }

@@ -103,6 +103,24 @@ import TidegateTestKit
         }
     }
 
+    @Test("Pipelined requests that nobody reads end their connection, and hardly any is carried out")
+    func pipelined() async throws {
+        let fixture = Fixture()
+        fixture.view.change { state in state.tasks = (0..<1000).map { _ in TaskInfo.example() } }
+        try await fixture.serving { port in
+            let connection = try await RawConnection.open(port: port, receiveBuffer: 4096)
+            defer { connection.close() }
+            let request = "GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            let clock = ContinuousClock()
+            let start = clock.now
+            try connection.send(String(repeating: request, count: RequestProgress.maxWaiting + 8))
+            #expect(await connection.isClosedByServer())
+            // Not because writing takes too long.
+            #expect(clock.now - start < fixture.configuration.writeTimeout)
+            #expect(fixture.view.listings < 4)
+        }
+    }
+
     @Test("The second request of a connection has its time, too")
     func second() async throws {
         var fixture = Fixture()

@@ -32,7 +32,9 @@ struct ControlTests {
             return SubmitResponse(id: self.id, isNew: submission.key != "known")
         }
 
-        func tasks() async throws(ControlRefusal) -> [TaskDocument] { [TaskDocument(self.info)] }
+        func tasks(after: TaskID?, atMost limit: Int) async throws(ControlRefusal) -> TaskSlice<TaskDocument> {
+            TaskSlice(tasks: [TaskDocument(self.info)], next: nil, total: 1)
+        }
 
         func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
             guard id == self.id else { throw ControlRefusal(.unknown, "there is no task \(id)") }

@@ -18,10 +18,10 @@ struct ServerShutdownTests {
 
         init(isSlow: Bool = false) { self.isSlow = isSlow }
 
-        func tasks() async throws(ControlRefusal) -> [TaskDocument] {
+        func tasks(after: TaskID?, atMost limit: Int) async throws(ControlRefusal) -> TaskSlice<TaskDocument> {
             self.calls.wrappingAdd(1, ordering: .relaxed)
             if self.isSlow { await withCheckedContinuation { one in self.waiting.withLock { $0.append(one) } } }
-            return []
+            return TaskSlice(tasks: [], next: nil, total: 0)
         }
 
         func release() { for one in self.waiting.withLock({ $0 }) { one.resume() } }

@@ -1,0 +1,52 @@
+/// The tasks that say most about now, and counts of all.
+package struct TaskSample: Sendable {
+    /// Tasks, oldest first.
+    package let tasks: [TaskInfo]
+    /// How many tasks there are in each state.
+    package private(set) var counts: [TaskState.Name: Int] = [:]
+    /// How many tasks wait, by what for.
+    package private(set) var waiting: [HoldReason: Int] = [:]
+
+    /// At most `limit` of `all`, which are sorted by age: those with a name first, then what runs, waits and is
+    /// suspended, then the newest; `info` is called for them only.
+    package init<Source>(
+        of all: [Source], atMost limit: Int, isNamed: (Source) -> Bool, state: (Source) -> TaskState,
+        info: (Source) -> TaskInfo
+    ) {
+        var ranked = Array(repeating: [Int](), count: 2 * TaskState.Name.allCases.count)
+        var (counts, waiting): ([TaskState.Name: Int], [HoldReason: Int]) = ([:], [:])
+        for index in all.indices.reversed() {
+            let state = state(all[index])
+            counts[state.name, default: 0] += 1
+            if case .waiting(let reason, _) = state { waiting[reason, default: 0] += 1 }
+            ranked[(isNamed(all[index]) ? 0 : TaskState.Name.allCases.count) + state.name.rank].append(index)
+        }
+        self.tasks = ranked.joined().prefix(limit).sorted().map { info(all[$0]) }
+        (self.counts, self.waiting) = (counts, waiting)
+    }
+
+    /// All of these.
+    package init(_ tasks: [TaskInfo]) {
+        self.init(of: tasks, atMost: tasks.count, isNamed: { $0.displayName != nil }, state: \.state, info: { $0 })
+    }
+
+    /// How many tasks there are in all.
+    package var total: Int { self.counts.values.reduce(0, +) }
+}
+
+extension TaskInfo {
+    /// What its user calls it; nil if nobody gave it a name or a key.
+    package var displayName: String? { self.name ?? self.key }
+}
+
+extension TaskState.Name {
+    // What moves comes first.
+    fileprivate var rank: Int {
+        switch self {
+        case .running: 0
+        case .waiting: 1
+        case .suspended: 2
+        case .completed: 3
+        }
+    }
+}

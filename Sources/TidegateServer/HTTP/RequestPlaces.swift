@@ -1,0 +1,71 @@
+internal import Synchronization
+
+/// How many requests are answered at a time, and whose.
+///
+/// The last quarter of the places is for peers that have none: one peer cannot take them all. A peer's scrapes and its
+/// other requests count apart, so that a page that is loaded again and again does not keep the scrapes of its own host
+/// out.
+struct RequestPlaces: Sendable {
+    /// Whose requests count together.
+    struct Holder: Sendable, Hashable {
+        let peer: PeerAddress
+        let isScrape: Bool
+    }
+
+    let limit: Int
+    private var counts: [Holder: Int] = [:]
+    private(set) var count = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Takes a place; false if there is none for the holder.
+    mutating func take(_ holder: Holder) -> Bool {
+        guard self.count < self.limit, self.count < self.limit - self.limit / 4 || self.counts[holder] == nil
+        else { return false }
+        self.count += 1
+        self.counts[holder, default: 0] += 1
+        return true
+    }
+
+    mutating func release(_ holder: Holder) {
+        guard let held = self.counts[holder] else { return }
+        self.counts[holder] = held > 1 ? held - 1 : nil
+        self.count -= 1
+    }
+}
+
+/// The places of an endpoint's requests.
+final class RequestTable: Sendable {
+    private let places: Mutex<RequestPlaces>
+
+    init(limit: Int) { self.places = Mutex(RequestPlaces(limit: limit)) }
+
+    func take(_ holder: RequestPlaces.Holder) -> Bool { self.places.withLock { $0.take(holder) } }
+
+    func release(_ holder: RequestPlaces.Holder) { self.places.withLock { $0.release(holder) } }
+}
+
+/// The place of one request, from when its route takes it until its response is sent.
+final class RequestPlace: Sendable {
+    private let table: RequestTable
+    private let peer: PeerAddress
+    private let holder = Mutex<RequestPlaces.Holder?>(nil)
+
+    init(_ table: RequestTable, peer: PeerAddress) {
+        self.table = table
+        self.peer = peer
+    }
+
+    /// True if there is room for the request.
+    func take(isScrape: Bool) -> Bool {
+        let holder = RequestPlaces.Holder(peer: self.peer, isScrape: isScrape)
+        guard self.table.take(holder) else { return false }
+        self.holder.withLock { $0 = holder }
+        return true
+    }
+
+    /// Frees what was taken.
+    func release() {
+        if let holder = self.holder.withLock({ $0.take() }) { self.table.release(holder) }
+    }
+}
