@@ -45,6 +45,21 @@ struct CallWatchdogTests {
         #expect(outcome.head?.status == 200)
     }
 
+    @Test("A few kilobytes of Brotli that become gigabytes are a protocol error")
+    func brotliBomb() throws {
+        // Each block of 14 bytes is 16 MiB of zeros.
+        let start: [UInt8] = [0xCF, 0xFF, 0xFF, 0x7F, 0x00, 0x24, 0x00, 0xE2, 0xB1, 0x40, 0x72, 0xEF, 0xFF, 0x0D]
+        let block: [UInt8] = [0xFC, 0xFF, 0xFF, 0x07, 0x40, 0x02, 0x20, 0x0E, 0x0B, 0x40, 0xF7, 0xFE, 0xDF, 0x00]
+        let body = start + Array(repeatElement(block, count: 4000).joined()) + [0x03]
+        let server = try LiveServer { _ in .respond(200, ["Content-Encoding: br"], body: body) }
+        defer { server.stop() }
+        var request = try AttemptRequest(1, server.url(), .discard)
+        request.acceptsCompression = true
+        let outcome = try AttemptRecorder().run(request, within: 60)
+        #expect(outcome.failure == .protocolError)
+        #expect(outcome.text == "the server sent without an end what is read in one go")
+    }
+
     @Test("Only a call that uses processor time for two seconds is ended, and at last with all sockets of its pool")
     func decisions() {
         var sample = CallSample()

@@ -5,18 +5,18 @@ final class CurlCallbackContext {
     private let generation: Int
     private let actions: SocketActions
 
-    /// The sockets that the watchdog may shut down.
-    private let open: OpenSockets
+    /// The calls and sockets that the watchdog may end.
+    private let record: CurlCallRecord
 
-    init(generation: Int, actions: SocketActions, open: OpenSockets) {
+    init(generation: Int, actions: SocketActions, record: CurlCallRecord) {
         self.generation = generation
         self.actions = actions
-        self.open = open
+        self.record = record
     }
 
     /// A socket was opened.
     func opened(_ descriptor: Int32) {
-        self.open.opened(descriptor, generation: self.generation)
+        self.record.sockets.opened(descriptor, generation: self.generation)
         self.note(.opened(descriptor))
     }
 
@@ -24,8 +24,11 @@ final class CurlCallbackContext {
     func close(_ descriptor: Int32) -> Int32 {
         self.sockets.closing(descriptor)
         self.note(.closed(descriptor))
-        return self.open.close(descriptor)
+        return self.record.sockets.close(descriptor)
     }
+
+    /// Whether the watchdog has ended the call of libcurl that is under way.
+    var isCallEnded: Bool { self.record.isCallEnded }
 
     /// Sockets of this pool that are not connected yet.
     var sockets = ConnectingSockets()

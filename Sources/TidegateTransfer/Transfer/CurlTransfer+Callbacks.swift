@@ -114,6 +114,8 @@ extension CurlTransfer {
 
     fileprivate func writeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let request = self.request, self.response.head.isComplete else { return 0 }
+        // Without a socket: libcurl makes gigabytes of a few kilobytes of Brotli in a single call.
+        if self.pool?.callbacks.isCallEnded == true { return 0 }
         if self.pause.contains(.disposition) { return Int(CURL_WRITEFUNC_PAUSE) }
         if request.bytesPerSecondLimit != nil, self.throttle(at: self.timestamps.clock.monotonic()) != nil {
             self.pause.insert(.rate)

@@ -34,6 +34,11 @@ final class CurlCallRecord: Sendable {
         return self.endedCall.load(ordering: .acquiring) == call
     }
 
+    /// Whether the watchdog has ended the call under way.
+    var isCallEnded: Bool {
+        self.endedCall.load(ordering: .relaxed) == self.count.load(ordering: .relaxed)
+    }
+
     // MARK: The watchdog
 
     /// Ends the call under way: by the socket that it is about or, as the last resort, by all of its pool.
