@@ -25,7 +25,7 @@ internal import Testing
         Row(CURLE_COULDNT_CONNECT, .connectFailed, .connect), Row(CURLE_WEIRD_SERVER_REPLY, .protocolError, .transport),
         Row(CURLE_HTTP2, .protocolError, .transport), Row(CURLE_PARTIAL_FILE, .truncated, .transport),
         Row(CURLE_HTTP_RETURNED_ERROR, .protocolError, .status), Row(CURLE_WRITE_ERROR, .fileError, .local),
-        Row(CURLE_READ_ERROR, .fileError, .local), Row(CURLE_OUT_OF_MEMORY, .internal, .local),
+        Row(CURLE_READ_ERROR, .fileError, .local), Row(CURLE_OUT_OF_MEMORY, .protocolError, .client),
         Row(CURLE_OPERATION_TIMEDOUT, .timedOut, .timeout), Row(CURLE_RANGE_ERROR, .internal, .client),
         Row(CURLE_SSL_CONNECT_ERROR, .tlsFailed, .tlsCutOff), Row(CURLE_BAD_DOWNLOAD_RESUME, .internal, .client),
         Row(CURLE_FILE_COULDNT_READ_FILE, .internal, .local), Row(CURLE_ABORTED_BY_CALLBACK, .internal, .local),
@@ -61,6 +61,11 @@ internal import Testing
         for code in [ECONNREFUSED, EHOSTUNREACH] {
             #expect(CURLE_COULDNT_CONNECT.meaning(errorNumber: code, isOnWire: false).class == .connect)
         }
+    }
+
+    @Test("Before a request is sent, memory that lacks is this host's; after that it is a field line that is too long")
+    func memory() {
+        #expect(CURLE_OUT_OF_MEMORY.meaning(errorNumber: 0, isOnWire: false) == (.internal, .local))
     }
 
     @Test("A handshake that the connection did not survive can be tried again; one that TLS refused cannot")

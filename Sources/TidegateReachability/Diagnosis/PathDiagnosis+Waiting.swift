@@ -60,7 +60,6 @@ extension PathDiagnosis {
             return path
         }
         path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop
-        path.gateway.answeredAgo = self.diagnostics.answeredAgo(path)
         path.internet = await internet
         return path
     }

@@ -33,7 +33,9 @@ extension CURLcode {
         case CURLE_BAD_CONTENT_ENCODING, CURLE_TOO_MANY_REDIRECTS: (.protocolError, .client)
         case CURLE_FILESIZE_EXCEEDED: (.tooLarge, .client)
         case CURLE_WRITE_ERROR, CURLE_READ_ERROR: (.fileError, .local)
-        case CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY, CURLE_FILE_COULDNT_READ_FILE, CURLE_ABORTED_BY_CALLBACK,
+        // On the wire a field line of more than 100 KiB: that is all the memory that libcurl has for one.
+        case CURLE_OUT_OF_MEMORY: isOnWire ? (.protocolError, .client) : (.internal, .local)
+        case CURLE_FAILED_INIT, CURLE_FILE_COULDNT_READ_FILE, CURLE_ABORTED_BY_CALLBACK,
             CURLE_UNRECOVERABLE_POLL:
             (.internal, .local)
         case CURLE_AGAIN, CURLE_NO_CONNECTION_AVAILABLE: (.internal, .transport)

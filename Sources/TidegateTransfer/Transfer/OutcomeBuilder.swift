@@ -64,6 +64,8 @@ struct OutcomeBuilder {
             }
         }
         guard self.code == CURLE_OK else {
+            // The code is that of a connection that broke.
+            if transfer.easy.errorMessage?.hasSuffix("in chunked-encoding") ?? false { return .protocolError }
             return self.code.meaning(errorNumber: 0, isOnWire: transfer.connection.starts > 0).failure
         }
         if let last = transfer.request?.lastStage, last <= .tls { return nil }
@@ -96,6 +98,9 @@ struct OutcomeBuilder {
         if case .rangeMismatch = failure { return "the server does not continue the body where it ended" }
         if self.code == CURLE_OK, let text = self.transfer.response.incompleteText { return text }
         if self.code == CURLE_SSL_CACERT_BADFILE { return self.authorityError }
+        if self.code == CURLE_OUT_OF_MEMORY, self.transfer.connection.starts > 0 {
+            return "the response has a header field of more than 100 KiB"
+        }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
     }
