@@ -45,8 +45,9 @@ enum RedirectRule {
             keepsCredentials: keepsCredentials, isFromPublicServer: hop.isFromPublicServer, headers: checked.headers)
     }
 
-    /// The fields that another origin gets, too: none of them is a secret. Idempotency-Key is one of them because a
-    /// request may be repeated only with it.
+    /// The fields that another origin gets, too; none of them is a secret.
+    ///
+    /// Idempotency-Key is one of them because a request may be repeated only with it.
     private static let portable: Set<String> = [
         "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-digest",
         "content-disposition", "content-encoding", "content-language", "content-type", "idempotency-key", "if-match",
