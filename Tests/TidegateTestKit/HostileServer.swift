@@ -175,13 +175,18 @@ package struct HostileServer: Sendable {
         [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255, 1, 4, 0, 0xFB, 0xFF] + Array("tide".utf8)
         + [0x0C, 0x23, 0x56, 0xBE, 4, 0, 0, 0]
 
+    // Each is 16 MiB of zeros in 14 bytes (RFC 7932), the first one with the stream's header.
+    private static let brotliStart: [UInt8] = [207, 255, 255, 127, 0, 36, 0, 226, 177, 64, 114, 239, 255, 13]
+    private static let brotliZeros: [UInt8] = [252, 255, 255, 7, 64, 2, 32, 14, 11, 64, 247, 254, 223, 0]
+
     private static func encoded(_ coding: String, _ bytes: some Collection<UInt8>) -> [LiveServerAnswer.Step] {
         [self.head(200, "Content-Encoding: \(coding)", "Content-Length: \(bytes.count)"), .send(Array(bytes))]
     }
 
     private static var encodings: [Trick] {
         [
-            Trick("half a gzip stream", .failure("protocolError")) { _ in self.encoded("gzip", self.gzip.dropLast(10)) },
+            Trick("half a gzip stream", .failure("protocolError")) { _ in self.encoded("gzip", self.gzip.dropLast(10))
+            },
             Trick("a gzip stream without its length", .failure("protocolError")) { _ in
                 self.encoded("gzip", self.gzip.dropLast(4))
             },
@@ -192,6 +197,12 @@ package struct HostileServer: Sendable {
                 self.encoded("gzip", self.gzip + Array("smuggled".utf8))
             },
             Trick("gzip that is none", .failure("protocolError")) { _ in self.encoded("gzip", self.body) },
+            Trick("half a deflate stream without its header", .failure("protocolError")) { _ in
+                self.encoded("deflate", self.gzip[10..<16])
+            },
+            Trick("Brotli that becomes gigabytes", .limit("tooLarge")) { _ in
+                self.encoded("br", self.brotliStart + Array(repeatElement(self.brotliZeros, count: 200).joined()))
+            },
             Trick("an encoding that nobody asked for", .failure("protocolError")) { _ in
                 self.encoded("snow", self.body)
             },
