@@ -245,6 +245,9 @@ package struct HostileServer: Sendable {
             Trick("a redirect to a file", .failure("protocolError")) { _ in
                 [self.head(302, "Location: file:///etc/passwd", "Content-Length: 0")]
             },
+            Trick("a redirect to an address that only libcurl reads", .failure("protocolError")) { _ in
+                [self.head(302, "Location: http://0x7f.1:9/", "Content-Length: 0")]
+            },
             Trick("a redirect to nowhere", .failure("protocolError")) { _ in
                 [self.head(302, "Location: http://", "Content-Length: 0")]
             },
