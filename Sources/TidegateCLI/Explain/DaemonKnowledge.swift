@@ -57,10 +57,11 @@ struct DaemonKnowledge: Sendable {
         (self.report?.targets ?? []).map { target in
             let place = target.name == target.target ? "" : " (\(target.target))"
             guard target.reached == false, let failure = target.lastFailure else {
-                return "\(target.name)\(place): \(target.level)" + (target.reached == nil ? ", not checked" : "")
+                let level = ReachabilityLevel(rawValue: target.level)?.word ?? target.level
+                return "\(target.name)\(place): \(level)" + (target.reached == nil ? ", not checked" : "")
             }
             let party = FaultParty(rawValue: failure.party)?.description ?? failure.party
-            return "\(target.name)\(place): \(target.level), \(failure.text) (\(party))"
+            return "\(target.name)\(place): not reached: \(failure.text) (\(party))"
         }
     }
 

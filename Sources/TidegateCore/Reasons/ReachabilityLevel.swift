@@ -34,6 +34,19 @@ public enum ReachabilityLevel: String, Sendable, Comparable, MetricLabel {
 // MARK: - Text
 
 extension ReachabilityLevel {
+    /// The level in a word or two, beside the name of what has it.
+    package var word: String {
+        switch self {
+        case .unknown: "not known"
+        case .none: "no path"
+        case .local: "local only"
+        case .routed: "routed"
+        case .limited: "limited"
+        case .portal: "behind a portal"
+        case .online: "online"
+        }
+    }
+
     /// The level as a headline: `There is a route`.
     public var headline: String {
         switch self {

@@ -28,7 +28,7 @@ import TidegateServer
             .init(
                 name: "db:5432", target: "db:5432", level: "limited", reason: "refused", reached: false,
                 lastFailure: .init(party: "theirs", text: "the connection was refused")),
-            .init(name: "nas", target: "nas", level: "routed"),
+            .init(name: "nas", target: "nas", level: "routed"), .init(name: "vpn", target: "vpn", level: "none"),
         ], diagnosis: .init(firstFailure: "carrier", cause: "noCarrier", since: "2026-11-22T21:54:27.000Z"))
 
     // Eight seconds after 21:54:27 UTC.
@@ -43,10 +43,10 @@ import TidegateServer
     func targets() {
         let lines = self.lines(ExplanationSamples.reached, Self.report)
         #expect(
-            lines.suffix(3) == [
+            lines.suffix(4) == [
                 "target     api (api.example.com:443): online",
-                "target     db:5432: limited, the connection was refused (the server)",
-                "target     nas: routed, not checked",
+                "target     db:5432: not reached: the connection was refused (the server)",
+                "target     nas: routed, not checked", "target     vpn: no path, not checked",
             ], "\(lines)")
     }
 

@@ -97,19 +97,6 @@ extension ReachabilityLevel {
         case .routed, .unknown: .plain
         }
     }
-
-    /// The level in a word or two, beside the name of what has it.
-    var word: String {
-        switch self {
-        case .unknown: "not known"
-        case .none: "no path"
-        case .local: "local only"
-        case .routed: "routed"
-        case .limited: "limited"
-        case .portal: "behind a portal"
-        case .online: "online"
-        }
-    }
 }
 
 extension Event.Payload {
