@@ -52,6 +52,53 @@ struct RedirectPolicyTests {
         #expect(followed == step.isFollowed)
     }
 
+    @Test(
+        "Fields of a hook go along as those of the request do: not a body's without the body, not Host elsewhere",
+        arguments: RedirectPolicy.allCases)
+    func fieldsOfHook(_ policy: RedirectPolicy) throws {
+        let body = [
+            "Content-Digest", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Location",
+            "Content-Range", "Content-Type", "Digest", "Last-Modified", "Repr-Digest",
+        ]
+        let hop = Hop(
+            method: "POST", url: try HTTPURL("http://a.test/"),
+            headers: try (body + ["Host", "Accept", "X-Api-Key"]).map { try HTTPField($0, "v") })
+        func names(_ status: Int, _ location: String) throws -> [String]? {
+            try RedirectRule.follow(status, to: location, from: hop, answeredBy: nil, policy: policy).headers?
+                .map(\.name.rawName)
+        }
+        #expect(try names(307, "/x") == body + ["Host", "Accept", "X-Api-Key"])
+        #expect(try names(302, "/x") == ["Host", "Accept", "X-Api-Key"])
+        if policy == .sameOrigin {
+            #expect(throws: RedirectError.self) { try names(307, "http://b.test/") }
+        } else {
+            let own = policy == .free ? ["X-Api-Key"] : []
+            #expect(try names(307, "http://b.test/") == body + ["Accept"] + own)
+            #expect(try names(303, "http://b.test/") == ["Accept"] + own)
+        }
+    }
+
+    @Test("A redirect that becomes a GET leaves every field behind that describes the body")
+    func becomesGet() async throws {
+        let server = try LiveServer { request in
+            request.path == "/1" ? .respond(303, ["Location: /2"]) : .respond(text: "end")
+        }
+        defer { server.stop() }
+        let fixture = try SessionFixture()
+        let names = [
+            "Content-Digest", "Content-Disposition", "Content-Location", "Content-Range", "Content-Type", "Digest",
+            "Repr-Digest",
+        ]
+        let request = try TaskRequest(
+            url: server.url("/1"), method: "POST", headers: try (names + ["X-Own"]).map { try HTTPField($0, "v") },
+            body: .data([1]))
+        #expect(await fixture.run(request).result().outcome == .success)
+        let (first, last) = (try #require(server.requests.first), try #require(server.requests.last))
+        for name in names { #expect(first.field(name) == "v" && last.field(name) == nil, "\(name)") }
+        #expect(last.method == "GET" && last.field("x-own") == "v")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("Another origin gets neither credentials nor fields of the user's own, unless the policy is free")
     func fields() async throws {
         let end = try LiveServer { _ in .respond(text: "end") }

@@ -10,6 +10,8 @@ package final class FaultyDisk: Sendable {
         case fullRename = "full-rename"
         /// fsync(2) fails with ENOSPC.
         case fullSync = "full-sync"
+        /// fsync(2) of a directory fails with ENOSPC.
+        case fullDirectorySync = "full-directory-sync"
     }
 
     /// True if the library can be built.
@@ -21,6 +23,7 @@ package final class FaultyDisk: Sendable {
         #include <fcntl.h>
         #include <stdio.h>
         #include <stdlib.h>
+        #include <sys/stat.h>
         #include <sys/syscall.h>
         #include <unistd.h>
         static int is(const char *fault) {
@@ -38,7 +41,12 @@ package final class FaultyDisk: Sendable {
             return syscall(call, fd);
         }
         int fsync(int fd) {
+            struct stat status;
             if (is("full-sync")) { errno = ENOSPC; return -1; }
+            if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) && is("full-directory-sync")) {
+                errno = ENOSPC;
+                return -1;
+            }
             return sync_or_fail(SYS_fsync, fd);
         }
         int fdatasync(int fd) { return sync_or_fail(SYS_fdatasync, fd); }

@@ -127,6 +127,95 @@ struct DownloadFileDefenceTests {
         #expect(self.mode(of: ".f.tidegate.json") == 0o600)
     }
 
+    @Test("A file system that does not count its blocks is not full; one that has none left is")
+    func room() {
+        var status = statvfs()
+        #expect(statvfs("/proc", &status) == 0 && status.f_blocks == 0)
+        #expect(DownloadFile.room(status) == .max)
+        (status.f_blocks, status.f_frsize) = (1000, 4096)
+        #expect(DownloadFile.room(status) == 0)
+        (status.f_bfree, status.f_bavail) = (2, 2)
+        #expect(DownloadFile.room(status) == 8192)
+    }
+
+    // Has fdatasync(2) fail once, as after a failed write-back: the descriptor is /dev/null meanwhile.
+    private func failSynchronizing(_ file: DownloadFile) throws {
+        let numbers = (0..<Int32(1024)).filter { number in
+            var (mine, there) = (stat(), stat())
+            return fstat(number, &mine) == 0 && lstat(self.paths.temporary, &there) == 0
+                && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
+        }
+        let number = try #require(numbers.first)
+        let (kept, null) = (fcntl(number, F_DUPFD_CLOEXEC, 0), open("/dev/null", O_RDWR | O_CLOEXEC))
+        #expect(kept >= 0 && dup2(null, number) == number)
+        let error = #expect(throws: FileError.self) { try file.synchronize() }
+        #expect(error?.operation == "fdatasync" && error?.code == EINVAL)
+        #expect(dup2(kept, number) == number)
+        close(kept)
+        close(null)
+    }
+
+    @Test("Bytes that the disk lost while they came are not published, until all have come again")
+    func lostBytes() throws {
+        self.folder.write(".f.tidegate", Array("0123456789".utf8))
+        let file = try DownloadFile.open(self.paths, keeping: 10)
+        try self.failSynchronizing(file)
+        #expect(throws: FileError.self) { try file.synchronize() }
+        for _ in 0..<2 {
+            let error = #expect(throws: FileError.self) { try file.commit() }
+            #expect(error == FileError(operation: "fsync", path: self.paths.temporary, code: EINVAL))
+        }
+        try file.truncate(to: 4)
+        #expect(throws: FileError.self) { try file.commit() }
+        #expect(self.folder.names == [".f.tidegate"])
+        try file.truncate(to: 0)
+        try file.synchronize()
+        try file.commit()
+        #expect(self.folder.names == ["f"])
+    }
+
+    // A file that was moved, and whose record could not be removed.
+    private func halfCommitted() throws -> DownloadFile {
+        self.folder.write(".f.tidegate", Array("whole".utf8))
+        let file = try DownloadFile.open(self.paths, keeping: 5)
+        #expect(mkdir(self.paths.record, 0o700) == 0)
+        let error = #expect(throws: FileError.self) { try file.commit() }
+        #expect(error?.path == self.paths.record)
+        #expect(rmdir(self.paths.record) == 0)
+        return file
+    }
+
+    @Test("A download that was moved leaves the next one's file and record alone, committed again or discarded")
+    func movedBefore() throws {
+        let file = try self.halfCommitted()
+        self.folder.write(".f.tidegate", Array("next".utf8))
+        let next = try DownloadFile.open(self.paths, keeping: 4)
+        try self.paths.writeRecord(url: "u", ResumePoint(offset: 4, validator: .etag("\"x\"")))
+        for _ in 0..<2 {
+            try file.commit()
+            try file.discard()
+        }
+        #expect(self.folder.bytes("f") == Array("whole".utf8))
+        #expect(self.folder.bytes(".f.tidegate") == Array("next".utf8))
+        #expect(try self.paths.readRecord()?.point.offset == 4)
+        try next.commit()
+        try file.commit()
+        #expect(self.folder.names == ["f"] && self.folder.bytes("f") == Array("next".utf8))
+    }
+
+    @Test("A file in the place of the temporary one is neither moved nor removed")
+    func replaced() throws {
+        let file = try DownloadFile.open(self.paths)
+        #expect(unlink(self.paths.temporary) == 0)
+        #expect(throws: FileError(operation: "rename", path: self.paths.destination, code: ENOENT)) {
+            try file.commit()
+        }
+        self.folder.write(".f.tidegate", Array("other".utf8))
+        #expect(throws: FileError(operation: "rename", path: self.paths.temporary, code: ESTALE)) { try file.commit() }
+        try file.discard()
+        #expect(self.folder.names == [".f.tidegate"] && self.folder.bytes(".f.tidegate") == Array("other".utf8))
+    }
+
     @Test("A file that another download has moved to its place meanwhile is not taken for the temporary file")
     func finishedMeanwhile() throws {
         var other: DownloadFile? = try DownloadFile.open(self.paths)

@@ -25,7 +25,11 @@ enum RedirectRule {
         return Hop(
             method: becomesGet ? "GET" : hop.method, url: url, keepsBody: hop.keepsBody && !becomesGet,
             keepsCredentials: hop.keepsCredentials && keepsFields, isFromPublicServer: isFromPublicServer,
-            headers: keepsFields ? hop.headers : hop.headers?.filter { self.mayCrossOrigins($0.name) })
+            headers: hop.headers?.filter { field in
+                if !keepsFields, !self.mayCrossOrigins(field.name) { return false }
+                if !isSameOrigin, field.name.canonicalName == "host" { return false }
+                return !becomesGet || !self.describesBody(field.name)
+            })
     }
 
     /// Checks the addresses that a name behind a redirect has: all of them, because any may be dialled.
@@ -49,17 +53,24 @@ enum RedirectRule {
     ///
     /// Idempotency-Key is one of them because a request may be repeated only with it.
     private static let portable: Set<String> = [
-        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-digest",
-        "content-disposition", "content-encoding", "content-language", "content-type", "idempotency-key", "if-match",
-        "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "pragma", "range", "user-agent",
+        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "idempotency-key",
+        "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "pragma", "range",
+        "user-agent",
     ]
 
-    static func mayCrossOrigins(_ name: HTTPField.Name) -> Bool { self.portable.contains(name.canonicalName) }
+    /// The fields that describe a body, and go with it (RFC 9110 15.4, RFC 9530).
+    private static let descriptive: Set<String> = [
+        "content-digest", "content-disposition", "content-encoding", "content-language", "content-length",
+        "content-location", "content-range", "content-type", "digest", "last-modified", "repr-digest",
+        "transfer-encoding",
+    ]
 
-    /// The fields that describe a body.
-    static func describesBody(_ name: HTTPField.Name) -> Bool {
-        [.contentType, .contentLength, .contentEncoding, .contentLanguage, .transferEncoding].contains(name)
+    static func mayCrossOrigins(_ name: HTTPField.Name) -> Bool {
+        self.portable.contains(name.canonicalName) || self.describesBody(name)
     }
+
+    /// True for a field that a request without its body does not have.
+    static func describesBody(_ name: HTTPField.Name) -> Bool { self.descriptive.contains(name.canonicalName) }
 
     // A name whose address only a proxy knows counts as public.
     private static func isPublic(_ remote: IPAddress?, _ target: Target) -> Bool {

@@ -20,8 +20,9 @@ extension TaskBodies {
     /// The body is here, and there is no room to commit its file: it waits for some.
     func waitForRoom(_ record: TaskRecord, _ error: FileError) {
         record.download.commit = nil
-        // What fsync(2) could not write may be gone from memory, too, and the next call would not say so.
-        let isWhole = error.operation != "fsync"
+        // What fsync(2) could not write may be gone from memory, too. Of the directory it speaks after the move: the
+        // file is whole, and at its destination.
+        let isWhole = error.operation != "fsync" || error.path != record.paths?.temporary
         if !isWhole { self.forgetBody(record) }
         self.scheduleRecheck(record)
         self.driver.feed(.commitHolds(.disk, detail: error.description, isWhole: isWhole), to: record)

@@ -172,7 +172,11 @@ struct DownloadWriter {
                 try left.discard()
                 return true
             }
-            try left.synchronize()
+            do throws(FileError) { try left.synchronize() } catch {
+                // What the disk may have lost is not continued.
+                try left.discard()
+                throw error
+            }
             if let entry = remainder.entry {
                 journal?.record(entry) { _ in }
             } else {

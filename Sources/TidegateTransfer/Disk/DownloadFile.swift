@@ -13,6 +13,10 @@ package final class DownloadFile: Sendable {
     private let descriptor: Int32
     /// Up to where the kernel was asked to write back.
     private let writtenBack = Atomic<Int64>(0)
+    /// The error number with which the disk lost bytes; Linux reports it once for a descriptor (fsync(2)).
+    private let lossCode = Atomic<Int32>(0)
+    /// True once ``commit()`` has moved the file: the temporary file is another download's then.
+    private let wasMoved = Atomic<Bool>(false)
 
     private init(paths: DownloadPaths, descriptor: Int32) {
         self.paths = paths
@@ -67,10 +71,14 @@ package final class DownloadFile: Sendable {
     /// Between open and flock another download may have moved this very file to its destination.
     func lock() throws(FileError) -> Bool {
         try self.check(flock(self.descriptor, LOCK_EX | LOCK_NB), "flock")
+        return self.isOpenFile(self.paths.temporary) == true
+    }
+
+    // Whether the path names the open file; nil if it names none.
+    private func isOpenFile(_ path: String) -> Bool? {
         var (mine, there) = (stat(), stat())
-        try self.check(fstat(self.descriptor, &mine), "fstat")
-        guard lstat(self.paths.temporary, &there) == 0 else { return false }
-        return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
+        guard lstat(path, &there) == 0 else { return nil }
+        return fstat(self.descriptor, &mine) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
     }
 
     /// Lets another download have the file; this one does not touch it any more.
@@ -99,10 +107,16 @@ package final class DownloadFile: Sendable {
         return "\(self.paths.destination) needs \(ByteText(needed)) and its file system has \(ByteText(room)) left"
     }
 
-    // The superuser may use what a file system keeps back (statvfs(3)).
     private func room() throws(FileError) -> Int64 {
         var status = statvfs()
         try self.check(fstatvfs(self.descriptor, &status), "fstatvfs")
+        return DownloadFile.room(status)
+    }
+
+    // The superuser may use what a file system keeps back (statvfs(3)).
+    static func room(_ status: statvfs) -> Int64 {
+        // A virtual file system, or one of FUSE's, that does not count its blocks.
+        guard status.f_blocks > 0 else { return .max }
         let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
         let (bytes, isTooLarge) = Int64(clamping: blocks).multipliedReportingOverflow(by: Int64(status.f_frsize))
         return isTooLarge ? .max : bytes
@@ -114,6 +128,7 @@ package final class DownloadFile: Sendable {
     package func truncate(to length: Int64) throws(FileError) {
         if length == 0 { try self.paths.removeRecord() }
         try self.check(ftruncate(self.descriptor, off_t(length)), "ftruncate")
+        if length == 0 { self.lossCode.store(0, ordering: .relaxed) }
         self.writtenBack.store(min(length, self.writtenBack.load(ordering: .relaxed)), ordering: .relaxed)
     }
 
@@ -149,34 +164,51 @@ package final class DownloadFile: Sendable {
 
     /// Makes the bytes written so far durable (fdatasync(2)).
     ///
-    /// Blocks: for the disk thread.
-    package func synchronize() throws(FileError) {
-        try self.check(fdatasync(self.descriptor), "fdatasync")
+    /// Blocks: for the disk thread. Once it failed it fails, and ``commit()`` does, until the file is cut to nothing.
+    package func synchronize() throws(FileError) { try self.synchronize(fdatasync, "fdatasync") }
+
+    private func synchronize(_ call: (Int32) -> Int32, _ operation: String) throws(FileError) {
+        let known = self.lossCode.load(ordering: .relaxed)
+        guard known == 0 else { throw FileError(operation: operation, path: self.paths.temporary, code: known) }
+        guard call(self.descriptor) != 0 else { return }
+        let code = errno
+        // A call that was interrupted has lost nothing.
+        if code != EINTR { self.lossCode.store(code, ordering: .relaxed) }
+        throw FileError(operation: operation, path: self.paths.temporary, code: code)
     }
 
     /// Makes the file durable, moves it to the destination, makes that durable, and removes the continuation record.
     ///
-    /// Blocks: for the disk thread. Can be called again if it failed.
+    /// Blocks: for the disk thread. Can be called again if it failed, and with `fsync` of the temporary file only if
+    /// that was cut to nothing.
     package func commit() throws(FileError) {
-        try self.check(fsync(self.descriptor), "fsync")
-        guard self.isMoved || rename(self.paths.temporary, self.paths.destination) == 0 else {
-            throw FileError(operation: "rename", path: self.paths.destination, code: errno)
-        }
-        try self.paths.removeRecord()
+        let isAgain = self.wasMoved.load(ordering: .relaxed)
+        if !isAgain { try self.move() }
+        // By now another download may have begun.
+        if !isAgain || self.isOpenFile(self.paths.temporary) == nil { try self.paths.removeRecord() }
         try self.paths.synchronizeDirectory()
     }
 
-    // An earlier call got so far, and failed behind it.
-    private var isMoved: Bool {
-        var (mine, there, left) = (stat(), stat(), stat())
-        return lstat(self.paths.temporary, &left) != 0 && fstat(self.descriptor, &mine) == 0
-            && lstat(self.paths.destination, &there) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
+    private func move() throws(FileError) {
+        try self.synchronize(fsync, "fsync")
+        let isThere = self.isOpenFile(self.paths.temporary)
+        // Over NFS rename(2) may have done its work and failed all the same.
+        if isThere == true || self.isOpenFile(self.paths.destination) != true {
+            guard isThere != false else {
+                throw FileError(operation: "rename", path: self.paths.temporary, code: ESTALE)
+            }
+            guard rename(self.paths.temporary, self.paths.destination) == 0 else {
+                throw FileError(operation: "rename", path: self.paths.destination, code: errno)
+            }
+        }
+        self.wasMoved.store(true, ordering: .relaxed)
     }
 
-    /// Removes the temporary file and its record.
+    /// Removes the temporary file and its record, unless they are another download's.
     ///
     /// Blocks: for the disk thread.
     package func discard() throws(FileError) {
+        guard self.isOpenFile(self.paths.temporary) != false else { return }
         guard unlink(self.paths.temporary) == 0 || errno == ENOENT else {
             throw FileError(operation: "unlink", path: self.paths.temporary, code: errno)
         }

@@ -49,6 +49,24 @@ struct CommitOnFullDiskTests {
         await fixture.stop()
     }
 
+    @Test(
+        "A file that is at its destination stays whole while its directory cannot be written, and is not fetched again")
+    func moved() async throws {
+        let (disk, directory, server) = (try await FaultyDisk(), try TestDirectory(), try Self.server())
+        defer { server.stop() }
+        try disk.fail(.fullDirectorySync)
+        let helper = try Self.start(disk, directory, server, "submit:file,post,keyed,suspended")
+        defer { helper.signal(SIGKILL) }
+        #expect(await eventually(within: .seconds(60)) { disk.wasReached(.fullDirectorySync) })
+        #expect(await eventually(within: .seconds(60)) { server.requests.contains { $0.path == "/suspended" } })
+        #expect(await eventually(within: .seconds(60)) { directory.hasPattern("file", Self.size) })
+        try disk.repair(.fullDirectorySync)
+        let end = await helper.finish(within: .seconds(60))
+        #expect(end.status == 0, "\(end)")
+        #expect(directory.hasPattern("file", Self.size))
+        #expect(server.requests.count { $0.path == "/file" } == 1)
+    }
+
     @Test("A process that is killed while its file waits for space loses nothing")
     func killed() async throws {
         let (disk, directory, server) = (try await FaultyDisk(), try TestDirectory(), try Self.server())
