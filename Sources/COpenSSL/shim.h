@@ -8,3 +8,6 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+
+// A macro, which Swift cannot call.
+static inline void tg_openssl_free(void *memory) { OPENSSL_free(memory); }

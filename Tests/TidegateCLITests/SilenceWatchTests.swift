@@ -26,12 +26,24 @@ import Tidegate
         #expect(reported.isEmpty)
     }
 
+    @Test("Another transfer's silence is reported five seconds after the last report")
+    func another() throws {
+        let first = Samples.info(.running(attempt: 1), TransferProgress(attempt: 1))
+        var second = first
+        second.id = try #require(TaskID("018bcfe5-6800-7000-8000-000000000001"))
+        let reported = Self.reported([
+            (0, [first]), (1, [first]), (2, [first, second]), (3, [first, second]), (6, [first, second]),
+            (7, [first, second]),
+        ])
+        #expect(reported == [1, 6])
+    }
+
     // When a watch reports silence that is shown these transfers, second by second.
     private static func reported(_ shown: [(second: Double, transfers: [TaskInfo])]) -> [Double] {
         var watch = SilenceWatch()
         return shown.compactMap { second, transfers in
             let moment = MonotonicTime(nanoseconds: UInt64(second * 1e9))
-            return watch.reportsSilence(of: transfers, at: moment) ? second : nil
+            return watch.shouldDiagnose(transfers, at: moment) ? second : nil
         }
     }
 }

@@ -7,45 +7,64 @@ import TidegateCore
 /// Which answers of a gateway count for the next diagnosis.
 @Suite struct GatewayMemoryTests {
     private static let gateway = IPAddress(ipv4: 0x0A00_0001)
+    private static let place = at("eth0", 77)
     private static let silence = [Witness(.hopWalk, .nothing)]
     private static let answering = GatewayFindings(firstHop: .milliseconds(1))
+
+    private static func at(_ link: String, _ index: UInt32) -> GatewayMemory.Place? {
+        GatewayMemory.Place(NetworkPath(interface: link, index: index, gateway: self.gateway, source: nil))
+    }
 
     private func at(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: (100 + seconds) * 1_000_000_000) }
 
     @Test("An answer in an outage counts for 30 seconds, also one that only a walk brought")
-    func outage() {
+    func outage() throws {
+        let (place, other) = (try #require(Self.place), try #require(Self.at("wlan0", 78)))
         for (findings, witness) in [
             (Self.answering, Witness.Reach.nothing), (GatewayFindings(udpProbe: .answered), .nothing),
             (GatewayFindings(), .gateway),
         ] {
             let memory = GatewayMemory()
-            memory.record(Self.gateway, findings, [Witness(.hopWalk, witness)], at: self.at(0))
-            #expect(memory.answeredAgo(Self.gateway, at: self.at(30)) == .seconds(30))
-            #expect(memory.answeredAgo(Self.gateway, at: self.at(31)) == nil)
-            #expect(memory.answeredAgo(IPAddress(ipv4: 1), at: self.at(1)) == nil)
+            memory.record(place, findings, [Witness(.hopWalk, witness)], at: self.at(0))
+            #expect(memory.answeredAgo(place, at: self.at(30)) == .seconds(30))
+            #expect(memory.answeredAgo(place, at: self.at(31)) == nil)
+            #expect(memory.answeredAgo(other, at: self.at(1)) == nil)
         }
     }
 
     @Test("One that is remembered is no new answer: the memory ends 30 seconds after the last one")
-    func remembered() {
+    func remembered() throws {
+        let place = try #require(Self.place)
         let memory = GatewayMemory()
-        memory.record(Self.gateway, Self.answering, Self.silence, at: self.at(0))
+        memory.record(place, Self.answering, Self.silence, at: self.at(0))
         let silent = GatewayFindings(udpProbe: .silent, answeredAgo: .seconds(20))
-        memory.record(Self.gateway, silent, Self.silence, at: self.at(20))
-        #expect(memory.answeredAgo(Self.gateway, at: self.at(21)) == .seconds(21))
+        memory.record(place, silent, Self.silence, at: self.at(20))
+        #expect(memory.answeredAgo(place, at: self.at(21)) == .seconds(21))
     }
 
     @Test("It is forgotten once something beyond answers, or once nobody answers for its link-layer address")
-    func forgotten() {
+    func forgotten() throws {
+        let place = try #require(Self.place)
         for (findings, witnesses) in [
-            (Self.answering, [Witness(.resolver, .beyond(nil))]), (Self.answering, []),
+            (Self.answering, [Witness(.resolver, .beyond(nil))]),
             (GatewayFindings(udpProbe: .unresolved(nil)), Self.silence),
         ] {
             let memory = GatewayMemory()
-            memory.record(Self.gateway, Self.answering, Self.silence, at: self.at(0))
-            memory.record(Self.gateway, findings, witnesses, at: self.at(1))
-            #expect(memory.answeredAgo(Self.gateway, at: self.at(1)) == nil)
+            memory.record(place, Self.answering, Self.silence, at: self.at(0))
+            memory.record(place, findings, witnesses, at: self.at(1))
+            #expect(memory.answeredAgo(place, at: self.at(1)) == nil)
         }
+    }
+
+    @Test("A diagnosis that asked nobody beyond it neither adds to the memory nor takes from it")
+    func unasked() throws {
+        let place = try #require(Self.place)
+        let memory = GatewayMemory()
+        memory.record(place, Self.answering, [], at: self.at(0))
+        #expect(memory.answeredAgo(place, at: self.at(0)) == nil)
+        memory.record(place, Self.answering, Self.silence, at: self.at(1))
+        memory.record(place, GatewayFindings(udpProbe: .silent), [], at: self.at(2))
+        #expect(memory.answeredAgo(place, at: self.at(2)) == .seconds(1))
     }
 
     @Test("A gateway that is remembered and still on its link answers; without its link-layer address it does not")

@@ -17,7 +17,7 @@ import TidegateCore
 
     private func attempt(
         _ number: Int, _ party: FaultParty, at seconds: UInt64, _ silent: SilenceEvidence.Silent = .target,
-        _ family: AddressFamily = .ipv4
+        _ family: AddressFamily? = .ipv4
     ) throws -> SilentAttempts.Attempt {
         SilentAttempts.Attempt(
             task: try #require(TaskID("00000000-0000-4000-8000-000000000001")), number: number, party: party,
@@ -80,6 +80,14 @@ import TidegateCore
         #expect(attempts.revisions(by: undecided, before: self.at(1), at: self.at(1)).isEmpty)
         #expect(attempts.revisions(by: Self.provider, before: self.at(30), at: self.at(30)).map(\.to) == [.upstream])
         #expect(attempts.revisions(by: Self.provider, before: self.at(30), at: self.at(30)).isEmpty)
+    }
+
+    @Test("An attempt without an address is revised by the version of IP that there is")
+    func anyFamily() throws {
+        var attempts = SilentAttempts()
+        attempts.add(try self.attempt(1, .resolver, at: 0, .resolvers([]), nil))
+        let found = [AddressFamily.ipv6: try #require(Self.provider[.ipv4])]
+        #expect(attempts.revisions(by: found, before: self.at(1), at: self.at(1)).map(\.to) == [.upstream])
     }
 
     @Test("A burst is bounded")

@@ -7,7 +7,7 @@ import TidegateTestKit
 /// Every trick of a hostile server ends as it has to, and leaves nothing to the next request.
 @Suite(.timeLimit(.minutes(10)))
 struct HostileServerTests {
-    @Test("A body is every byte of it or a failure that says whose it is", arguments: HostileServer.tricks, [1, 2, 3])
+    @Test("A body is every byte of it or a failure that says whose it is", arguments: HostileServer.tricks, [0, 1, 2])
     func trick(_ trick: HostileServer.Trick, _ seed: UInt64) async throws {
         let server = try HostileServer.serve(trick, seed: seed)
         defer { server.stop() }

@@ -33,12 +33,12 @@ package final class Browser: Sendable {
 
     /// Starts a driver and a browser; the caller has to close it.
     package static func open() async throws -> Browser {
-        let driver = try Program(["chromedriver", "--port=0"])
-        let port = await eventualValue(within: .seconds(60)) {
-            driver.outputSoFar.split(separator: "\n").last { $0.contains("successfully on port ") }?
-                .split(whereSeparator: { $0 == " " || $0 == "." }).last
+        // With port 0 it takes one that is free for IPv6 only.
+        let port = try FreePort.find()
+        let driver = try Program(["chromedriver", "--port=\(port)"])
+        guard await eventually(within: .seconds(60), { driver.outputSoFar.contains("successfully on port ") }) else {
+            throw Failure(description: "no driver: \(driver.outputSoFar) \(driver.errorsSoFar)")
         }
-        guard let port else { throw Failure(description: "no driver: \(driver.outputSoFar) \(driver.errorsSoFar)") }
         let profile = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
         let arguments = [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",

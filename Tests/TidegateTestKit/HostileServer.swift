@@ -1,6 +1,7 @@
-/// What servers do to a client that no honest one does: the tricks, and what has to come of each.
+/// What malicious and broken servers do to a client, and how each request has to end.
 ///
-/// A new trick is a row of ``tricks``. The same seed splits the bytes at the same places.
+/// A new trick is a row of ``tricks``. The same seed splits the bytes at the same
+/// places.
 package struct HostileServer: Sendable {
     /// How a request for ``body`` has to end.
     package enum End: Sendable, Hashable {
@@ -18,7 +19,7 @@ package struct HostileServer: Sendable {
         package let description: String
         /// How the request has to end.
         package let end: End
-        /// What the server does; `number` counts its requests from 1.
+        /// What the server does with a request.
         let steps: @Sendable (LiveServerRequest) -> [LiveServerAnswer.Step]
 
         init(
@@ -254,19 +255,19 @@ package struct HostileServer: Sendable {
         ]
     }
 
-    /// A server that does a trick; `seed` decides where its bytes are split.
+    /// A server that does a trick; `seed` decides where heads and short bodies are split, 0 splits none.
     package static func serve(_ trick: Trick, seed: UInt64) throws -> LiveServer {
         try LiveServer { request in
-            var generator = SplitGenerator(state: seed &+ UInt64(request.number))
-            return LiveServerAnswer(trick.steps(request).flatMap { self.split($0, using: &generator) })
+            var generator = SplitGenerator(state: seed << 32 | UInt64(request.number))
+            let steps = trick.steps(request)
+            return LiveServerAnswer(seed == 0 ? steps : steps.flatMap { self.split($0, using: &generator) })
         }
     }
 
-    // The first seed splits nothing.
     private static func split(
         _ step: LiveServerAnswer.Step, using generator: inout SplitGenerator
     ) -> [LiveServerAnswer.Step] {
-        guard case .send(let bytes) = step, bytes.count > 1, generator.state > 1 else { return [step] }
+        guard case .send(let bytes) = step, bytes.count > 1 else { return [step] }
         let place = Int.random(in: 1..<bytes.count, using: &generator)
         return [.send(Array(bytes[..<place])), .wait(milliseconds: 1), .send(Array(bytes[place...]))]
     }

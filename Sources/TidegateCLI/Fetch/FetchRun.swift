@@ -72,7 +72,7 @@ struct FetchRun: Sendable {
         var watch = SilenceWatch()
         let time = SystemClock()
         while (try? await Task.sleep(for: SilenceWatch.interval)) != nil {
-            if watch.reportsSilence(of: feed.transfers.map(\.task.info), at: time.monotonic()) {
+            if watch.shouldDiagnose(feed.transfers.map(\.task.info), at: time.monotonic()) {
                 await monitor.diagnoseHost()
             }
         }

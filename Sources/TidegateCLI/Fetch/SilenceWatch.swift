@@ -5,20 +5,21 @@ struct SilenceWatch {
     private struct Silence {
         var progress: TransferProgress
         var since: MonotonicTime
+        var reportedAt: MonotonicTime?
     }
 
     /// How often it has to be asked.
     static let interval = Duration.milliseconds(250)
-    /// For how long no byte has moved by then: longer than a connection and its first byte take nearly always.
-    static let patience = Duration.seconds(1)
-    // Before the same silence is looked into again.
-    private static let distance = Duration.seconds(15)
+    /// How long a transfer has to be idle before it is reported: a connection and its first byte hardly take longer.
+    static let threshold = Duration.seconds(1)
+    // Between two reports of the same transfer, and of any two.
+    private static let minimumIntervals = (same: Duration.seconds(15), any: Duration.seconds(5))
 
     private var silences: [TaskID: Silence] = [:]
     private var reportedAt: MonotonicTime?
 
-    /// True if a transfer is silent now and this has not been reported lately.
-    mutating func reportsSilence(of transfers: [TaskInfo], at now: MonotonicTime) -> Bool {
+    /// True if a transfer is silent and that was not reported lately; it is from now on.
+    mutating func shouldDiagnose(_ transfers: [TaskInfo], at now: MonotonicTime) -> Bool {
         var silences: [TaskID: Silence] = [:]
         for transfer in transfers {
             guard case .running = transfer.state else { continue }
@@ -26,10 +27,15 @@ struct SilenceWatch {
             silences[transfer.id] = known ?? Silence(progress: transfer.progress, since: now)
         }
         self.silences = silences
-        guard silences.values.contains(where: { now - $0.since >= Self.patience }),
-            self.reportedAt.map({ now - $0 >= Self.distance }) ?? true
-        else { return false }
+        let isDue = silences.values.contains { silence in
+            now - silence.since >= Self.threshold
+                && silence.reportedAt.map { now - $0 >= Self.minimumIntervals.same } ?? true
+        }
+        guard isDue, self.reportedAt.map({ now - $0 >= Self.minimumIntervals.any }) ?? true else { return false }
         self.reportedAt = now
+        for (id, silence) in silences where now - silence.since >= Self.threshold {
+            self.silences[id]?.reportedAt = now
+        }
         return true
     }
 }

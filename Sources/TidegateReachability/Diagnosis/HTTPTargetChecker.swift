@@ -17,8 +17,11 @@ package struct HTTPTargetChecker: TargetChecker {
     /// Checks the first address, and if it fails, the others at once: one that answers is enough.
     package func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
         var outcome = await self.outcome(of: request)
-        if let failure = outcome.failure, let diagnostics = self.diagnostics, !Task.isCancelled {
+        guard let diagnostics = self.diagnostics, !Task.isCancelled else { return outcome }
+        if let failure = outcome.failure {
             outcome.failure = await diagnostics.explained(failure, of: request)
+        } else {
+            diagnostics.forget(request.target)
         }
         return outcome
     }

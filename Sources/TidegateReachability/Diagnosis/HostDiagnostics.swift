@@ -15,7 +15,7 @@ package final class HostDiagnostics: Sendable {
     /// How long a diagnosis counts as evidence, and a silent attempt may be revised.
     static let lifetime = Duration.seconds(30)
     private static let limit = Duration.seconds(5)
-    // What was found so long ago still holds for another target.
+    // A result that is no older is used for other targets, too.
     private static let freshness = Duration.seconds(2)
 
     private let diagnostics: PathDiagnostics
@@ -68,7 +68,7 @@ package final class HostDiagnostics: Sendable {
                 if isSet { continue } else { return }
             }
             schedule = schedule.after(.began, at: now)
-            let isBad = await self.diagnose()
+            let isBad = await self.diagnoseOrJoin()
             schedule = schedule.after(.ended(isBad: isBad), at: self.time.monotonic())
             self.input.yield(nil)
         }
@@ -79,6 +79,13 @@ package final class HostDiagnostics: Sendable {
     /// Two at once would share how often a router answers.
     @discardableResult
     package func diagnose() async -> Bool {
+        self.input.yield(.began)
+        let isBad = await self.diagnoseOrJoin()
+        self.input.yield(.ended(isBad: isBad))
+        return isBad
+    }
+
+    private func diagnoseOrJoin() async -> Bool {
         let (task, isNew) = self.state.withLock { state -> (Task<Bool, Never>, Bool) in
             if let running = state.running { return (running, false) }
             let task = Task { await self.diagnoseAlone() }
@@ -115,6 +122,11 @@ package final class HostDiagnostics: Sendable {
         let found = await self.diagnostics.diagnoseHost(
             walksToInternet: self.walksToInternet, within: HostDiagnostics.limit)
         let (now, wall) = (self.time.monotonic(), self.time.wall())
+        // What was found until it was cancelled says nothing.
+        guard !Task.isCancelled else {
+            self.state.withLock { $0.running = nil }
+            return false
+        }
         let revisions = self.state.withLock { state in
             let previous = state.latest
             let isSame = previous?.explanation.firstFailure?.rung == found.explanation.firstFailure?.rung
@@ -141,7 +153,7 @@ package final class HostDiagnostics: Sendable {
             else { return }
             let attempt = SilentAttempts.Attempt(
                 task: task.id, number: summary.number, party: attribution.party, silent: silent,
-                family: summary.remote?.family ?? .ipv4, moment: event.moment)
+                family: summary.remote?.family, moment: event.moment)
             self.state.withLock { $0.silent.add(attempt) }
             self.input.yield(.failed)
         case .targetCheck(let check):

@@ -64,12 +64,12 @@ package final class PathDiagnostics: Sendable {
 
     /// How long ago the gateway of a path answered in the outage that lasts; nil if it did not.
     func answeredAgo(_ path: PathFindings) -> Duration? {
-        path.verdict.path?.gateway.flatMap { self.gateways.answeredAgo($0, at: self.time.monotonic()) }
+        GatewayMemory.Place(path.verdict.path).flatMap { self.gateways.answeredAgo($0, at: self.time.monotonic()) }
     }
 
     private func remember(_ findings: LadderFindings) {
         for path in findings.paths.values {
-            guard let gateway = path.verdict.path?.gateway else { continue }
+            guard let gateway = GatewayMemory.Place(path.verdict.path) else { continue }
             let witnesses = CauseFinder(findings: findings, path: path).witnesses
             self.gateways.record(gateway, path.gateway, witnesses, at: self.time.monotonic())
         }

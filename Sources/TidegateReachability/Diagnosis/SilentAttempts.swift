@@ -8,7 +8,8 @@ struct SilentAttempts: Sendable {
         /// Whose failure it was taken for.
         var party: FaultParty
         var silent: SilenceEvidence.Silent
-        var family: AddressFamily
+        /// Nil if it ended before it had an address.
+        var family: AddressFamily?
         var moment: MonotonicTime
     }
 
@@ -39,9 +40,12 @@ struct SilentAttempts: Sendable {
         let known = self.attempts.filter { $0.moment <= start && now - $0.moment <= HostDiagnostics.lifetime }
         self.attempts.removeAll { $0.moment <= start }
         return known.compactMap { attempt in
-            guard var evidence = evidence[attempt.family] else { return nil }
-            evidence.silent = attempt.silent
-            let party = SilenceClassifier.cause(of: evidence).party
+            let own = attempt.family.map { evidence[$0] } ?? evidence[.ipv4] ?? evidence[.ipv6]
+            var party = FaultParty.unknown
+            if var own {
+                own.silent = attempt.silent
+                party = SilenceClassifier.cause(of: own).party
+            }
             guard party != .unknown else {
                 self.attempts.append(attempt)
                 return nil

@@ -51,7 +51,7 @@ package final class TargetDiagnostics: Sendable {
         }
         // Many targets that fail at once have one cause, which one diagnosis finds.
         if failure.reason.isSilence, let cause = await self.state.withLock({ $0.host })?.outage(of: request) {
-            return self.found(cause, failure, request, at: now)
+            return self.found(cause, failure, request, diagnostics)
         }
         let limit = min(max(request.check.timeout, TargetDiagnostics.limits.least), TargetDiagnostics.limits.most)
         let subject = request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target)
@@ -61,13 +61,19 @@ package final class TargetDiagnostics: Sendable {
             self.state.withLock { $0.findings[request.target] = nil }
             return failure
         }
-        return self.found(cause, failure, request, at: now)
+        return self.found(cause, failure, request, diagnostics)
     }
 
+    /// Forgets what was found about a target, because it was reached.
+    func forget(_ target: Target) { self.state.withLock { $0.findings[target] = nil } }
+
     private func found(
-        _ cause: Cause, _ failure: TargetCheck.Outcome.Failure, _ request: TargetCheck.Request, at now: MonotonicTime
+        _ cause: Cause, _ failure: TargetCheck.Outcome.Failure, _ request: TargetCheck.Request,
+        _ diagnostics: PathDiagnostics
     ) -> TargetCheck.Outcome.Failure {
-        let finding = Finding(reason: failure.reason, party: cause.party, text: cause.description, moment: now)
+        let finding = Finding(
+            reason: failure.reason, party: cause.party, text: cause.description,
+            moment: diagnostics.time.monotonic())
         self.state.withLock { $0.findings[request.target] = finding }
         return .init(reason: finding.reason, party: finding.party, text: finding.text)
     }

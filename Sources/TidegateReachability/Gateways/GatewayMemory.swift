@@ -9,23 +9,36 @@ final class GatewayMemory: Sendable {
     /// How long an answer counts.
     static let lifetime = Duration.seconds(30)
 
-    private let answers = Mutex<[IPAddress: MonotonicTime]>([:])
+    /// A gateway, and the link that it is on: many links have one of the same address.
+    struct Place: Hashable, Sendable {
+        var address: IPAddress
+        var link: UInt32
+
+        /// The gateway of a path; nil if it has none.
+        init?(_ path: NetworkPath?) {
+            guard let path, let gateway = path.gateway else { return nil }
+            (self.address, self.link) = (gateway, path.index)
+        }
+    }
+
+    private let answers = Mutex<[Place: MonotonicTime]>([:])
 
     /// How long ago a gateway answered in the outage that lasts; nil if it did not.
-    func answeredAgo(_ gateway: IPAddress, at now: MonotonicTime) -> Duration? {
+    func answeredAgo(_ gateway: Place, at now: MonotonicTime) -> Duration? {
         self.answers.withLock { $0[gateway] }.map { now - $0 }.flatMap { $0 <= Self.lifetime ? $0 : nil }
     }
 
-    /// Records what a diagnosis found about a gateway and about what lies beyond it.
-    func record(_ gateway: IPAddress, _ findings: GatewayFindings, _ witnesses: [Witness], at now: MonotonicTime) {
+    /// Records what a diagnosis that ends now found about a gateway and about what lies beyond it.
+    ///
+    /// One that asked nobody beyond it changes nothing.
+    func record(_ gateway: Place, _ findings: GatewayFindings, _ witnesses: [Witness], at now: MonotonicTime) {
         let hasAnswered = findings.hasAnswered || witnesses.contains { $0.reach == .gateway }
-        let isOutage = !witnesses.isEmpty && !witnesses.contains(where: \.isBeyondGateway)
         self.answers.withLock { answers in
             answers = answers.filter { now - $0.value <= Self.lifetime }
-            if isOutage, hasAnswered {
-                answers[gateway] = now
-            } else if !isOutage || findings.answer == .unresolved {
+            if witnesses.contains(where: \.isBeyondGateway) || findings.answer == .unresolved {
                 answers[gateway] = nil
+            } else if !witnesses.isEmpty, hasAnswered {
+                answers[gateway] = now
             }
         }
     }

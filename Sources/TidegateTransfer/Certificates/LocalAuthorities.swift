@@ -12,40 +12,62 @@ struct LocalAuthorities {
         "/etc/pki/trust/anchors",
     ]
 
-    private static let mostFiles = 256
-    private static let mostBytes = 1 << 20
+    /// Where distributions keep the authorities that they ship (ca-certificates); copies of them are no local ones.
+    static let shippedFolders = ["/usr/share/ca-certificates"]
+
+    private static let maxFiles = 1024
+    private static let maxBytes = 1 << 20
 
     private let folders: [String]
+    private let shippedFolders: [String]
 
-    init(folders: [String] = LocalAuthorities.systemFolders) { self.folders = folders }
+    init(
+        folders: [String] = LocalAuthorities.systemFolders, shipped: [String] = LocalAuthorities.shippedFolders
+    ) {
+        (self.folders, self.shippedFolders) = (folders, shipped)
+    }
 
-    /// The added authority whose signature one of these certificates (PEM) carries; nil if none does.
+    /// The added authority that a server's certificate leads to; nil if it leads to another one.
+    ///
+    /// `chain` is what the server sent (PEM), its own certificate first; what it sent besides does not count.
     func signer(of chain: [String]) -> LocalAuthority? {
-        let files = self.files
+        let files = self.files(in: self.folders)
         guard !files.isEmpty else { return nil }
-        let certificates = chain.flatMap { X509Certificate.all(inPEM: Array($0.utf8)) }
-        for file in files {
-            guard let contents = Self.contents(of: file) else { continue }
-            let authorities = X509Certificate.all(inPEM: contents)
-            for authority in authorities where certificates.contains(where: { $0.isSigned(by: authority) }) {
-                return LocalAuthority(name: authority.subject, file: file)
+        let sent = chain.flatMap { X509Certificate.all(inPEM: Array($0.utf8)) }
+        let added = files.flatMap { file in self.certificates(in: file).map { (file, $0) } }
+        var current = sent.first
+        // A chain cannot be longer than what was sent, even if it goes in circles.
+        for _ in sent {
+            guard let certificate = current else { return nil }
+            if let (file, authority) = added.first(where: { certificate.isSigned(by: $0.1) }) {
+                return self.isShipped(authority) ? nil : LocalAuthority(name: authority.subject, file: file)
             }
+            current = sent.first { $0 !== certificate && certificate.isSigned(by: $0) }
         }
         return nil
     }
 
-    // Both tools look into folders of folders, too.
-    private var files: [String] {
-        self.folders.flatMap { folder in
-            let names = FileManager.default.enumerator(atPath: folder)?.lazy.compactMap { $0 as? String } ?? []
-            return names.prefix(Self.mostFiles).sorted().map { "\(folder)/\($0)" }
+    // Files are read once only: most hosts have added none, or their chains do not lead there.
+    private func isShipped(_ authority: X509Certificate) -> Bool {
+        self.files(in: self.shippedFolders).contains { file in
+            self.certificates(in: file).contains { $0.isEqual(to: authority) }
         }
     }
 
-    private static func contents(of file: String) -> [UInt8]? {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
-            attributes[.type] as? FileAttributeType == .typeRegular, (attributes[.size] as? Int ?? 0) <= self.mostBytes
-        else { return nil }
-        return FileManager.default.contents(atPath: file).map(Array.init)
+    private func certificates(in file: String) -> [X509Certificate] {
+        let path = URL(fileURLWithPath: file).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+            attributes[.type] as? FileAttributeType == .typeRegular, (attributes[.size] as? Int ?? 0) <= Self.maxBytes,
+            let contents = FileManager.default.contents(atPath: path)
+        else { return [] }
+        return X509Certificate.all(inPEM: Array(contents))
+    }
+
+    private func files(in folders: [String]) -> [String] {
+        folders.flatMap { folder in
+            (FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? [])
+                .filter { $0.hasSuffix(".crt") || $0.hasSuffix(".pem") }.sorted()
+                .prefix(Self.maxFiles).map { "\(folder)/\($0)" }
+        }
     }
 }

@@ -63,13 +63,13 @@ struct UDPProbeTests {
 
     @Test("Stopping completes the probes under way as silent, and later ones fail")
     func stopped() async throws {
+        // The kernel asks for the neighbour for so long that no error comes before the end.
+        try self.hosts.here.sysctl("net.ipv4.neigh.v0.mcast_solicit=600")
         let prober = self.prober
-        async let pending = self.probe("10.0.0.99", within: .seconds(30))
-        #expect(try await self.probe("10.0.0.1") == .answered)
+        async let pending = self.probe("10.0.0.99", within: .seconds(600))
+        #expect(await eventually { (try? self.hosts.here.ip("neigh get 10.0.0.99 dev v0")) != nil })
         prober.stop()
-        let result = try await pending
-        #expect(
-            result == .silent || result == .unresolved(ICMPError(offender: IPAddress("10.0.0.2"), type: 3, code: 1)))
+        #expect(try await pending == .silent)
         #expect(try await self.probe("10.0.0.1") == .failed(108), "ESHUTDOWN")
     }
 }

@@ -60,7 +60,7 @@ extension [SeriesKey: Double] {
     }
 
     private mutating func add(_ summary: AttemptSummary) {
-        let code = summary.status.map(String.init) ?? "none"
+        let code = summary.status.map(String.init) ?? (summary.isSent ? "none" : "unsent")
         self.add("request_attempts_total", ["method": summary.method, "code": code])
         let digit = summary.status.map { "\($0 / 100)xx" } ?? "none"
         self.add("request_duration_seconds_count", ["method": summary.method, "code_class": digit])
