@@ -2,7 +2,7 @@ internal import TidegateCore
 
 /// Decodes a body in gzip or deflate (RFC 9110 section 8.4.1), however much comes out of it, a bounded piece at a time.
 ///
-/// libcurl 7.88 takes half a stream for a whole one, and drops what follows its end.
+/// libcurl 7.88 takes a truncated stream for a whole one, and drops what follows its end.
 final class ContentDecoder {
     /// What can be decoded.
     enum Coding: String {
@@ -47,7 +47,7 @@ final class ContentDecoder {
     /// Whether the body may end here: where a stream ends, or before it has begun.
     var isAtEnd: Bool { self.position != .inside }
 
-    /// What half a stream is called: `the gzip body ends in the middle`.
+    /// The message for a truncated stream: `the gzip body ends in the middle`.
     var incompleteText: String { "the \(self.coding.rawValue) body ends in the middle" }
 
     /// Decodes libcurl's chunk and hands what comes out to `write`, piece by piece; a piece that is not taken whole is

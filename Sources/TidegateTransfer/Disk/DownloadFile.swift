@@ -58,7 +58,7 @@ package final class DownloadFile: Sendable {
             if let descriptor = try OwnFile.open(paths.temporary, O_RDWR) {
                 return DownloadFile(paths: paths, descriptor: descriptor)
             }
-            // Whoever the file system says that a new file belongs to, as over NFS: it is this process's.
+            // A file just created is trusted, even if the file system reports another owner, as NFS may.
             let descriptor = Glibc.open(paths.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
             if descriptor >= 0 { return DownloadFile(paths: paths, descriptor: descriptor) }
             guard errno == EEXIST else { throw FileError(operation: "open", path: paths.temporary, code: errno) }
@@ -155,8 +155,8 @@ package final class DownloadFile: Sendable {
 
     /// Has the kernel write bytes to the disk while others still come (sync_file_range(2)).
     ///
-    /// It would wait until the end makes them durable, and the end for all of them. Blocks if the disk has enough to
-    /// do: for the disk thread.
+    /// Otherwise everything would be written at the end, by one long fsync(2). Blocks if the disk has enough to do: for
+    /// the disk thread.
     package func beginWriteBack(_ range: Range<Int64>) {
         // Only a beginning made early: what is wrong with the disk, commit() finds out.
         _ = tg_begin_write_back(self.descriptor, range.lowerBound, Int64(range.count))
