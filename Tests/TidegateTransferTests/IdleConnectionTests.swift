@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Testing
 internal import TidegateCore
 internal import TidegateTestKit
@@ -40,6 +41,64 @@ struct IdleConnectionTests {
         #expect(outcome.body == Array("own".utf8))
         #expect(outcome.connection?.isReused == false)
         #expect(server.accepted == 2)
+    }
+
+    @Test("are not those of another socket that got the number of a closed one meanwhile")
+    func reusedNumber() throws {
+        let (mayMove, mayClose, isHeld, mayGoOn) = (Latch(), Latch(), Latch(), Latch())
+        let server = try LiveServer { request in
+            switch request.path {
+            case "/busy":
+                LiveServerAnswer([
+                    .send(LiveServerAnswer.head(200, ["Content-Length: 2"]) + [0x61]), .waitFor(mayMove), .send([0x62]),
+                ])
+            case "/idle": LiveServerAnswer.respond(text: "first").then(.waitFor(mayClose), .close)
+            default: .respond(text: "own")
+            }
+        }
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        let busy = try AttemptRequest(1, server.url("/busy"), .memory(limit: 10))
+        recorder.start(busy)
+        _ = try eventually("the first byte") { try? recorder.received(by: busy.id) == 1 ? 0 : nil }
+        let first = Set(self.sockets(to: server.port))
+        #expect(try recorder.run(AttemptRequest(2, server.url("/idle"))).body == Array("first".utf8))
+        let moving = try #require(first.first)
+        let idle = try #require(self.sockets(to: server.port).first { !first.contains($0) })
+        // What follows comes in one batch: libcurl closes the idle connection while it serves the busy one.
+        recorder.perform { _ in
+            isHeld.open()
+            mayGoOn.wait()
+        }
+        isHeld.wait()
+        mayMove.open()
+        _ = try eventually("the second byte") { self.isReadable(moving) ? 0 : nil }
+        mayClose.open()
+        _ = try eventually("the end of the idle connection") { self.isReadable(idle) ? 0 : nil }
+        let next = try AttemptRequest(3, server.url("/next"))
+        recorder.start(next)
+        mayGoOn.open()
+        #expect(try recorder.outcome(of: busy.id).body == [0x61, 0x62])
+        let outcome = try recorder.outcome(of: next.id)
+        #expect(outcome.failure == nil, "\(outcome.text)")
+        #expect(outcome.body == Array("own".utf8))
+        #expect(server.accepted == 3)
+    }
+
+    // This process's sockets that are connected to a port.
+    private func sockets(to port: UInt16) -> [Int32] {
+        (0..<4096).filter { descriptor in
+            var (name, length) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+            let result = withUnsafeMutablePointer(to: &name) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+            }
+            return result == 0 && name.sin_family == sa_family_t(AF_INET) && name.sin_port == port.bigEndian
+        }
+    }
+
+    private func isReadable(_ descriptor: Int32) -> Bool {
+        var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&ready, 1, 0) == 1
     }
 
     @Test("of a paused attempt belong to it")

@@ -72,8 +72,9 @@ struct FetchRun: Sendable {
         var watch = SilenceWatch()
         let time = SystemClock()
         while (try? await Task.sleep(for: SilenceWatch.interval)) != nil {
+            // Not waited for: the transfers may end sooner.
             if watch.shouldDiagnose(feed.transfers.map(\.task.info), at: time.monotonic()) {
-                await monitor.diagnoseHost()
+                Task { await monitor.diagnoseHost() }
             }
         }
     }

@@ -38,6 +38,11 @@ struct SocketTable {
         case stale
     }
 
+    /// True if libcurl wants events of a descriptor, by what was applied.
+    func isWanted(_ descriptor: Int32) -> Bool {
+        self.index(descriptor).map { !self.entries[$0].wanted.isEmpty } ?? false
+    }
+
     /// Says what an event means; one that nobody wants does not come again.
     mutating func readiness(of descriptor: Int32, on loop: Loop) -> Readiness {
         guard let index = self.index(descriptor), self.entries[index].generation != 0 else { return .stale }

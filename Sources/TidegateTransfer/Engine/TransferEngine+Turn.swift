@@ -15,6 +15,8 @@ extension TransferEngine {
             return
         }
         self.wakeUps += 1
+        // A socket of which nothing is wanted may have been closed in this batch, and its number be anybody's by now.
+        if !self.sockets.isWanted(descriptor) { self.sockets.apply(self.actions, on: self.loop) }
         let pool: ConnectionPool
         switch self.sockets.readiness(of: descriptor, on: self.loop) {
         case .stale: return
