@@ -9,13 +9,20 @@ struct ConnectionPlaces: Sendable {
         let closing: UInt64?
     }
 
-    // Lower goes first.
-    private enum Activity: Comparable {
+    private enum Activity: Equatable {
         /// For a request, since this step.
         case waiting(UInt64)
         /// The client does not read its response, or sends a body that nobody reads.
         case stalled(UInt64)
         case answering
+
+        /// When the client's turn began; nil while it is the server's.
+        var since: UInt64? {
+            switch self {
+            case .waiting(let step), .stalled(let step): step
+            case .answering: nil
+            }
+        }
     }
 
     private struct Place {
@@ -98,7 +105,10 @@ struct ConnectionPlaces: Sendable {
     }
 
     private func longestWaiting(of peer: PeerAddress) -> UInt64? {
-        let found = self.places.filter { $0.value.peer == peer && $0.value.activity != .answering }
-        return found.min { $0.value.activity < $1.value.activity }?.key
+        // By its time alone: one that has just been opened would go before its request came if stalled ones were spared.
+        let found = self.places.compactMap { number, place in
+            place.peer == peer ? place.activity.since.map { (number: number, since: $0) } : nil
+        }
+        return found.min { $0.since < $1.since }?.number
     }
 }

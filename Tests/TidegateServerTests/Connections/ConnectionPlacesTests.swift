@@ -45,6 +45,20 @@ import TidegateCore
         #expect(last != nil)
     }
 
+    @Test("A connection that has just been opened stays while older ones of its peer send what nobody reads")
+    func stalled() throws {
+        var places = ConnectionPlaces(limit: 16)
+        let older = try (0..<3).map { _ in try self.take(&places, self.attacker) }
+        for number in older {
+            places.answer(number)
+            places.stall(number)
+        }
+        let newest = try self.take(&places, self.attacker)
+        let closed = (0..<3).map { _ in places.admit(self.attacker)?.closing }
+        #expect(closed == older.map { Optional($0) })
+        #expect(places.admit(self.attacker)?.closing == newest)
+    }
+
     @Test("While all are being answered, a peer whose last request completed has a place")
     func reserved() throws {
         var places = ConnectionPlaces(limit: 32)
