@@ -51,7 +51,7 @@ struct RequestOptions: ParsableArguments {
     private static func redirectPolicy(_ text: String) throws -> RedirectPolicy {
         guard let policy = RedirectPolicy(rawValue: text) else {
             let names = RedirectPolicy.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("--redirects: \"\(text)\" is not one of \(names)")
+            throw ValidationError("\"\(text)\" is not one of \(names)")
         }
         return policy
     }
