@@ -37,6 +37,9 @@ static inline int tg_boot_timer_arm(int timer, uint64_t nanoseconds) {
 /// Names the calling thread; the kernel keeps 15 bytes (PR_SET_NAME, prctl(2)).
 static inline void tg_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+/// Puts a copy of a descriptor in the place of another one (dup3(2)); hidden without _GNU_SOURCE.
+int dup3(int descriptor, int replaced, int flags);
+
 /// Moves the calling thread into the namespace behind a descriptor (setns(2)); hidden without _GNU_SOURCE.
 int setns(int descriptor, int kind);
 

@@ -174,8 +174,9 @@ extension BodyStream {
 extension BodyStream: ChunkSink {
     package func hasRoom() -> Bool {
         self.state.withLock { state in
-            // There is no reader any more, and the task is about to be cancelled.
-            if state.isReaderGone || state.kept == 0 || state.kept < self.limit { return true }
+            // Without a reader the task is about to be cancelled, and must not succeed before.
+            if state.isReaderGone { return false }
+            if state.kept == 0 || state.kept < self.limit { return true }
             if !state.isBlocked { state.statistics.pauses += 1 }
             state.isBlocked = true
             return false

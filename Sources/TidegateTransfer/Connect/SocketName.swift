@@ -15,12 +15,6 @@ enum SocketName {
         self.local(descriptor).map { UInt16($0[2]) << 8 | UInt16($0[3]) }
     }
 
-    /// Reads and drops what a socket has received.
-    static func discardReceived(_ descriptor: Int32) {
-        // With MSG_TRUNC TCP drops the bytes without copying them (tcp(7)); a receive buffer has fewer than this.
-        while recv(descriptor, nil, 64 << 20, Int32(MSG_TRUNC | MSG_DONTWAIT)) > 0 {}
-    }
-
     /// The address in a name; nil if it is no internet address.
     static func address(in name: [UInt8]) -> IPAddress? {
         guard name.count >= 16 else { return nil }

@@ -38,9 +38,7 @@ extension TransferEngine {
     /// or a 408 that a server says before it closes.
     func closeIdle(_ descriptor: Int32, of pool: ConnectionPool) {
         guard let port = SocketName.localPort(of: descriptor), !self.busyPorts(of: pool).contains(port) else { return }
-        // What comes from now on is reset; what is here already would still be read.
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        SocketName.discardReceived(descriptor)
+        IdleSocket.end(descriptor)
     }
 
     // libcurl names a running transfer's socket only afterwards, but its local port before.
