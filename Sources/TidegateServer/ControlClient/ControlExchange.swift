@@ -21,7 +21,8 @@ struct ControlExchange: Sendable {
             let connection = try await self.connect()
             return try await connection.executeThenClose { inbound, outbound in
                 try await self.verify(connection.channel)
-                for part in self.request(method, path, body) { try await outbound.write(part) }
+                // In one piece: a daemon that answers the head and closes leaves no connection for the end.
+                try await outbound.write(contentsOf: self.request(method, path, body))
                 var status = 0
                 for try await part in inbound {
                     switch part {

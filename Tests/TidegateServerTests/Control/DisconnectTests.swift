@@ -49,4 +49,14 @@ struct DisconnectTests {
             error?.description
                 == "the daemon on the control socket \(server.path) closed the connection before it responded")
     }
+
+    @Test("A response that comes as soon as the daemon has seen the head is taken, even if it closes at once")
+    func early() async throws {
+        let body = #"{"schema":1,"tasks":[],"next":null,"total":0}"#
+        let response = "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
+        for _ in 0..<300 {
+            let server = try ClosingServer(writing: response)
+            #expect(try await ControlClient(socket: server.path).tasks().isEmpty, "\(server.path)")
+        }
+    }
 }
