@@ -70,6 +70,11 @@ package enum Catalogue {
         "Body bytes that running tasks of known length expect.")
     static let inflightTransferredBytes = MetricDefinition.gauge(
         "tidegate_inflight_transferred_bytes", in: .bytes, by: ["kind"], "Body bytes that those tasks have.")
+    static let inflightExpectedSentBytes = MetricDefinition.gauge(
+        "tidegate_inflight_expected_sent_bytes", in: .bytes, by: ["kind"],
+        "Request body bytes of known length that running tasks send.")
+    static let inflightSentBytes = MetricDefinition.gauge(
+        "tidegate_inflight_sent_bytes", in: .bytes, by: ["kind"], "Request body bytes that those tasks have sent.")
     static let connections = MetricDefinition.gauge("tidegate_connections", by: ["state"], "Connections to servers.")
     static let connectionsOpened = MetricDefinition.counter(
         "tidegate_connections_opened_total", "Connections opened for attempts.")

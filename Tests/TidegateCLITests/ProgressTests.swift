@@ -37,6 +37,40 @@ import TidegateCore
         #expect(self.line(.running(attempt: 1), progress, rate: 1e300).contains("/s"))
     }
 
+    @Test("While a request's body is sent, the line shows how much of it is; afterwards the response")
+    func sending() {
+        let running = TaskState.running(attempt: 1)
+        var progress = TransferProgress(sent: 32 << 20, expectedSent: 64 << 20, attempt: 1)
+        #expect(
+            self.line(running, progress, rate: 2_097_152)
+                == "big.iso                      50%  [======>       ]  sending   2.0 MiB/s  ETA 16s")
+        #expect(self.line(running, progress).hasSuffix("32.0 MiB sent"))
+        progress.expectedSent = nil
+        #expect(self.line(running, progress, rate: 1024).hasSuffix("32.0 MiB sent     1.0 KiB/s"))
+        progress.expectedSent = progress.sent
+        #expect(self.line(running, progress, rate: 1024).hasSuffix("  32.0 MiB sent, waiting for the response"))
+        progress.expected = 0
+        #expect(self.line(running, progress).contains("100%"))
+        (progress.expected, progress.receivedWire) = (2048, 512)
+        #expect(self.line(running, progress).contains(" 25%") && self.line(running, progress).hasSuffix("512 B"))
+        let connecting = TransferProgress(expectedSent: 64 << 20, attempt: 1)
+        #expect(self.line(running, connecting).hasSuffix("  0%  connecting"))
+    }
+
+    @Test("The rate of the response begins anew after the request's body")
+    func rateOfEachBody() {
+        var display = TransferDisplay(label: "x")
+        func bar(_ milliseconds: UInt64, _ progress: TransferProgress) -> ProgressLine {
+            display.bar(
+                Samples.info(.running(attempt: 1), progress),
+                at: MonotonicTime(nanoseconds: milliseconds * 1_000_000))
+        }
+        _ = bar(0, TransferProgress(sent: 0, expectedSent: 4000, attempt: 1))
+        #expect(bar(1000, TransferProgress(sent: 3000, expectedSent: 4000, attempt: 1)).rate == 3000)
+        let response = TransferProgress(receivedWire: 9000, expected: 18_000, sent: 4000, expectedSent: 4000)
+        #expect(bar(2000, response).rate == nil)
+    }
+
     @Test("A waiting transfer says what it waits for")
     func waiting() {
         func tail(_ state: TaskState, _ progress: TransferProgress, retryIn: Duration? = nil) -> String {

@@ -95,6 +95,22 @@ private typealias Status = TidegateCLI.ExitStatus
         #expect(TaskText.details(ended, self.plain, at: self.now).contains("attempts  1"))
     }
 
+    @Test("A task whose request body is being sent shows how much of it is; then its response")
+    func sending() throws {
+        var task = try self.task { task in
+            (task.state, task.outcome, task.bytes, task.expectedBytes, task.fraction) = ("running", nil, 0, nil, nil)
+            (task.sending, task.sentBytes, task.expectedSentBytes, task.sentFraction) = (true, 512, 2048, 0.25)
+        }
+        #expect(TaskText.state(task) == "running 25 % sent")
+        #expect(TaskText.details(task, self.plain, at: self.now).contains("sent      512 B of 2.0 KiB"))
+        (task.expectedSentBytes, task.sentFraction) = (nil, nil)
+        #expect(TaskText.state(task) == "running 512 B sent")
+        #expect(TaskText.details(task, self.plain, at: self.now).contains("sent      512 B"))
+        (task.sending, task.bytes, task.expectedBytes, task.fraction) = (false, 10, 20, 0.5)
+        #expect(TaskText.state(task) == "running 50 %")
+        #expect(TaskText.details(task, self.plain, at: self.now).contains("received  10 B of 20 B"))
+    }
+
     @Test("Names, keys and explanations cannot steer the reader's terminal")
     func controls() throws {
         let hostile = try self.task { task in
@@ -126,6 +142,14 @@ private typealias Status = TidegateCLI.ExitStatus
         #expect(progress(840) == ["T  ID  41 % of 2.0 KiB"])
         #expect(progress(900).isEmpty)
         #expect(progress(1024) == ["T  ID  50 % of 2.0 KiB"])
+        func sent(_ bytes: Int) -> [String] {
+            line(
+                "progress",
+                ",\"attempt\":2,\"bytes\":0,\"expectedBytes\":null,\"sentBytes\":\(bytes),\"expectedSentBytes\":2048")
+        }
+        #expect(sent(1024) == ["T  ID  50 % of 2.0 KiB sent"])
+        #expect(sent(1100).isEmpty)
+        #expect(sent(2048).isEmpty, "sent, and nothing is known of the response")
         #expect(line("retryScheduled", ",\"reason\":\"http_5xx\",\"delaySeconds\":4") == ["T  ID  retry in 4s"])
         let end = ",\"method\":\"GET\",\"url\":\"http://a/\",\"bytes\":2048,\"durationSeconds\":1.5,\"outcome\":"
         #expect(

@@ -30,6 +30,8 @@ import TidegateCore
         tidegate_request_body_size_bytes histogram
         tidegate_response_body_size_bytes histogram
         tidegate_inflight_expected_bytes gauge kind
+        tidegate_inflight_expected_sent_bytes gauge kind
+        tidegate_inflight_sent_bytes gauge kind
         tidegate_inflight_transferred_bytes gauge kind
         tidegate_connections gauge state
         tidegate_connections_opened_total counter

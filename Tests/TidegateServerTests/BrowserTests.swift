@@ -102,6 +102,30 @@ struct BrowserTests {
         }
     }
 
+    @Test("An upload's row follows what is sent, then what comes back")
+    func upload() async throws {
+        let fixture = Fixture()
+        var task = TaskInfo.example()
+        (task.kind, task.progress) = (.upload, TransferProgress(sent: 400, expectedSent: 1000, attempt: 1))
+        fixture.view.change { [task] in $0.tasks = [task] }
+        try await self.withPage(fixture) { browser, _ async throws in
+            let bytes = "document.querySelector('[data-task] .bytes').textContent"
+            #expect(try await browser.shows(Self.isLive))
+            #expect(try await browser.text(bytes) == "400 B of 1000 B sent")
+            func publish(_ progress: TransferProgress) {
+                fixture.view.change { $0.tasks[0].progress = progress }
+                fixture.bus.publish(
+                    .task(TaskEvent(id: task.id, taskKind: .upload, kind: .progress(progress, delta: .init()))))
+            }
+            publish(TransferProgress(sent: 750, expectedSent: 1000, attempt: 1))
+            #expect(try await browser.shows("document.querySelector('progress').value === 75"))
+            #expect(try await browser.shows("\(bytes).startsWith('750 B of 1000 B sent')"))
+            publish(TransferProgress(receivedWire: 30, sent: 1000, expectedSent: 1000, attempt: 1))
+            #expect(try await browser.shows("\(bytes) === '30 B' && !document.querySelector('progress')"))
+            #expect(try await browser.read(.console) == [])
+        }
+    }
+
     @Test("Without scripts the page shows the same")
     func withoutScripts() async throws {
         let fixture = Fixture()

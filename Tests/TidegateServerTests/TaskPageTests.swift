@@ -22,6 +22,33 @@ import TidegateCore
         return fixture
     }
 
+    @Test(
+        "A row shows how much of the request's body is sent while it is, and then the response",
+        arguments: [
+            (.running(attempt: 1), TransferProgress(sent: 512, expectedSent: 2048), "512 B of 2.0 KiB sent", 25),
+            (.running(attempt: 1), TransferProgress(sent: 512), "512 B sent", nil),
+            (
+                .running(attempt: 1),
+                TransferProgress(receivedWire: 100, expected: 200, sent: 2048, expectedSent: 2048),
+                "100 B of 200 B", 50
+            ),
+            (.completed(.success), TransferProgress(sent: 2048, expectedSent: 2048), "2.0 KiB sent", nil),
+            (.completed(.failure), TransferProgress(sent: 512, expectedSent: 2048), "512 B of 2.0 KiB sent", nil),
+            (
+                .completed(.success), TransferProgress(receivedWire: 100, expected: 100, sent: 512, expectedSent: 512),
+                "100 B", nil
+            ),
+        ] as [(TaskState, TransferProgress, String, Int?)])
+    func bodies(_ state: TaskState, _ progress: TransferProgress, _ text: String, _ percent: Int?) async throws {
+        let fixture = Fixture()
+        var task = TaskInfo.example()
+        (task.kind, task.state, task.progress) = (.data, state, progress)
+        fixture.view.change { [task] in $0.tasks = [task] }
+        let page = try await fixture.respond("GET", "/").text
+        #expect(page.contains("<span class=\"bytes\">\(text)</span>"))
+        #expect(page.contains("value=\"\(percent ?? -1)\"") == (percent != nil))
+    }
+
     @Test("Every task is on one page, in the order of their ids", arguments: [1, 7, 100, 1000])
     func pages(_ limit: Int) async throws {
         let fixture = self.fixture(tasks: 100)

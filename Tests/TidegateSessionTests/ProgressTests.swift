@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
@@ -40,6 +41,51 @@ struct ProgressTests {
         #expect(Self.progress(of: task, fixture).last?.fractionSent == 1)
         #expect(task.upload.fraction == 1)
         #expect(task.upload.completed == 20_000)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("While its body is sent a task says so, in its progress, its document and the statistics")
+    func sending() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let fixture = try SessionFixture()
+        let mayGoOn = Latch()
+        let given = Mutex(0)
+        let stream = UploadStream(length: 4096) {
+            let number = given.withLock { number in
+                number += 1
+                return number
+            }
+            if number == 2 { while !mayGoOn.isOpen { try await Task.sleep(for: .milliseconds(1)) } }
+            return number <= 2 ? Array(repeating: 7, count: 2048) : nil
+        }
+        let task = fixture.run(try TaskRequest(url: server.url(), method: "PUT", body: .stream(stream)))
+        #expect(await fixture.wait { task.info.progress.sent == 2048 })
+        let document = TaskDocument(task.info)
+        #expect(document.sending == true && document.sentBytes == 2048 && document.expectedSentBytes == 4096)
+        #expect(document.sentFraction == 0.5)
+        let statistics = fixture.session.statistics()
+        #expect(statistics.expectedSentBytes == [.upload: 4096] && statistics.sentBytes == [.upload: 2048])
+        mayGoOn.open()
+        let result = await task.result()
+        #expect(result.sentBytes == 4096 && result.volume == "4.0 KiB sent, 2 B received")
+        #expect(task.info.progress.isSending == false)
+        #expect(TaskDocument(task.info).sending == false)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("After a redirect that takes the body away nothing is sent any more")
+    func redirected() async throws {
+        let server = try LiveServer { request in
+            request.path == "/" ? .respond(303, ["Location: /next"]) : .respond(text: "ok")
+        }
+        defer { server.stop() }
+        let fixture = try SessionFixture()
+        let task = fixture.run(
+            try TaskRequest(url: server.url(), method: "POST", body: .data(LiveServerAnswer.bytes(count: 20_000))))
+        _ = await task.result()
+        #expect(task.info.progress.expectedSent == nil)
+        #expect(Self.progress(of: task, fixture).last?.isSending == false)
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

@@ -40,7 +40,8 @@ package enum EveryEvent {
         SessionStatistics(
             tasks: [.running: 2, .waiting: 1], held: [.path: 1], gateWaiting: 1, stalled: 1,
             oldestStart: [.running: WallTime(microseconds: 1_790_000_000_000_000)],
-            expectedBytes: [.download: 4000], transferredBytes: [.download: 1000], activeConnections: 2,
+            expectedBytes: [.download: 4000], transferredBytes: [.download: 1000],
+            expectedSentBytes: [.upload: 3000], sentBytes: [.upload: 600], activeConnections: 2,
             idleConnections: 1, journaled: [.waiting: 1], retryTokens: ["10.0.0.1": 486])
     }
 

@@ -36,9 +36,9 @@ enum FetchText {
     private static func success(_ result: TaskResult) -> String {
         let duration = max(.zero, result.duration - (result.held[.concurrency] ?? .zero))
         let seconds = (result.activeTime ?? duration).inSeconds
-        let rate = seconds > 0.001 ? ", \(ByteText(Int64(Double(result.bytes) / seconds)))/s" : ""
+        let rate = seconds > 0.001 ? ", \(ByteText(Int64(Double(result.bytes + result.sentBytes) / seconds)))/s" : ""
         let held = result.held[.path].map { $0 > .zero ? ", \(DurationText($0)) of it without a path" : "" } ?? ""
-        return "done: \(ByteText(result.bytes)) in \(DurationText(duration))\(held)\(rate)"
+        return "done: \(result.volume) in \(DurationText(duration))\(held)\(rate)"
     }
 
     private static func remainder(_ result: TaskResult, _ kept: Int64?) -> String {

@@ -4,6 +4,8 @@ internal import Tidegate
 struct TransferDisplay {
     let label: String
     private var meter = RateMeter()
+    /// True if the rate is that of the request's body.
+    private var wasSending = false
     private var retryAt: MonotonicTime?
     private var waited: Duration?
     /// Why the last attempt failed, until it is known what follows: its own line, or the transfer's last one.
@@ -82,8 +84,13 @@ struct TransferDisplay {
         var info = info
         if case .running = info.state {
             // Until its first bytes arrive an attempt reports no offset.
-            if info.progress.offset + info.progress.receivedWire == 0 { info.progress = self.lastProgress }
-            self.meter.add(info.progress.offset + info.progress.receivedWire + info.progress.sent, at: now)
+            if info.progress.sent == 0, info.progress.current.bytes == 0, self.lastProgress.offset > 0 {
+                info.progress = self.lastProgress
+            }
+            let body = info.progress.current
+            if body.isSent != self.wasSending { self.meter.reset() }
+            self.wasSending = body.isSent
+            self.meter.add(body.bytes, at: now)
         } else {
             self.lastProgress = info.progress
             self.meter.reset()

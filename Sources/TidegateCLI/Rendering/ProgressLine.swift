@@ -27,7 +27,7 @@ struct ProgressLine: Sendable {
     }
 
     private var percent: String {
-        guard let fraction = self.info.progress.fraction else { return "    " }
+        guard let fraction = self.info.progress.current.fraction else { return "    " }
         return ProgressLine.right("\(Int(fraction * 100))%", 4)
     }
 
@@ -39,7 +39,11 @@ struct ProgressLine: Sendable {
         case .running:
             if let stall = self.info.stall { return stall }
             let progress = self.info.progress
-            guard progress.receivedWire == 0, progress.sent == 0 else { return nil }
+            guard progress.receivedWire == 0, !progress.isSending || progress.sent == 0 else { return nil }
+            if progress.sent > 0 {
+                return progress.expected == nil
+                    ? "\(ByteText(progress.sent)) sent, waiting for the response" : nil
+            }
             guard progress.offset > 0 else { return progress.expected == nil ? "connecting" : nil }
             let percent = progress.fraction.map { "\(Int($0 * 100)) %" } ?? ByteText(progress.offset).description
             return "resuming at \(percent)"
@@ -63,25 +67,25 @@ struct ProgressLine: Sendable {
     }
 
     private var numbers: String {
-        let progress = self.info.progress
-        let done = progress.offset + progress.receivedWire
-        if case .completed = self.info.state { return ByteText(done).description }
-        guard let rate = self.rate else { return ByteText(done).description }
+        let body = self.info.progress.current
+        let done = "\(ByteText(body.bytes))\(body.isSent ? " sent" : "")"
+        if case .completed = self.info.state { return done }
+        guard let rate = self.rate else { return done }
         let speed = ProgressLine.right("\(ByteText(Int64(min(rate, 1e18))))/s", 12)
-        guard let left = self.secondsLeft(at: rate) else { return "\(ByteText(done))  \(speed)" }
-        return "\(speed)  ETA \(DurationText(.seconds(left)))"
+        guard let left = self.secondsLeft(at: rate) else { return "\(done)  \(speed)" }
+        return "\(body.isSent ? "sending" : "")\(speed)  ETA \(DurationText(.seconds(left)))"
     }
 
     /// Nil if the length is unknown or the time exceeds 100 days: a server may announce any length.
     private func secondsLeft(at rate: Double) -> Int64? {
-        let progress = self.info.progress
-        guard let expected = progress.expected, rate >= 1 else { return nil }
-        let left = max(0, Double(expected) - Double(progress.offset + progress.receivedWire)) / rate
+        let body = self.info.progress.current
+        guard let total = body.total, rate >= 1 else { return nil }
+        let left = max(0, Double(total) - Double(body.bytes)) / rate
         return left <= 100 * 86_400 ? Int64(left.rounded(.up)) : nil
     }
 
     private func bar(_ width: Int) -> String? {
-        guard let fraction = self.info.progress.fraction else { return nil }
+        guard let fraction = self.info.progress.current.fraction else { return nil }
         let inner = width - 2
         let full = min(inner, Int(fraction * Double(inner)))
         let head = full < inner && full > 0 ? ">" : ""

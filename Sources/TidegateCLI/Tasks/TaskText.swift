@@ -55,7 +55,9 @@ enum TaskText {
             ("id", task.id), ("name", task.name), ("key", task.key), ("request", "\(task.method) \(task.url)"),
             ("state", self.state(task)), ("reason", self.reason(task)), ("whose", self.party(task)),
             ("next run", self.nextRun(task, at: now)), ("attempts", String(task.attempts ?? task.attempt)),
-            ("file", task.file), ("created", task.created), ("ended", task.ended),
+            ("sent", self.amount(task.sentBytes, of: task.expectedSentBytes)),
+            ("received", self.amount(task.bytes, of: task.expectedBytes)), ("file", task.file),
+            ("created", task.created), ("ended", task.ended),
             ("status", task.status.map(String.init)), ("explanation", task.explanation),
         ]
         for (name, value) in rows {
@@ -121,8 +123,17 @@ enum TaskText {
     }
 
     private static func share(_ task: TaskDocument) -> String? {
+        if task.sending == true {
+            return "\(task.sentFraction.map { "\(Int($0 * 100)) %" } ?? "\(ByteText(task.sentBytes))") sent"
+        }
         if let fraction = task.fraction { return "\(Int(fraction * 100)) %" }
         return task.bytes > 0 ? ByteText(task.bytes).description : nil
+    }
+
+    // Nil if there is nothing and nothing is expected.
+    private static func amount(_ bytes: Int64, of total: Int64?) -> String? {
+        guard let total, total != bytes else { return bytes > 0 ? ByteText(bytes).description : nil }
+        return "\(ByteText(bytes)) of \(ByteText(total))"
     }
 
     private static func age(since time: String, at now: WallTime) -> String? {

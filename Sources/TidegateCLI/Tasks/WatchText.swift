@@ -6,8 +6,14 @@ internal import TidegateCore
 /// The text of `tasks watch`.
 struct WatchText {
     /// The last tenth of its progress that was shown for each task.
-    private var tenths: [TaskID: Int] = [:]
+    private var tenths: [TaskID: Tenth] = [:]
     private var hops: [TaskID: Hops] = [:]
+
+    private struct Tenth: Hashable {
+        /// True for the request's body.
+        let isSent: Bool
+        let number: Int
+    }
 
     /// Attempts that go on from an answer, as after a redirect: they belong to the try before them.
     private struct Hops {
@@ -64,11 +70,12 @@ struct WatchText {
     }
 
     private mutating func progress(_ progress: TransferProgress, of task: TaskID) -> String? {
-        guard let fraction = progress.fraction else { return nil }
-        let tenth = Int(fraction * 10)
+        let body = progress.current
+        guard let fraction = body.fraction else { return nil }
+        let tenth = Tenth(isSent: body.isSent, number: Int(fraction * 10))
         guard self.tenths[task] != tenth else { return nil }
         self.tenths[task] = tenth
-        return "\(Int(fraction * 100)) % of \(ByteText(progress.expected ?? 0))"
+        return "\(Int(fraction * 100)) % of \(ByteText(body.total ?? 0))\(body.isSent ? " sent" : "")"
     }
 
     private struct Snapshot: Decodable {

@@ -33,7 +33,7 @@ extension TaskEvent.Kind {
 
     private static func sentence(of result: TaskResult) -> String {
         switch result.outcome {
-        case .success: "done: \(ByteText(result.bytes)) in \(DurationText(result.duration))"
+        case .success: "done: \(result.volume) in \(DurationText(result.duration))"
         case .failure: "failed: \(result.explanation ?? result.failure?.description ?? "not known")"
         case .cancelled: "cancelled"
         }
@@ -50,10 +50,14 @@ extension TaskFailure {
 }
 
 extension TransferProgress: CustomStringConvertible {
-    /// What has come of the response body: `1.5 KiB of 5.0 GiB`.
-    public var description: String {
-        let here = ByteText(self.offset + self.receivedWire)
-        return self.expected.map { "\(here) of \(ByteText($0))" } ?? here.description
+    /// What has come of the body that moves now: `1.5 KiB of 5.0 GiB`, and of a request's `1.5 KiB of 5.0 GiB sent`.
+    public var description: String { self.current.description }
+}
+
+extension BodyProgress: CustomStringConvertible {
+    package var description: String {
+        let bytes = self.total.map { "\(ByteText(self.bytes)) of \(ByteText($0))" } ?? ByteText(self.bytes).description
+        return self.isSent ? "\(bytes) sent" : bytes
     }
 }
 

@@ -11,6 +11,7 @@ extension TaskResult {
             "schema": 1, "url": .string(self.url), "taskId": .string(self.id.description),
             "outcome": .string(self.outcome.rawValue), "status": .optional(self.status), "file": .optional(self.file),
             "bytes": .integer(self.bytes), "wireBytes": .integer(self.wireBytes),
+            "sentBytes": .integer(self.sentBytes),
             "refetchedBytes": .integer(self.refetchedBytes), "attempts": .integer(Int64(self.attempts)),
             "heldSeconds": .object(held), "durationSeconds": .seconds(self.duration),
             "phaseSeconds": .object(phases), "reason": .optional(self.failure?.rawValue),
@@ -37,6 +38,11 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
     package var expectedBytes: Int64?
     package var sentBytes: Int64
     package var fraction: Double?
+    /// The whole request body; nil if it is unknown.
+    package var expectedSentBytes: Int64?
+    package var sentFraction: Double?
+    /// Whether the request's body is being sent; nil if it is not said.
+    package var sending: Bool?
     package var created: String
     package var started: String?
     package var file: String?
@@ -63,6 +69,8 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
         self.expectedBytes = info.progress.expected
         self.sentBytes = info.progress.sent
         self.fraction = info.progress.fraction
+        (self.expectedSentBytes, self.sentFraction) = (info.progress.expectedSent, info.progress.fractionSent)
+        self.sending = info.state.name == .running && info.progress.isSending
         (self.created, self.started) = (info.created.description, info.started?.description)
         self.file = info.file
         switch info.state {
@@ -89,7 +97,10 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
             .init("detail", .optional(self.detail)), .init("outcome", .optional(self.outcome)),
             .init("attempt", .integer(Int64(self.attempt))), .init("bytes", .integer(self.bytes)),
             .init("expectedBytes", .optional(self.expectedBytes)), .init("sentBytes", .integer(self.sentBytes)),
-            .init("fraction", self.fraction.map(JSONValue.number) ?? .null), .init("created", .string(self.created)),
+            .init("fraction", self.fraction.map(JSONValue.number) ?? .null),
+            .init("expectedSentBytes", .optional(self.expectedSentBytes)),
+            .init("sentFraction", self.sentFraction.map(JSONValue.number) ?? .null),
+            .init("sending", .bool(self.sending ?? false)), .init("created", .string(self.created)),
             .init("started", .optional(self.started)), .init("file", .optional(self.file)),
         ]
         guard let durable = self.durable else { return members }

@@ -2,7 +2,7 @@ extension TaskEvent: Decodable {
     fileprivate enum Key: String, CodingKey {
         case event, task, kind, method, url, reason, detail, afterSeconds, result, waitedSeconds, attempt, status
         case expectedBytes, bytes, sentBytes, party, charged, delaySeconds, discardedBytes, file, errorNumber
-        case outcome, explanation, name, durationSeconds
+        case outcome, explanation, name, durationSeconds, expectedSentBytes
         case tryNumber = "try"
     }
 
@@ -63,6 +63,7 @@ extension KeyedDecodingContainer<TaskEvent.Key> {
                     receivedWire: try self.decode(Int64.self, forKey: .bytes),
                     expected: try self.decodeIfPresent(Int64.self, forKey: .expectedBytes),
                     sent: try self.decode(Int64.self, forKey: .sentBytes),
+                    expectedSent: try self.decodeIfPresent(Int64.self, forKey: .expectedSentBytes),
                     attempt: try self.decode(Int.self, forKey: .attempt)), delta: .init())
         case "task.attemptFailed":
             .attemptFailed(
@@ -89,7 +90,9 @@ extension KeyedDecodingContainer<TaskEvent.Key> {
                 outcome: try self.value(.outcome, TaskOutcome.init(rawValue:)),
                 status: try self.decodeIfPresent(Int.self, forKey: .status),
                 file: try self.decodeIfPresent(String.self, forKey: .file),
-                bytes: try self.decode(Int64.self, forKey: .bytes), duration: try self.seconds(.durationSeconds),
+                bytes: try self.decode(Int64.self, forKey: .bytes),
+                sentBytes: try self.decodeIfPresent(Int64.self, forKey: .sentBytes) ?? 0,
+                duration: try self.seconds(.durationSeconds),
                 failure: try self.optional(.reason, TaskFailure.init(rawValue:)), attribution: try self.attribution(),
                 explanation: try self.decodeIfPresent(String.self, forKey: .explanation)))
     }

@@ -109,6 +109,7 @@ extension TaskEvent.Kind {
                 .both("outcome", .text(result.outcome.rawValue)),
                 .both("status", .integer(result.status.map(Int64.init))),
                 .both("file", .text(result.file)), .both("bytes", .integer(result.bytes)),
+                .json("sentBytes", .integer(result.sentBytes)),
                 .json("reason", .text(result.failure?.rawValue)), .log("error_type", .text(result.failure?.label)),
                 .both("party", .word(result.attribution?.party.rawValue, result.attribution?.party.description)),
                 .both("explanation", .text(result.explanation)),
@@ -162,6 +163,8 @@ extension TransferProgress {
             .json("attempt", .integer(Int64(self.attempt))),
             .json("bytes", .integer(self.offset + self.receivedWire)), .json("expectedBytes", .integer(self.expected)),
             .json("sentBytes", .integer(self.sent)), .json("fraction", .number(self.fraction)),
+            .json("expectedSentBytes", .integer(self.expectedSent)),
+            .json("sentFraction", .number(self.fractionSent)), .json("sending", .flag(self.isSending)),
         ]
     }
 }

@@ -58,6 +58,10 @@ package struct SessionStatistics: Sendable, Hashable {
     package var expectedBytes: [TaskKind: Int64]
     /// Body bytes those tasks have.
     package var transferredBytes: [TaskKind: Int64]
+    /// Request body bytes of known length that running tasks have to send, by kind.
+    package var expectedSentBytes: [TaskKind: Int64]
+    /// Request body bytes those tasks have sent.
+    package var sentBytes: [TaskKind: Int64]
     /// Connections with a transfer on them.
     package var activeConnections: Int
     /// Connections kept for the next transfer.
@@ -73,7 +77,8 @@ package struct SessionStatistics: Sendable, Hashable {
     package init(
         tasks: [TaskState.Name: Int] = [:], held: [HoldReason: Int] = [:], gateWaiting: Int = 0, stalled: Int = 0,
         oldestStart: [TaskState.Name: WallTime] = [:], expectedBytes: [TaskKind: Int64] = [:],
-        transferredBytes: [TaskKind: Int64] = [:], activeConnections: Int = 0, idleConnections: Int = 0,
+        transferredBytes: [TaskKind: Int64] = [:], expectedSentBytes: [TaskKind: Int64] = [:],
+        sentBytes: [TaskKind: Int64] = [:], activeConnections: Int = 0, idleConnections: Int = 0,
         journaled: [TaskState.Name: Int] = [:], retryTokens: [String: Double] = [:]
     ) {
         self.tasks = tasks
@@ -83,6 +88,8 @@ package struct SessionStatistics: Sendable, Hashable {
         self.oldestStart = oldestStart
         self.expectedBytes = expectedBytes
         self.transferredBytes = transferredBytes
+        self.expectedSentBytes = expectedSentBytes
+        self.sentBytes = sentBytes
         self.activeConnections = activeConnections
         self.idleConnections = idleConnections
         self.journaled = journaled

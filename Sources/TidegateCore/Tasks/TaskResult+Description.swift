@@ -10,3 +10,11 @@ extension TaskResult: CustomStringConvertible {
         return "\(self.method) \(self.url): " + parts.joined(separator: ", ")
     }
 }
+
+extension TaskResult {
+    /// What went each way: `1.5 MiB`, or with a request body `5.0 MiB sent, 12 B received`.
+    package var volume: String {
+        guard self.sentBytes > 0 else { return ByteText(self.bytes).description }
+        return "\(ByteText(self.sentBytes)) sent, \(ByteText(self.bytes)) received"
+    }
+}

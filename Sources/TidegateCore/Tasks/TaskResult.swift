@@ -38,6 +38,11 @@ public struct TaskResult: Sendable {
         get { self.parts.value.wireBytes }
         set { self.parts.value.wireBytes = newValue }
     }
+    /// Request body bytes sent, over all attempts.
+    public var sentBytes: Int64 {
+        get { self.parts.value.sentBytes }
+        set { self.parts.value.sentBytes = newValue }
+    }
     /// Bytes received again for offsets that were already held.
     package var refetchedBytes: Int64 {
         get { self.parts.value.refetchedBytes }
@@ -121,8 +126,8 @@ public struct TaskResult: Sendable {
     package init(
         id: TaskID, name: String? = nil, key: String? = nil, kind: TaskKind, method: String, url: String,
         outcome: TaskOutcome,
-        status: Int? = nil, file: String? = nil, bytes: Int64 = 0, wireBytes: Int64 = 0, refetchedBytes: Int64 = 0,
-        attempts: Int = 0, held: [HoldReason: Duration] = [:], duration: Duration = .zero,
+        status: Int? = nil, file: String? = nil, bytes: Int64 = 0, wireBytes: Int64 = 0, sentBytes: Int64 = 0,
+        refetchedBytes: Int64 = 0, attempts: Int = 0, held: [HoldReason: Duration] = [:], duration: Duration = .zero,
         phases: PhaseDurations = .init(), failure: TaskFailure? = nil, attribution: Attribution? = nil,
         explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil,
         clause: String? = nil, activeTime: Duration? = nil
@@ -131,7 +136,8 @@ public struct TaskResult: Sendable {
         self.parts = Indirect(
             Parts(
                 id: id, kind: kind, method: method, outcome: outcome, status: status, bytes: bytes,
-                wireBytes: wireBytes, refetchedBytes: refetchedBytes, attempts: attempts, held: held,
+                wireBytes: wireBytes, sentBytes: sentBytes, refetchedBytes: refetchedBytes, attempts: attempts,
+                held: held,
                 duration: duration, phases: phases, name: name, key: key, file: file, failure: failure,
                 attribution: attribution,
                 explanation: explanation, requireUnmet: requireUnmet, sha256: sha256, clause: clause,
@@ -146,6 +152,7 @@ public struct TaskResult: Sendable {
         var status: Int?
         var bytes: Int64
         var wireBytes: Int64
+        var sentBytes: Int64
         var refetchedBytes: Int64
         var attempts: Int
         var held: [HoldReason: Duration]

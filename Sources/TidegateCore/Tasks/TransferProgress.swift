@@ -36,10 +36,35 @@ public struct TransferProgress: Sendable, Hashable {
         return min(1, Double(self.offset + self.receivedWire) / Double(expected))
     }
 
+    /// True while the request's body is being sent: not all of it is gone, and nothing of the response's has come.
+    public var isSending: Bool {
+        guard self.receivedWire == 0 else { return false }
+        return self.expectedSent.map { self.sent < $0 } ?? (self.sent > 0)
+    }
+
+    /// The body that moves now: the request's while it is sent, or else the response's.
+    package var current: BodyProgress {
+        self.isSending
+            ? BodyProgress(isSent: true, bytes: self.sent, total: self.expectedSent, fraction: self.fractionSent)
+            : BodyProgress(
+                isSent: false, bytes: self.offset + self.receivedWire, total: self.expected, fraction: self.fraction)
+    }
+
     /// The share of the request body that was sent, 0 to 1; nil while its length is unknown.
     public var fractionSent: Double? {
         guard let expected = self.expectedSent else { return nil }
         guard expected > 0 else { return 1 }
         return min(1, Double(self.sent) / Double(expected))
     }
+}
+
+/// How far one of a task's two bodies has come.
+package struct BodyProgress: Sendable, Hashable {
+    /// True for the request's body.
+    package let isSent: Bool
+    package let bytes: Int64
+    /// The whole body; nil if its length is unknown.
+    package let total: Int64?
+    /// The share of it, 0 to 1; nil while its length is unknown.
+    package let fraction: Double?
 }

@@ -172,6 +172,14 @@ struct BodyMetrics: Sendable {
         registry.collect(Catalogue.inflightTransferredBytes) { inputs, samples in
             for kind in TaskKind.allCases { samples.add(kind.label, value: inputs.session.transferredBytes[kind] ?? 0) }
         }
+        registry.collect(Catalogue.inflightExpectedSentBytes) { inputs, samples in
+            for kind in TaskKind.allCases {
+                samples.add(kind.label, value: inputs.session.expectedSentBytes[kind] ?? 0)
+            }
+        }
+        registry.collect(Catalogue.inflightSentBytes) { inputs, samples in
+            for kind in TaskKind.allCases { samples.add(kind.label, value: inputs.session.sentBytes[kind] ?? 0) }
+        }
         self.refetched = registry.counter(Catalogue.refetchedBytes)
         self.restarts = registry.counter(Catalogue.resumeRestarts)
     }

@@ -18,7 +18,7 @@ struct PageView {
     ///
     /// After a change of `page.html`, put the digests that PageTests computes here.
     static let contentSecurityPolicy = [
-        "default-src 'none'", "script-src 'sha256-s9Q8IT6D7Jy2WYOYOe2ZbzjVU0P472jrmEBpxc3a0fA='",
+        "default-src 'none'", "script-src 'sha256-kDQ2FuVmVsqYtLNujv4sEpXIvFUUE7QdnrLQLCKBEy0='",
         "style-src 'sha256-1n1u8TwHPtu2t8viG4VYx+s45YlKdpkCuA18NHm6Mt0='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")

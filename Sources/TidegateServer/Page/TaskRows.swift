@@ -187,14 +187,13 @@ extension TaskState {
 }
 
 extension TaskInfo {
-    // The progress of an upload is what it has sent, of every other task what it has received.
+    // While the request's body is sent, how far that is; afterwards the response's.
     fileprivate var progressHTML: String {
-        let isUpload = self.kind == .upload && self.progress.expectedSent != nil
-        let fraction = isUpload ? self.progress.fractionSent : self.progress.fraction
-        let received = self.state.name == .completed ? self.progress.endText : self.progress.description
-        let isUnknown = !isUpload && received == ByteText(0).description
-        let bytes = isUnknown ? "" : HTML.escaped(isUpload ? self.progress.sentText : received)
-        guard let fraction, self.state.name != .completed else { return "<span class=\"bytes\">\(bytes)</span>" }
+        let isOver = self.state.name == .completed
+        let current = self.progress.current
+        let text = isOver ? self.progress.endText(of: self.kind) : current.description
+        let bytes = text == ByteText(0).description ? "" : HTML.escaped(text)
+        guard let fraction = current.fraction, !isOver else { return "<span class=\"bytes\">\(bytes)</span>" }
         let percent = Int((fraction * 100).rounded(.down))
         return """
             <span class="bytes">\(bytes)</span><span class="bar">\
@@ -205,13 +204,13 @@ extension TaskInfo {
 }
 
 extension TransferProgress {
-    fileprivate var endText: String {
+    // What an upload was for is what it has sent.
+    fileprivate func endText(of kind: TaskKind) -> String {
         let here = self.offset + self.receivedWire
-        return self.expected.map { $0 <= here } ?? true ? ByteText(here).description : self.description
-    }
-
-    fileprivate var sentText: String {
-        let sent = ByteText(self.sent).description
-        return self.expectedSent.map { "\(sent) of \(ByteText($0).description) sent" } ?? "\(sent) sent"
+        let isUpload = self.sent > 0 && (kind == .upload || here == 0)
+        let (bytes, expected) = isUpload ? (self.sent, self.expectedSent) : (here, self.expected)
+        // The length is said only of a body that did not come whole.
+        let length = expected.flatMap { $0 > bytes ? " of \(ByteText($0))" : nil } ?? ""
+        return "\(ByteText(bytes))\(length)\(isUpload ? " sent" : "")"
     }
 }

@@ -174,6 +174,7 @@ final class AttemptReports {
     private func countBody(_ live: LiveAttempt, _ end: inout AttemptEnd, _ record: TaskRecord) {
         let progress = live.progress
         record.result.wireBytes += progress.receivedWire
+        record.result.sentBytes += progress.sent
         guard progress.received > 0 else { return }
         // Without compression an offset on the wire is an offset in the file.
         let isKept = record.keepsBytes || record.isStream || end.failure == nil

@@ -7,6 +7,7 @@ struct ResultState {
     var firstResumed: MonotonicTime?
     var status: Int?
     var wireBytes: Int64 = 0
+    var sentBytes: Int64 = 0
     var delivered: Int64 = 0
     var refetched: Int64 = 0
     var phases = PhaseDurations()

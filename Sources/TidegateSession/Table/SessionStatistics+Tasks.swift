@@ -23,6 +23,10 @@ extension SessionStatistics {
         guard name == .running else { return }
         self.activeConnections += 1
         if let lastByte, now - lastByte > SessionStatistics.stallTime { self.stalled += 1 }
+        if let expected = snapshot.progress.expectedSent, expected > 0 {
+            self.expectedSentBytes[task.request.kind, default: 0].add(expected)
+            self.sentBytes[task.request.kind, default: 0].add(snapshot.progress.sent)
+        }
         guard let expected = snapshot.progress.expected else { return }
         self.expectedBytes[task.request.kind, default: 0].add(expected)
         self.transferredBytes[task.request.kind, default: 0].add(snapshot.progress.offset)

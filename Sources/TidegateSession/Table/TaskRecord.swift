@@ -139,8 +139,10 @@ final class TaskRecord {
             expectedSent: self.expectedSent, attempt: attempt.number)
     }
 
+    // A hop that follows a 303 has no body.
     private var expectedSent: Int64? {
-        switch self.request.body {
+        guard self.hop.keepsBody else { return nil }
+        return switch self.request.body {
         case .none: nil
         case .data(let bytes): Int64(bytes.count)
         case .file: self.download.uploadIdentity?.size
