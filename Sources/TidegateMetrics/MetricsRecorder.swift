@@ -118,7 +118,7 @@ package final class MetricsRecorder: Sendable {
         case .restarted: self.attempts.restarted()
         case .refetched(let bytes): self.attempts.refetched(bytes)
         case .completed(let result): self.completed(result, of: task, at: time, moment)
-        case .attemptStarted, .responseHead, .moved, .moveFailed: break
+        case .attemptStarted, .responseHead, .continued, .moved, .moveFailed: break
         }
     }
 

@@ -49,16 +49,21 @@ extension Session {
 
     /// Continues every task that an earlier process left; gives how many there are.
     ///
+    /// Once, when all of them have ended (at once, if there is none), `session.restoredTasksEnded` is published.
+    ///
     /// - Throws: ``TaskError`` if the journal cannot be read, or if there is none.
     @discardableResult
     public func restore() async throws(TaskError) -> Int {
         let tasks = try await self.find(.unfinished)
         for task in tasks {
             do {
-                try self.takeOver(task)
+                try self.takeOver(task, isRestored: true)
             } catch {
                 self.recordFailure(of: task, error)
             }
+        }
+        if let count = self.dependencies.registry.restored() {
+            self.dependencies.bus.publish(.session(.restoredTasksEnded(count: count)))
         }
         return tasks.count
     }
@@ -140,7 +145,9 @@ extension Session {
         return true
     }
 
-    private func takeOver(_ journaled: JournaledTask, _ handlers: TaskHandlers? = nil) throws(TaskError) {
+    private func takeOver(
+        _ journaled: JournaledTask, _ handlers: TaskHandlers? = nil, isRestored: Bool = false
+    ) throws(TaskError) {
         let request = try journaled.description.request()
         let (registry, mailbox) = (self.dependencies.registry, self.dependencies.mailbox)
         // A session that is over leaves the task to the next one.
@@ -150,7 +157,7 @@ extension Session {
             shared: self.sharedState(of: request, at: journaled.accepted), controller: mailbox,
             journaled: JournalRef(journaled), handlers: handlers)
         self.publish(.created(method: request.method, url: task.shared.url), of: task)
-        _ = registry.add(task)
+        _ = registry.add(task, isRestored: isRestored)
         mailbox.send(.adopt(task))
     }
 }

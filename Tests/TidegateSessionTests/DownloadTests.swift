@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TidegateCore
 import TidegateSession
@@ -22,6 +23,14 @@ struct DownloadTests {
         return LiveServerAnswer([.send(head), .pattern(from: 0, count: count), .close])
     }
 
+    /// The events that say where a body went on.
+    private static func continuations(of task: TaskID, _ fixture: SessionFixture) -> [String] {
+        fixture.recorder.taskChanges(of: task).compactMap { change in
+            guard case .continued(let offset, let total) = change else { return nil }
+            return "\(offset) of \(total.map { "\($0)" } ?? "?")"
+        }
+    }
+
     @Test("A body that breaks off goes on where it ended, and nothing comes twice")
     func truncated() async throws {
         let scratch = try Scratch()
@@ -36,6 +45,7 @@ struct DownloadTests {
         #expect(result.refetchedBytes == 0)
         #expect(result.wireBytes == 500_000)
         #expect(result.bytes == 500_000)
+        #expect(Self.continuations(of: result.id, fixture) == ["200000 of 500000"])
         #expect(server.requests.last?.field("range") == "bytes=200000-")
         #expect(server.requests.last?.field("if-range") == "\"tide\"")
         await fixture.session.invalidate(cancellingTasks: true)
@@ -117,6 +127,36 @@ struct DownloadTests {
             #expect(record?.point.validator == .etag("\"tide\""))
             #expect(record?.point.total == 400_000)
         }
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A download that cannot be moved to its place fails, says so with the error number, and leaves nothing")
+    func moveFails() async throws {
+        let scratch = try Scratch()
+        let latch = Latch()
+        let server = try LiveServer { _ in
+            LiveServerAnswer([
+                .send(LiveServerAnswer.head(200, ["Content-Length: 1000"])), .pattern(from: 0, count: 500),
+                .waitFor(latch), .pattern(from: 500, count: 500),
+            ])
+        }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        let task = fixture.run(try Self.request(server.url(), scratch.file("a")))
+        #expect(await fixture.wait { task.currentProgress.receivedWire == 500 })
+        #expect(mkdir(scratch.file("a"), 0o755) == 0)
+        latch.open()
+        let result = await task.result()
+        #expect(result.failure == .fileError)
+        let moves = fixture.recorder.taskChanges(of: task.id).compactMap { change -> String? in
+            switch change {
+            case .moved: "moved"
+            case .moveFailed(let file, let number): "\(file) \(number)"
+            default: nil
+            }
+        }
+        #expect(moves == ["\(scratch.file("a")) \(EISDIR)"])
+        #expect(scratch.names == ["a"])
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

@@ -50,6 +50,9 @@ struct ResumeTests {
         #expect(result.refetchedBytes == 0)
         #expect(scratch.hasPattern("a", 400_000))
         #expect(scratch.names == ["a"])
+        let names = fixture.eventNames(of: task)
+        let head = try #require(names.firstIndex { $0.hasPrefix("responseHead") })
+        #expect(names[head + 1] == "continued")
         #expect(server.requests.last?.rangeStart == 150_000)
         #expect(server.requests.last?.field("if-range") == "\"tide\"")
         let fractions = fixture.recorder.taskChanges(of: task.id).compactMap { change -> Double? in

@@ -143,6 +143,7 @@ extension TaskEvent.Kind {
         case .attemptSucceeded: "attemptSucceeded"
         case .retryScheduled(let reason, _): "retryScheduled(\(reason.label))"
         case .retriesExhausted(let reason): "retriesExhausted(\(reason.rawValue))"
+        case .continued: "continued"
         case .restarted: "restarted"
         case .refetched: "refetched"
         case .moved: "moved"

@@ -33,7 +33,8 @@ extension EveryEvent {
             .released(.backoff, after: .milliseconds(200)), .gate(.immediate, waited: .zero),
             .attemptStarted(number: 2), .responseHead(status: 200, expectedBytes: 2000),
             .progress(TransferProgress(receivedWire: 2000, expected: 2000), delta: .init(received: 2000, sent: 300)),
-            .restarted(discarded: 100), .refetched(bytes: 100), .attemptSucceeded(self.attempt(2, isReused: true)),
+            .continued(offset: 100, total: 2000), .restarted(discarded: 100), .refetched(bytes: 100),
+            .attemptSucceeded(self.attempt(2, isReused: true)),
             .moved(file: "/tmp/file"), .completed(result),
         ]
         return changes.map { .task(TaskEvent(id: id, taskKind: kind, kind: $0)) }

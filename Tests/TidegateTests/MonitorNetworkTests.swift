@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import Tidegate
 import TidegateTestKit
@@ -45,6 +46,28 @@ struct MonitorNetworkTests {
         #expect(throws: TargetError.self) { try self.monitor.paths(to: text) }
         let present = await self.monitor.paths(to: try Target("10.0.0.1")).first { $0.verdict.level == .routed }
         #expect(present?.verdict.path?.interface == "v0")
+        await self.monitor.stop()
+    }
+
+    @Test(
+        "A closure gets the present level and every change, none while it is stopped, and the present one again after")
+    func watch() async throws {
+        await self.monitor.waitForFirstStatus()
+        let levels = Mutex<[ReachabilityLevel]>([])
+        let watch = self.monitor.watchStatus { verdict in levels.withLock { $0.append(verdict.level) } }
+        #expect(await eventually { levels.withLock { $0 } == [.routed] })
+        try self.cut()
+        #expect(await eventually { levels.withLock { $0 } == [.routed, .none] })
+        watch.stop()
+        #expect(!watch.isRunning)
+        try self.restore()
+        #expect(await eventually { self.monitor.status.level == .routed })
+        #expect(levels.withLock { $0 } == [.routed, .none])
+        watch.start()
+        #expect(await eventually { levels.withLock { $0 } == [.routed, .none, .routed] })
+        try self.cut()
+        #expect(await eventually { levels.withLock { $0 } == [.routed, .none, .routed, .none] })
+        watch.stop()
         await self.monitor.stop()
     }
 

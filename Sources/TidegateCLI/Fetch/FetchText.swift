@@ -18,7 +18,7 @@ enum FetchText {
         case .held, .attemptFailed, .retryScheduled, .restarted: return event.sentence
         case .progress(let progress, _): return self.resumed(progress)
         case .created, .resumed, .suspended, .released, .gate, .responseHead, .attemptSucceeded, .retriesExhausted,
-            .refetched, .moved, .moveFailed, .completed:
+            .continued, .refetched, .moved, .moveFailed, .completed:
             return nil
         }
     }

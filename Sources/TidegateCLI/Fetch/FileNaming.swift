@@ -56,18 +56,6 @@ enum FileNaming {
 
     // RFC 3986 2.1; a segment that does not decode to UTF-8 is used as it is.
     private static func decoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(2)
-            let hex = String(decoding: digits, as: UTF8.self)
-            if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(hex, radix: 16), !hex.hasPrefix("+") {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self) ?? String(text)
+        String(validating: PercentEncoding.decode(text), as: UTF8.self) ?? String(text)
     }
 }

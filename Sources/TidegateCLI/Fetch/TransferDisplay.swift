@@ -73,7 +73,8 @@ struct TransferDisplay {
             defer { self.waited = nil }
             return self.waited
         case .created, .resumed, .suspended, .held, .released, .gate, .responseHead, .progress, .attemptFailed,
-            .attemptSucceeded, .retriesExhausted, .restarted, .refetched, .moved, .moveFailed, .completed:
+            .attemptSucceeded, .retriesExhausted, .continued, .restarted, .refetched, .moved, .moveFailed,
+            .completed:
             break
         }
         return nil

@@ -52,8 +52,8 @@ struct WatchText {
         case .completed(let result):
             (self.tenths[event.id], self.hops[event.id]) = (nil, nil)
             return event.kind.sentence + (result.attribution.map { " (\($0.party))" } ?? "")
-        case .created, .resumed, .suspended, .held, .attemptFailed, .retryScheduled, .retriesExhausted, .restarted,
-            .moveFailed:
+        case .created, .resumed, .suspended, .held, .attemptFailed, .retryScheduled, .retriesExhausted, .continued,
+            .restarted, .moveFailed:
             return event.kind.sentence
         case .released, .gate, .responseHead, .refetched, .moved: return nil
         }

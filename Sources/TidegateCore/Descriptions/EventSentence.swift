@@ -69,6 +69,8 @@ extension SessionEvent {
         case .circuitClosed(let origin): "\(origin) answers again"
         case .attributionRevised(task: _, let attempt, from: _, let to):
             "attempt \(attempt) failed by what is now known: \(to)"
+        case .restoredTasksEnded(1): "the task that was left from an earlier run has ended"
+        case .restoredTasksEnded(let count): "all \(count) tasks that were left from an earlier run have ended"
         case .invalidated: "no more requests are made"
         }
     }

@@ -20,6 +20,8 @@ extension TaskEvent.Kind {
         case .attemptSucceeded(let summary): "attempt \(summary.tryNumber) succeeded"
         case .retryScheduled(_, let delay): "retry in \(DurationText(delay))"
         case .retriesExhausted(let reason): "no further retry: \(reason)"
+        case .continued(let offset, let total):
+            "continuing after \(ByteText(offset))" + (total.map { " of \(ByteText($0))" } ?? "")
         case .restarted(let discarded): "restarting: \(ByteText(discarded)) could not be resumed"
         case .refetched(let bytes): "\(ByteText(bytes)) were received again"
         case .moved(let file): "\(Self.committed): \(file)"

@@ -1,8 +1,8 @@
 extension TaskEvent: Decodable {
     fileprivate enum Key: String, CodingKey {
         case event, task, kind, method, url, reason, detail, afterSeconds, result, waitedSeconds, attempt, status
-        case expectedBytes, bytes, sentBytes, party, charged, delaySeconds, discardedBytes, file, errorNumber
-        case outcome, explanation, name, durationSeconds, expectedSentBytes
+        case expectedBytes, bytes, sentBytes, party, charged, delaySeconds, discardedBytes, offsetBytes
+        case file, errorNumber, outcome, explanation, name, durationSeconds, expectedSentBytes
         case tryNumber = "try"
     }
 
@@ -70,6 +70,10 @@ extension KeyedDecodingContainer<TaskEvent.Key> {
                 try self.summary(), try self.value(.reason, TaskFailure.init(rawValue:)), try self.attribution(),
                 isCharged: try self.decode(Bool.self, forKey: .charged))
         case "task.attemptSucceeded": .attemptSucceeded(try self.summary())
+        case "task.continued":
+            .continued(
+                offset: try self.decode(Int64.self, forKey: .offsetBytes),
+                total: try self.decodeIfPresent(Int64.self, forKey: .expectedBytes))
         case "task.restarted": .restarted(discarded: try self.decode(Int64.self, forKey: .discardedBytes))
         case "task.refetched": .refetched(bytes: try self.decode(Int64.self, forKey: .bytes))
         case "task.moved": .moved(file: try self.decode(String.self, forKey: .file))

@@ -44,7 +44,7 @@ extension Event {
         switch task {
         case .progress: .metrics
         case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead,
-            .attemptSucceeded, .retryScheduled, .retriesExhausted, .refetched, .moved:
+            .attemptSucceeded, .retryScheduled, .retriesExhausted, .continued, .refetched, .moved:
             .history
         case .attemptFailed, .completed, .restarted, .moveFailed: .page
         }

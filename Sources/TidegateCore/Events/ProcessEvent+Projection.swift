@@ -21,6 +21,9 @@ extension SessionEvent {
                     .both("from", .word(from.rawValue, from.description)),
                     .both("to", .word(to.rawValue, to.description)),
                 ])
+        case .restoredTasksEnded(let count):
+            EventProjection(
+                "session.restoredTasksEnded", .info, "restored tasks ended", [.both("count", .integer(Int64(count)))])
         case .invalidated: EventProjection("session.invalidated", .debug, "session invalidated")
         }
     }

@@ -8,6 +8,8 @@ public enum SessionEvent: Sendable {
     case circuitClosed(origin: String)
     /// A later diagnosis found out whose failure an attempt's silence was; events of the task itself stay as they are.
     indirect case attributionRevised(task: TaskID, attempt: Int, from: FaultParty, to: FaultParty)
+    /// Every task that was restored from the journal has ended; how many there were.
+    case restoredTasksEnded(count: Int)
     /// The session is over and its last task has ended.
     case invalidated
 }

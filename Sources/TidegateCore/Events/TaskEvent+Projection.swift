@@ -39,7 +39,7 @@ extension TaskEvent.Kind {
                 [.json("result", .text(result.rawValue)), .both("waitedSeconds", .duration(waited), log: "waited")])
         case .completed(let result): Self.projection(of: result)
         case .attemptStarted, .responseHead, .progress, .attemptFailed, .attemptSucceeded, .retryScheduled,
-            .retriesExhausted, .restarted, .refetched, .moved, .moveFailed:
+            .retriesExhausted, .continued, .restarted, .refetched, .moved, .moveFailed:
             nil
         }
     }
@@ -74,7 +74,7 @@ extension TaskEvent.Kind {
             EventProjection(
                 "task.retriesExhausted", .info, "retries exhausted",
                 [.both("reason", .word(reason.rawValue, reason.description))])
-        case .restarted, .refetched, .moved, .moveFailed: self.file
+        case .continued, .restarted, .refetched, .moved, .moveFailed: self.file
         case .created, .resumed, .suspended, .held, .released, .gate, .completed: nil
         }
     }
@@ -82,6 +82,13 @@ extension TaskEvent.Kind {
     /// What happens to the file of a download; nil for the rest.
     private var file: EventProjection? {
         switch self {
+        case .continued(let offset, let total):
+            EventProjection(
+                "task.continued", .info, "download continued",
+                [
+                    .both("offsetBytes", .integer(offset), log: "offset"),
+                    .both("expectedBytes", .integer(total), log: "expected"),
+                ])
         case .restarted(let discarded):
             EventProjection(
                 "task.restarted", .info, "download restarted",

@@ -48,6 +48,8 @@ public struct TaskEvent: Sendable {
         indirect case retryScheduled(RetryReason, delay: Duration)
         /// No further attempt is made although the failure could be retried.
         case retriesExhausted(ExhaustionReason)
+        /// A body goes on after the bytes that are held already (206); `total` is the whole body's length, if known.
+        case continued(offset: Int64, total: Int64?)
         /// A continued download had to start again; the bytes thrown away.
         case restarted(discarded: Int64)
         /// Bytes were received again for offsets that were already held.

@@ -66,7 +66,7 @@ struct AttemptRecorder: Sendable {
     func record(_ event: SessionEvent) {
         switch event {
         case .poolReplaced: self.epochs.add()
-        case .invalidated, .circuitOpened, .circuitClosed, .attributionRevised: break
+        case .invalidated, .circuitOpened, .circuitClosed, .attributionRevised, .restoredTasksEnded: break
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// The query of a request target, decoded as HTML forms encode it.
 ///
 /// Hummingbird's own decodes neither names nor `+`, and Prometheus may write `name%5B%5D`.
@@ -16,23 +18,8 @@ struct QueryParameters: Sendable {
     /// Every value of `name`, in the order of the query.
     func values(of name: String) -> [String] { self.pairs.filter { $0.name == name }.map(\.value) }
 
-    // RFC 3986 2.1, and `+` for a space; an invalid escape stays as it is.
     private static func decoded(_ text: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let value = self.escaped(rest.prefix(2)) {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func escaped(_ digits: Substring.UTF8View.SubSequence) -> UInt8? {
-        guard digits.count == 2, let text = String(digits), text.allSatisfy(\.isHexDigit) else { return nil }
-        return UInt8(text, radix: 16)
+        let text = String(text.map { $0 == "+" ? " " : $0 })
+        return String(decoding: PercentEncoding.decode(text), as: UTF8.self)
     }
 }

@@ -71,6 +71,9 @@ final class AttemptReports {
             self.driver.publish(.restarted(discarded: record.download.partial.restart()), record)
             record.delegate?.digest?.reset()
         }
+        if record.download.partial.offset > 0 {
+            self.driver.publish(.continued(offset: record.download.partial.offset, total: head.totalLength), record)
+        }
         record.delegate?.observed.offset = record.download.partial.offset
         record.download.partial.begin(head, canContinue: record.keepsBytes)
         if let live = record.live, live.hook == .awaitsHead { self.askForDisposition(head, record, live) }

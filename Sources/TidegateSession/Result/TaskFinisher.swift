@@ -144,6 +144,9 @@ final class TaskFinisher {
             self.driver.publish(.suspended(.shutdown), record)
         } else {
             self.driver.publish(.completed(result.redacted(for: record.task)), record)
+            if entry.isRestored, let count = self.table.registry.restoredTaskEnded() {
+                self.driver.publisher.publish(.restoredTasksEnded(count: count))
+            }
         }
         self.driver.publisher.finish(record.task, result, resumeData: self.bodies.resumeData(of: record))
     }

@@ -7,6 +7,8 @@ final class TaskRegistry: Sendable {
     struct Entry: Sendable {
         let task: TransferTask
         let onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
+        /// An earlier process has left it.
+        var isRestored = false
     }
 
     /// How many bytes of bodies the tasks that ended lately may hold; with more the oldest of these are removed.
@@ -29,6 +31,7 @@ final class TaskRegistry: Sendable {
         var isClosed = false
         var counted = Counted()
         var isDiskStuck = false
+        var restored = RestoredTasks()
 
         mutating func keep(_ task: FinishedTask, atMost kept: Int) {
             guard kept > 0 else { return }
@@ -69,10 +72,14 @@ final class TaskRegistry: Sendable {
     }
 
     /// Adds a task whose number was reserved; false if the session was closed meanwhile.
-    func add(_ task: TransferTask, onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil) -> Bool {
+    func add(
+        _ task: TransferTask, onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil,
+        isRestored: Bool = false
+    ) -> Bool {
         self.state.withLock { state in
             state.reserved -= 1
-            state.live[task.number] = Entry(task: task, onCompletion: onCompletion)
+            state.live[task.number] = Entry(task: task, onCompletion: onCompletion, isRestored: isRestored)
+            if isRestored { state.restored.began() }
             return !state.isClosed
         }
     }
@@ -93,6 +100,12 @@ final class TaskRegistry: Sendable {
             return entry
         }
     }
+
+    /// A restored task is over, as its events say; gives how many there were if it was the last one.
+    func restoredTaskEnded() -> Int? { self.state.withLock { $0.restored.ended() } }
+
+    /// Every task that an earlier process left was added; gives their number if they are over already.
+    func restored() -> Int? { self.state.withLock { $0.restored.complete() } }
 
     /// Every task is over; gives those that had not been, the oldest first.
     func endAll() -> [Entry] {

@@ -26,6 +26,40 @@ struct ResumeAfterRestartTests {
         await second.stop()
     }
 
+    @Test("The end of the last restored task is published once, after its own last event", arguments: [0, 3])
+    func allEnded(count: Int) async throws {
+        let directory = try TestDirectory()
+        let latch = Latch()
+        let server = try LiveServer { _ in LiveServerAnswer.respond(text: "x").after(latch) }
+        defer { server.stop() }
+        let first = try JournalFixture(directory)
+        for number in 0..<count { _ = try await first.session.submit(try TaskRequest(url: server.url("/\(number)"))) }
+        await first.stop()
+
+        let second = try JournalFixture(directory)
+        #expect(try await second.session.restore() == count)
+        // A task of this process is not waited for.
+        let own = try await second.session.submit(try TaskRequest(url: server.url("/own")), isSuspended: true)
+        #expect(Self.ends(second).allSatisfy { $0 == "all 0" })
+        latch.open()
+        let all = Array(repeating: "completed", count: count) + ["all \(count)"]
+        #expect(await eventually(within: .seconds(30)) { Self.ends(second).count == count + 1 })
+        _ = try await second.session.cancel(own.id)
+        #expect(Self.ends(second) == all + ["completed"])
+        await second.stop()
+    }
+
+    /// The ends of tasks and of all restored ones, in order.
+    private static func ends(_ fixture: JournalFixture) -> [String] {
+        fixture.recorder.events.compactMap { event in
+            switch event.payload {
+            case .task(let task): if case .completed = task.kind { "completed" } else { nil }
+            case .session(.restoredTasksEnded(let count)): "all \(count)"
+            default: nil
+            }
+        }
+    }
+
     @Test("A restart does not give a task more attempts")
     func attempts() async throws {
         let directory = try TestDirectory()

@@ -135,7 +135,7 @@ extension TaskEvent.Kind {
         case .restarted: .wait
         case .completed(let result): result.outcome.tone
         case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead, .progress,
-            .attemptSucceeded, .retryScheduled, .retriesExhausted, .refetched, .moved:
+            .attemptSucceeded, .retryScheduled, .retriesExhausted, .continued, .refetched, .moved:
             .plain
         }
     }

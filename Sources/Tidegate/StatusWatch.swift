@@ -1,0 +1,65 @@
+internal import Synchronization
+public import TidegateCore
+
+/// Calls a closure with the verdict on the network: at its start, and then whenever that changes.
+///
+/// For callers that are not async; others read ``Monitor/events(bufferingNewest:)``, or ``Monitor/paths(to:)-(Target)`` of
+/// a target. Calls are made one after the other, with the newest verdict: of changes that come while the closure runs,
+/// only the last is passed on. A watch that is released is stopped.
+public final class StatusWatch: Sendable {
+    private let monitor: Monitor
+    private let onChange: @Sendable (Verdict) -> Void
+    private let reading = Mutex<Task<Void, Never>?>(nil)
+
+    init(of monitor: Monitor, onChange: @escaping @Sendable (Verdict) -> Void) {
+        self.monitor = monitor
+        self.onChange = onChange
+        self.start()
+    }
+
+    deinit { self.stop() }
+
+    /// True between ``start()`` and ``stop()``.
+    public var isRunning: Bool { self.reading.withLock { $0 != nil } }
+
+    /// Starts again after ``stop()``: the closure is called with the present verdict first; does nothing while it runs.
+    public func start() {
+        self.reading.withLock { reading in
+            guard reading == nil else { return }
+            // Subscribed before the verdict is read, so that no change is lost in between.
+            let changes = self.monitor.bus.subscribe(.library, bufferingNewest: 16) { event in
+                if case .path(let path) = event.payload { path.scope == .global } else { false }
+            }
+            let (monitor, onChange) = (self.monitor, self.onChange)
+            reading = Task { await Self.read(changes, of: monitor, onChange) }
+        }
+    }
+
+    /// Stops the calls; one that is being made may still be under way when this returns.
+    public func stop() {
+        self.reading.withLock { reading in
+            reading?.cancel()
+            reading = nil
+        }
+    }
+
+    private static func read(
+        _ changes: Subscription, of monitor: Monitor, _ onChange: @Sendable (Verdict) -> Void
+    ) async {
+        var last = monitor.status.global
+        if !Task.isCancelled { onChange(last) }
+        for await _ in changes {
+            let verdict = monitor.status.global
+            guard verdict != last, !Task.isCancelled else { continue }
+            last = verdict
+            onChange(verdict)
+        }
+    }
+}
+
+extension Monitor {
+    /// Watches the verdict on the network, over all its links and routes, as long as what is returned is kept.
+    public func watchStatus(onChange: @escaping @Sendable (Verdict) -> Void) -> StatusWatch {
+        StatusWatch(of: self, onChange: onChange)
+    }
+}

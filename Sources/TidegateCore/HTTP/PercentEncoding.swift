@@ -1,0 +1,25 @@
+/// Percent-encoding (RFC 3986 2.1).
+package enum PercentEncoding {
+    /// The bytes that a text stands for; a percent sign without two hexadecimal digits behind it stands for itself.
+    package static func decode(_ text: some StringProtocol) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let value = self.value(rest.prefix(2)) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
+    private static func value(_ digits: ArraySlice<UInt8>) -> UInt8? {
+        guard digits.count == 2 else { return nil }
+        return digits.reduce(0 as UInt8?) { value, digit in
+            guard let value, let digit = Character(Unicode.Scalar(digit)).hexDigitValue else { return nil }
+            return value << 4 | UInt8(digit)
+        }
+    }
+}
