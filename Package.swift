@@ -84,16 +84,17 @@ let package = Package(
         // What people use.
         .target(
             name: "TidegateReachability", dependencies: ["TidegateCore", "TidegateNetwork"], swiftSettings: safe),
+        .target(name: "TidegateSerialization", dependencies: ["TidegateCore", httpTypes], swiftSettings: safe),
         .target(
             name: "TidegateSession",
             dependencies: [
-                "TidegateCore", "TidegateLoop", "TidegateTransfer", httpTypes,
+                "TidegateCore", "TidegateLoop", "TidegateSerialization", "TidegateTransfer", httpTypes,
             ], swiftSettings: safe),
         .target(
             name: "Tidegate",
             dependencies: [
                 "CBuild", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateReachability",
-                "TidegateSession", "TidegateTransfer", coreMetrics,
+                "TidegateSerialization", "TidegateSession", "TidegateTransfer", coreMetrics,
             ], swiftSettings: safe),
 
         // Endpoint and storage.
@@ -150,8 +151,13 @@ let package = Package(
             dependencies: ["TidegateTransfer", "TidegateTestKit", "CCurl", "CZlib", httpTypes],
             swiftSettings: base),
         .testTarget(
+            name: "TidegateSerializationTests", dependencies: ["TidegateSerialization", "TidegateCore", httpTypes],
+            swiftSettings: base),
+        .testTarget(
             name: "TidegateSessionTests",
-            dependencies: ["TidegateSession", "TidegateTransfer", "TidegateTestKit", httpTypes],
+            dependencies: [
+                "TidegateSession", "TidegateSerialization", "TidegateTransfer", "TidegateTestKit", httpTypes,
+            ],
             swiftSettings: base),
         .testTarget(
             name: "TidegateMetricsTests",

@@ -3,4 +3,5 @@
 @_exported public import struct TidegateLoop.SystemClock
 @_exported public import enum TidegateMetrics.ExpositionFormat
 @_exported public import TidegateReachability
+@_exported public import TidegateSerialization
 @_exported public import TidegateSession

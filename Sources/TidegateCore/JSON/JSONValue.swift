@@ -1,5 +1,5 @@
-/// A JSON value whose members keep their order: the contract says that every object starts with `"schema"`.
-package enum JSONValue: Sendable, Hashable {
+/// A JSON value (RFC 8259) whose members keep their order.
+public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
     /// `true` or `false`.
@@ -16,14 +16,14 @@ package enum JSONValue: Sendable, Hashable {
     case object([Member])
 
     /// A name with its value.
-    package struct Member: Sendable, Hashable {
+    public struct Member: Sendable, Hashable {
         /// The member's name.
-        package var name: String
+        public var name: String
         /// The member's value.
-        package var value: JSONValue
+        public var value: JSONValue
 
         /// A member of an object.
-        package init(_ name: String, _ value: JSONValue) {
+        public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
         }
@@ -37,6 +37,22 @@ package enum JSONValue: Sendable, Hashable {
         number.map { .integer(Int64(clamping: $0)) } ?? .null
     }
 
+    /// The value of an object's first member with this name; nil if there is none, or the value is no object.
+    public subscript(name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name == name }?.value
+    }
+
+    /// The value without members that are `null` and without `null` in arrays, at every level.
+    public var withoutNulls: JSONValue {
+        switch self {
+        case .null, .bool, .integer, .number, .string: self
+        case .array(let values): .array(values.filter { $0 != .null }.map(\.withoutNulls))
+        case .object(let members):
+            .object(members.filter { $0.value != .null }.map { Member($0.name, $0.value.withoutNulls) })
+        }
+    }
+
     /// An object with one more member at its end; any other value stays as it is.
     package func adding(_ member: Member) -> JSONValue {
         guard case .object(let members) = self else { return self }
@@ -45,31 +61,47 @@ package enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
-    ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral
+    ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByNilLiteral
 {
     /// An object whose members stand in the order written.
-    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
     }
 
     /// An array.
-    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
     /// A string.
-    package init(stringLiteral value: String) { self = .string(value) }
+    public init(stringLiteral value: String) { self = .string(value) }
 
     /// A truth value.
-    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
 
     /// A whole number.
-    package init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+
+    /// A number.
+    public init(floatLiteral value: Double) { self = .number(value) }
+
+    /// `null`.
+    public init(nilLiteral: ()) { self = .null }
 }
 
 // MARK: - Text (RFC 8259)
 
+extension JSONValue {
+    /// Parses a text in UTF-8 (RFC 8259), a byte order mark before it allowed; 512 levels deep at most.
+    ///
+    /// A whole number beyond 64 bits becomes a double.
+    public init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
+        var parser = JSONParser(Array(bytes))
+        self = try parser.parse()
+    }
+}
+
 extension JSONValue: CustomStringConvertible {
-    /// The value on one line, without spaces.
-    package var description: String {
+    /// The value on one line, without spaces; control characters are written as escapes.
+    public var description: String {
         var text = ""
         self.write(to: &text)
         return text

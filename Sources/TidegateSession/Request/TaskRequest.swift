@@ -1,5 +1,6 @@
 public import HTTPTypes
 public import TidegateCore
+public import TidegateSerialization
 
 /// One request with everything that a task needs to know about it.
 public struct TaskRequest: Sendable {
@@ -165,6 +166,31 @@ public struct TaskRequest: Sendable {
         } catch {
             throw TaskRequest.invalid(error.description)
         }
+    }
+
+    /// The request that a serializer made.
+    ///
+    /// A form of data alone is sent as bytes, any other as a stream with a length if every part has one; such a request
+    /// is only repeated with ``SessionHooks/newBodyStream``. With `compressing` the body is sent as gzip.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about what cannot be sent, or
+    ///   `fileError` if a file of a form cannot be read.
+    public init(_ serialized: SerializedRequest, compressing: Bool = false) throws(TaskError) {
+        var headers = serialized.headers
+        var body: RequestBody
+        switch serialized.body {
+        case .none: body = .none
+        case .data(let bytes): body = .data(bytes)
+        case .multipart(let form):
+            if headers.first(named: .contentType) == nil {
+                headers.append(HTTPField(name: .contentType, value: form.contentType))
+            }
+            body = try RequestBody(form)
+        }
+        if compressing, body != .none {
+            body = try body.gzipped()
+            headers.append(HTTPField(name: .contentEncoding, value: "gzip"))
+        }
+        try self.init(url: serialized.url, method: serialized.method, headers: headers, body: body)
     }
 
     init(_ other: TaskRequest, url: String, address: HTTPURL, destination: Destination) {

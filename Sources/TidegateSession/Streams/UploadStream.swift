@@ -22,7 +22,7 @@ public final class UploadStream: Sendable {
         var hasBytes: (@Sendable () -> Void)?
     }
 
-    private let make: @Sendable () async throws -> [UInt8]?
+    let make: @Sendable () async throws -> [UInt8]?
     private let state = Mutex(State())
 
     /// A stream of what `next` gives: a chunk each time, and nil after the last one.

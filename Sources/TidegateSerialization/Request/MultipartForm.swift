@@ -1,0 +1,145 @@
+public import HTTPTypes
+internal import TidegateCore
+
+/// What one part of a multipart form holds.
+public enum MultipartContent: Sendable {
+    /// These bytes.
+    case data([UInt8])
+    /// The bytes of the regular file at this path, read while they are sent; it must not change meanwhile.
+    case file(String)
+    /// What the closure gives, a chunk each time and nil after the last one; without a length the whole form has none.
+    case stream(length: Int64? = nil, next: @Sendable () async throws -> [UInt8]?)
+}
+
+/// A form of several parts (RFC 7578): `multipart/form-data`.
+public struct MultipartForm: Sendable {
+    /// What separates the parts.
+    public let boundary: String
+
+    /// The largest piece that is sent at once, and what time passes between two; nil sends as fast as it can.
+    package private(set) var throttle: (bytes: Int, interval: Duration)?
+    private var parts: [(head: [UInt8], content: MultipartContent)] = []
+
+    /// A form without parts, its boundary made of 64 random bits.
+    public init(generator: some RandomNumberGenerator = SystemRandomNumberGenerator()) {
+        var generator = generator
+        let halves = (0..<2).map { _ in String(UInt32.random(in: 0...UInt32.max, using: &generator), radix: 16) }
+        self.boundary =
+            "Boundary+" + halves.map { String(repeating: "0", count: 8 - $0.count) + $0.uppercased() }.joined()
+    }
+
+    /// The request's content type, with the boundary.
+    public var contentType: String { "multipart/form-data; boundary=\(self.boundary)" }
+
+    /// Sends the body in pieces of `bytes` at most, with `interval` between two; the defaults are AFNetworking's for slow
+    /// mobile networks, 80 KiB/s.
+    public mutating func throttle(bytes: Int = 16 * 1024, every interval: Duration = .milliseconds(200)) {
+        self.throttle = (max(1, bytes), interval)
+    }
+
+    /// Adds a part.
+    ///
+    /// Without a `fileName` a file has its own, and everything else none. Without a `contentType` a part with a file
+    /// name has that of its extension, and everything else none. Names are quoted as browsers do (WHATWG HTML, "multipart
+    /// form data"): a quotation mark is `%22`, a line break `%0D%0A`.
+    public mutating func append(
+        _ content: MultipartContent, name: String, fileName: String? = nil, contentType: String? = nil
+    ) {
+        var fileName = fileName
+        if case .file(let path) = content, fileName == nil {
+            fileName = path.split(separator: "/").last.map(String.init) ?? path
+        }
+        var disposition = "form-data; name=\"\(MultipartForm.quoted(MultipartForm.withCRLF(name)))\""
+        if let fileName { disposition += "; filename=\"\(MultipartForm.quoted(fileName))\"" }
+        var head = "Content-Disposition: \(disposition)\r\n"
+        if let type = contentType ?? fileName.map(MIMEType.ofFile) {
+            head += "Content-Type: \(MultipartForm.quoted(type))\r\n"
+        }
+        self.parts.append((Array(head.utf8), content))
+    }
+
+    /// Adds a part with header fields of the caller's own.
+    public mutating func append(_ content: MultipartContent, headers: [HTTPField]) {
+        let head = headers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
+        self.parts.append((Array(head.utf8), content))
+    }
+
+    /// Adds a part for each parameter, named as in a query; bytes are sent as they are, and nil as nothing.
+    ///
+    /// - Throws: ``RequestSerializationError``.
+    public mutating func append(
+        parameters: any Encodable, encoding: QueryEncoding = QueryEncoding()
+    ) throws(RequestSerializationError) {
+        for pair in try encoding.pairs(of: parameters) {
+            switch pair.value {
+            case .none: self.append(.data([]), name: pair.name)
+            case .text(let text): self.append(.data(Array(text.utf8)), name: pair.name)
+            case .data(let data): self.append(.data(Array(data)), name: pair.name)
+            }
+        }
+    }
+
+    /// Whether the body can be sent again: it has no stream.
+    package var isRepeatable: Bool {
+        self.parts.allSatisfy { if case .stream = $0.content { false } else { true } }
+    }
+
+    /// The body as it is sent, boundaries and heads of parts as data, with data side by side joined.
+    package var contents: [MultipartContent] {
+        var contents: [MultipartContent] = []
+        var data: [UInt8] = []
+        for (index, part) in self.parts.enumerated() {
+            data += Array("\(index == 0 ? "" : "\r\n")--\(self.boundary)\r\n".utf8) + part.head + [13, 10]
+            if case .data(let bytes) = part.content {
+                data += bytes
+            } else {
+                contents += [.data(data), part.content]
+                data = []
+            }
+        }
+        let end = "\(self.parts.isEmpty ? "" : "\r\n")--\(self.boundary)--\r\n"
+        return contents + [.data(data + Array(end.utf8))]
+    }
+
+    // The name of a field is normalised before, that of a file is not.
+    private static func withCRLF(_ name: String) -> String {
+        var text = ""
+        for character in name {
+            text += character == "\r" || character == "\n" ? "\r\n" : String(character)
+        }
+        return text
+    }
+
+    private static func quoted(_ name: String) -> String {
+        name.unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
+            case "\"": text += "%22"
+            case "\r": text += "%0D"
+            case "\n": text += "%0A"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}
+
+/// Content types by the extension of a file's name.
+enum MIMEType {
+    private static let types = [
+        "avif": "image/avif", "bmp": "image/bmp", "bz2": "application/x-bzip2", "css": "text/css", "csv": "text/csv",
+        "gif": "image/gif", "gz": "application/gzip", "heic": "image/heic", "htm": "text/html", "html": "text/html",
+        "ico": "image/x-icon", "ics": "text/calendar", "jpeg": "image/jpeg", "jpg": "image/jpeg",
+        "js": "text/javascript", "json": "application/json", "m4a": "audio/mp4", "md": "text/markdown",
+        "mov": "video/quicktime", "mp3": "audio/mpeg", "mp4": "video/mp4", "mpeg": "video/mpeg", "ogg": "audio/ogg",
+        "pdf": "application/pdf", "plist": "application/x-plist", "png": "image/png", "rtf": "application/rtf",
+        "svg": "image/svg+xml", "tar": "application/x-tar", "tif": "image/tiff", "tiff": "image/tiff",
+        "ttf": "font/ttf", "txt": "text/plain", "wasm": "application/wasm", "wav": "audio/wav",
+        "webm": "video/webm", "webp": "image/webp", "woff2": "font/woff2", "xml": "application/xml",
+        "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip",
+    ]
+
+    /// The type of a file by its name; `application/octet-stream` if its extension says nothing.
+    static func ofFile(_ name: String) -> String {
+        guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
+        return self.types[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
+    }
+}

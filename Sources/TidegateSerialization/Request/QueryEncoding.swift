@@ -1,0 +1,168 @@
+public import FoundationEssentials
+internal import TidegateCore
+
+/// How parameters become a query string: AFNetworking's rules, and Alamofire's options.
+///
+/// Names are sorted by UTF-16 code unit at every level; a member of a structure or dictionary is `a[b]`, an element of an
+/// array `a[]`, each element of a `Set` `a` again, sorted; nil that is encoded is the name without `=`. Percent-encoded
+/// is everything but letters, digits and `-._~?/`.
+public struct QueryEncoding: Sendable {
+    /// How an element of an array is named.
+    public enum ArrayStyle: Sendable {
+        /// `a[]`
+        case brackets
+        /// `a`
+        case noBrackets
+        /// `a[0]`
+        case indexInBrackets
+        /// What the closure makes of name and index.
+        case custom(@Sendable (String, Int) -> String)
+
+        func name(_ name: String, _ index: Int) -> String {
+            switch self {
+            case .brackets: "\(name)[]"
+            case .noBrackets: name
+            case .indexInBrackets: "\(name)[\(index)]"
+            case .custom(let closure): closure(name, index)
+            }
+        }
+    }
+
+    /// How a truth value is written.
+    public enum BoolStyle: Sendable {
+        /// `1` and `0`
+        case numeric
+        /// `true` and `false`
+        case literal
+
+        func text(of value: Bool) -> String {
+            switch self {
+            case .numeric: value ? "1" : "0"
+            case .literal: value ? "true" : "false"
+            }
+        }
+    }
+
+    /// How a member of a member is named.
+    public enum KeyPathStyle: Sendable {
+        /// `a[b]`
+        case brackets
+        /// `a.b`
+        case dots
+        /// What the closure makes of the outer and the inner name.
+        case custom(@Sendable (String, String) -> String)
+
+        func name(_ outer: String, _ inner: String) -> String {
+            switch self {
+            case .brackets: "\(outer)[\(inner)]"
+            case .dots: "\(outer).\(inner)"
+            case .custom(let closure): closure(outer, inner)
+            }
+        }
+    }
+
+    /// How a date is written.
+    public enum DateStyle: Sendable {
+        /// As `Date` encodes itself: seconds since 2001.
+        case deferred
+        /// Seconds since 1970, with a fraction.
+        case secondsSince1970
+        /// Milliseconds since 1970, with a fraction.
+        case millisecondsSince1970
+        /// `2001-01-01T00:02:03Z` (RFC 3339).
+        case iso8601
+        /// What the closure makes of it.
+        case custom(@Sendable (Date) -> String)
+
+        func text(of date: Date) -> String {
+            switch self {
+            case .deferred: String(date.timeIntervalSinceReferenceDate)
+            case .secondsSince1970: String(date.timeIntervalSince1970)
+            case .millisecondsSince1970: String(date.timeIntervalSince1970 * 1000)
+            case .iso8601: date.ISO8601Format()
+            case .custom(let closure): closure(date)
+            }
+        }
+    }
+
+    /// How bytes are written.
+    public enum DataStyle: Sendable {
+        /// As base64 (RFC 4648 section 4).
+        case base64
+        /// As an array of numbers, which is how `Data` encodes itself.
+        case deferred
+        /// What the closure makes of them.
+        case custom(@Sendable (Data) -> String)
+    }
+
+    /// Names of elements of arrays.
+    public var arrays = ArrayStyle.brackets
+    /// Truth values.
+    public var bools = BoolStyle.numeric
+    /// Names of members of members.
+    public var keyPaths = KeyPathStyle.brackets
+    /// Dates.
+    public var dates = DateStyle.deferred
+    /// Bytes.
+    public var data = DataStyle.base64
+    /// True writes a space as `+` instead of `%20`.
+    public var writesSpacesAsPlus = false
+
+    /// AFNetworking's rules.
+    public init() {}
+
+    /// The query of parameters, which have names.
+    ///
+    /// - Throws: ``RequestSerializationError``.
+    public func query(of parameters: any Encodable) throws(RequestSerializationError) -> String {
+        var text: [UInt8] = []
+        for pair in try self.pairs(of: parameters) {
+            if !text.isEmpty { text.append(UInt8(ascii: "&")) }
+            self.escape(pair.name, to: &text)
+            guard let value = self.text(of: pair) else { continue }
+            text.append(UInt8(ascii: "="))
+            self.escape(value, to: &text)
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Names and values in the query's order, not percent-encoded.
+    func pairs(of parameters: any Encodable) throws(RequestSerializationError) -> [QueryPair] {
+        let node: QueryNode
+        do {
+            node = try QueryBox(parameters, at: [], self).node
+        } catch {
+            throw RequestSerializationError(error, type: type(of: parameters), format: "a query")
+        }
+        guard case .object = node else { throw .notAnObject(type: "\(type(of: parameters))") }
+        return node.pairs(self)
+    }
+
+    /// The value's text; nil for a name without one.
+    func text(of pair: QueryPair) -> String? {
+        switch pair.value {
+        case .none: return nil
+        case .text(let text): return text
+        case .data(let data):
+            if case .custom(let closure) = self.data { return closure(data) }
+            return data.base64EncodedString()
+        }
+    }
+
+    private func escape(_ string: String, to text: inout [UInt8]) {
+        let digits = Array("0123456789ABCDEF".utf8)
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"), UInt8(ascii: "?"), UInt8(ascii: "/"):
+                text.append(byte)
+            case UInt8(ascii: " ") where self.writesSpacesAsPlus: text.append(UInt8(ascii: "+"))
+            default:
+                text.append(UInt8(ascii: "%"))
+                text.append(digits[Int(byte >> 4)])
+                text.append(digits[Int(byte & 15)])
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+public import HTTPTypes
+internal import TidegateCore
+
+/// What a request serializer makes: method, URL, header fields and body.
+public struct SerializedRequest: Sendable {
+    /// A request's body.
+    public enum Body: Sendable {
+        /// No body.
+        case none
+        /// These bytes.
+        case data([UInt8])
+        /// A multipart form, which is read while it is sent (RFC 7578).
+        case multipart(MultipartForm)
+    }
+
+    /// The method, a token such as `GET`.
+    public var method: String
+    /// The URL, absolute or not.
+    public var url: String
+    /// The header fields, in order.
+    public var headers: [HTTPField]
+    /// The body.
+    public var body: Body
+
+    /// A request from its parts.
+    public init(method: String, url: String, headers: [HTTPField] = [], body: Body = .none) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+
+    /// Sets the content type, unless the request has one.
+    mutating func setContentType(_ type: String) {
+        guard self.headers.first(named: .contentType) == nil else { return }
+        self.headers.append(HTTPField(name: .contentType, value: type))
+    }
+
+    /// Adds a query to the URL's own, before the fragment; an empty one changes nothing.
+    mutating func appendQuery(_ query: String) {
+        guard !query.isEmpty else { return }
+        let end = self.url.firstIndex(of: "#") ?? self.url.endIndex
+        let (base, fragment) = (self.url[..<end], self.url[end...])
+        let separator = base.contains("?") ? (base.last == "?" || base.last == "&" ? "" : "&") : "?"
+        self.url = base + separator + query + fragment
+    }
+}
+
+/// Puts parameters into a request.
+public protocol RequestSerializer: Sendable {
+    /// Puts parameters, if there are any, into the URL or the body; header fields that the request has stay.
+    ///
+    /// - Throws: ``RequestSerializationError``, which names the parameter and never its value.
+    func serialize(
+        _ parameters: (any Encodable)?, into request: inout SerializedRequest) throws(RequestSerializationError)
+}
+
+/// Why parameters cannot be sent; the message names the parameter and never its value.
+public enum RequestSerializationError: Error, Sendable, CustomStringConvertible {
+    /// A query or a form consists of names with values, and the parameters are something else.
+    case notAnObject(type: String)
+    /// The parameter at this path is a number that JSON and queries cannot express: infinite, or no number.
+    case notFinite(path: String)
+    /// The parameter at this path is of a type that the format cannot express.
+    case unencodable(path: String, type: String, format: String)
+    /// The closure that makes the query failed.
+    case query(any Error)
+
+    /// One clause without a final full stop.
+    public var description: String {
+        switch self {
+        case .notAnObject(let type):
+            "parameters of type \(type) have no names for a query or a form; give a dictionary or a structure"
+        case .notFinite(let path): "\(RequestSerializationError.name(path)) is not a finite number"
+        case .unencodable(let path, let type, let format):
+            "\(RequestSerializationError.name(path)) is of type \(type), which \(format) cannot express"
+        case .query(let error): "the closure that makes the query failed with \(type(of: error))"
+        }
+    }
+
+    private static func name(_ path: String) -> String { path.isEmpty ? "the parameter" : "the parameter \(path)" }
+
+    /// What an encoder threw, without the value that it quotes.
+    init(_ error: any Error, type: Any.Type, format: String) {
+        switch error {
+        case let error as RequestSerializationError: self = error
+        case EncodingError.invalidValue(let value, let context):
+            let path = context.codingPath.text
+            let isNumber = (value as? Double)?.isFinite == false || (value as? Float)?.isFinite == false
+            self =
+                isNumber
+                ? .notFinite(path: path)
+                : .unencodable(path: path, type: "\(Swift.type(of: value))", format: format)
+        default: self = .unencodable(path: "", type: "\(type)", format: format)
+        }
+    }
+}
+
+extension [any CodingKey] {
+    /// The path as messages show it: `user.addresses[0].city`.
+    var text: String {
+        self.reduce(into: "") { text, key in
+            if let index = key.intValue {
+                text += "[\(index)]"
+            } else {
+                text += (text.isEmpty ? "" : ".") + key.stringValue
+            }
+        }
+    }
+}
