@@ -1,0 +1,69 @@
+/// The character sets that bodies are read in.
+enum Charset: String {
+    case utf8 = "UTF-8"
+    case utf16 = "UTF-16"
+    case utf16BigEndian = "UTF-16BE"
+    case utf16LittleEndian = "UTF-16LE"
+    case ascii = "US-ASCII"
+    case latin1 = "ISO-8859-1"
+    case windows1252 = "Windows-1252"
+
+    /// The charset with this name (IANA's registry), case ignored; nil if it is not known.
+    init?(_ name: String) {
+        switch name.lowercased() {
+        case "utf-8", "utf8": self = .utf8
+        case "utf-16", "utf16": self = .utf16
+        case "utf-16be": self = .utf16BigEndian
+        case "utf-16le": self = .utf16LittleEndian
+        case "us-ascii", "ascii": self = .ascii
+        case "iso-8859-1", "iso8859-1", "latin1": self = .latin1
+        case "windows-1252", "cp1252": self = .windows1252
+        default: return nil
+        }
+    }
+
+    /// The text without a byte order mark; nil if a byte has no place in the charset.
+    func text(of bytes: [UInt8]) -> String? {
+        switch self {
+        case .utf8:
+            return String(validating: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...], as: UTF8.self)
+        case .utf16:
+            // RFC 2781 4.3: without a mark it is big-endian.
+            if bytes.starts(with: [0xFF, 0xFE]) { return Charset.utf16(bytes[2...], isBigEndian: false) }
+            return Charset.utf16(bytes.starts(with: [0xFE, 0xFF]) ? bytes[2...] : bytes[...], isBigEndian: true)
+        case .utf16BigEndian: return Charset.utf16(bytes[...], isBigEndian: true)
+        case .utf16LittleEndian: return Charset.utf16(bytes[...], isBigEndian: false)
+        case .ascii: return bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
+        case .latin1: return Charset.text(bytes) { Unicode.Scalar($0) }
+        case .windows1252: return Charset.text(bytes, Charset.windows1252)
+        }
+    }
+
+    private static func utf16(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) -> String? {
+        guard bytes.count.isMultiple(of: 2) else { return nil }
+        let units = stride(from: bytes.startIndex, to: bytes.endIndex, by: 2).map { index in
+            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+            return isBigEndian ? first << 8 | second : second << 8 | first
+        }
+        return String(validating: units, as: UTF16.self)
+    }
+
+    private static func text(_ bytes: [UInt8], _ scalar: (UInt8) -> Unicode.Scalar?) -> String? {
+        var text = String.UnicodeScalarView()
+        for byte in bytes {
+            guard let scalar = scalar(byte) else { return nil }
+            text.append(scalar)
+        }
+        return String(text)
+    }
+
+    // What Windows-1252 has in the place of ISO-8859-1's control characters; five bytes stand for nothing.
+    private static let upper: [Unicode.Scalar?] = [
+        "€", nil, "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", nil, "Ž", nil, nil, "‘", "’", "“", "”", "•",
+        "–", "—", "˜", "™", "š", "›", "œ", nil, "ž", "Ÿ",
+    ]
+
+    private static func windows1252(_ byte: UInt8) -> Unicode.Scalar? {
+        (0x80...0x9F).contains(byte) ? self.upper[Int(byte) - 0x80] : Unicode.Scalar(byte)
+    }
+}

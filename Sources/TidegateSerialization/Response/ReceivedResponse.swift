@@ -1,0 +1,153 @@
+public import HTTPTypes
+public import TidegateCore
+
+/// A response that is here, as far as serializers look at it.
+public struct ReceivedResponse: Sendable {
+    /// The request's method; the response to `HEAD` has no body.
+    public var method: String
+    /// The status, 100 to 599.
+    public var status: Int
+    /// The header fields, in order.
+    public var fields: [HTTPField]
+    /// The body.
+    public var body: [UInt8]
+
+    /// A response from its parts.
+    public init(method: String = "GET", status: Int, fields: [HTTPField] = [], body: [UInt8] = []) {
+        self.method = method
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+
+    /// The media type without its parameters, in lower case; nil if there is none.
+    public var mediaType: String? {
+        self.contentType?.split(separator: ";", omittingEmptySubsequences: false).first.map {
+            $0.trimmingSpaces.lowercased()
+        }
+    }
+
+    /// The parameter `charset` of the content type; nil if there is none.
+    public var charset: String? {
+        for parameter in self.contentType?.split(separator: ";").dropFirst() ?? [] {
+            let parts = parameter.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, parts[0].trimmingSpaces.lowercased() == "charset" else { continue }
+            let value = parts[1].trimmingSpaces
+            return String(value.hasPrefix("\"") && value.hasSuffix("\"") ? value.dropFirst().dropLast() : value)
+        }
+        return nil
+    }
+
+    private var contentType: String? { self.fields.first(named: .contentType) }
+
+    /// Whether a response of this kind has no body (RFC 9110 6.4.1, and 205 by 15.3.6).
+    var hasNoContent: Bool { self.method.uppercased() == "HEAD" || [204, 205, 304].contains(self.status) }
+
+    /// Whether the body holds nothing but white space.
+    var isBlank: Bool { self.body.allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) } }
+}
+
+extension StringProtocol {
+    /// The text without spaces and tabs around it.
+    fileprivate var trimmingSpaces: SubSequence {
+        let start = self.drop { $0 == " " || $0 == "\t" }
+        return start[..<(start.lastIndex { $0 != " " && $0 != "\t" }.map(start.index(after:)) ?? start.startIndex)]
+    }
+}
+
+/// One thing that a response has to fulfil before it is read.
+public enum ResponseRule: Sendable {
+    /// The status is one of these.
+    case status(Set<Int>)
+    /// The media type is one of these, `type/*` or `*/*`; parameters and case do not count.
+    ///
+    /// A response without a body needs no type, and one that cannot have a body may have any.
+    case contentType([String])
+    /// What the closure finds wrong, in one clause; nil is nothing.
+    case custom(@Sendable (ReceivedResponse) -> String?)
+
+    /// A status from 200 to 299.
+    public static let success = ResponseRule.status(Set(200...299))
+
+    /// Why a response breaks the rule; nil if it does not.
+    func reason(against response: ReceivedResponse) -> ResponseSerializationError.Reason? {
+        switch self {
+        case .status(let statuses): return statuses.contains(response.status) ? nil : .status(response.status)
+        case .contentType(let types):
+            if response.body.isEmpty, response.mediaType == nil || response.hasNoContent { return nil }
+            let type = response.mediaType
+            if let type, types.contains(where: { ResponseRule.matches(type, $0.lowercased()) }) { return nil }
+            return type == nil && types.contains("*/*") ? nil : .contentType(type, acceptable: types.sorted())
+        case .custom(let closure): return closure(response).map { .custom($0) }
+        }
+    }
+
+    private static func matches(_ type: String, _ pattern: String) -> Bool {
+        if pattern == "*/*" || pattern == type { return true }
+        return pattern.hasSuffix("/*") && type.hasPrefix(pattern.dropLast())
+    }
+}
+
+extension ReceivedResponse {
+    /// Checks rules in their order; the first that is broken is the error.
+    public func validate(_ rules: [ResponseRule]) throws(ResponseSerializationError) {
+        for rule in rules { if let reason = rule.reason(against: self) { throw self.error(reason) } }
+    }
+
+    func error(_ reason: ResponseSerializationError.Reason) -> ResponseSerializationError {
+        ResponseSerializationError(reason: reason, response: self)
+    }
+}
+
+/// Why a response is not what was expected: which rule failed, and the response with its whole body.
+public struct ResponseSerializationError: Error, Sendable, CustomStringConvertible {
+    /// The rule that failed.
+    public enum Reason: Sendable, Hashable {
+        /// The status is not acceptable.
+        case status(Int)
+        /// The media type is not acceptable, or there is none; those that are, sorted.
+        case contentType(String?, acceptable: [String])
+        /// A rule of the caller's own.
+        case custom(String)
+        /// There is no body, and the value needs one.
+        case emptyBody
+        /// The content type names a charset that is not known.
+        case unknownCharset(String)
+        /// The body is no text in this charset.
+        case invalidText(charset: String)
+        /// The body is not JSON.
+        case invalidJSON(JSONError)
+        /// The body is JSON or a property list of another form; where, and what is wrong there.
+        case mismatch(path: String, problem: String)
+        /// The body is not XML.
+        case invalidXML(XMLError)
+        /// The body is no property list.
+        case invalidPropertyList
+        /// The body is no image of a known format.
+        case unknownImage
+    }
+
+    /// The rule that failed.
+    public let reason: Reason
+    /// The response with its body.
+    public let response: ReceivedResponse
+
+    /// One clause without a final full stop, which quotes nothing of the body.
+    public var description: String {
+        switch self.reason {
+        case .status(let status): return "the status is \(status)"
+        case .contentType(let type, let acceptable):
+            let expected = acceptable.isEmpty ? "none is acceptable" : "expected \(acceptable.joined(separator: ", "))"
+            return type.map { "the content type is \($0) (\(expected))" } ?? "there is no content type (\(expected))"
+        case .custom(let problem): return problem
+        case .emptyBody: return "the body is empty"
+        case .unknownCharset(let charset): return "the charset \(charset) is not known"
+        case .invalidText(let charset): return "the body is not \(charset)"
+        case .invalidJSON(let error): return "the body is \(error)"
+        case .mismatch(let path, let problem): return path.isEmpty ? problem : "\(path): \(problem)"
+        case .invalidXML(let error): return "the body is \(error)"
+        case .invalidPropertyList: return "the body is no property list"
+        case .unknownImage: return "the body is no image of a known format"
+        }
+    }
+}

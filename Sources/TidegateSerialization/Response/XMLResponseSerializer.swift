@@ -1,0 +1,42 @@
+internal import TidegateCore
+
+/// The body as a tree of XML elements.
+///
+/// An empty body is an error.
+public struct XMLResponseSerializer: ResponseSerializer {
+    /// What a response has to fulfil: a status from 200 to 299 and a content type of XML.
+    public var rules = [ResponseRule.success, .contentType(["application/xml", "text/xml"])]
+
+    /// A serializer with the defaults.
+    public init() {}
+
+    /// The root element.
+    ///
+    /// The charset is that of a byte order mark, else of the content type, else of the XML declaration, else UTF-8.
+    public func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> XMLValue {
+        guard !response.isBlank else { throw response.error(.emptyBody) }
+        let name = self.charset(of: response)
+        guard let charset = Charset(name) else { throw response.error(.unknownCharset(name)) }
+        guard let text = charset.text(of: response.body) else {
+            throw response.error(.invalidText(charset: charset.rawValue))
+        }
+        do throws(XMLError) {
+            return try XMLValue(parsing: text)
+        } catch {
+            throw response.error(.invalidXML(error))
+        }
+    }
+
+    private func charset(of response: ReceivedResponse) -> String {
+        let body = response.body
+        if body.starts(with: [0xFE, 0xFF]) || body.starts(with: [0xFF, 0xFE]) { return "utf-16" }
+        if body.starts(with: [0xEF, 0xBB, 0xBF]) { return "utf-8" }
+        if let charset = response.charset { return charset }
+        let declaration = String(decoding: body.prefix(200), as: UTF8.self)
+        guard declaration.hasPrefix("<?xml"), let end = declaration.firstRange(of: "?>"),
+            let key = declaration[..<end.lowerBound].firstRange(of: "encoding")
+        else { return "utf-8" }
+        let parts = declaration[key.upperBound..<end.lowerBound].split { $0 == "\"" || $0 == "'" }
+        return parts.count > 1 ? String(parts[1]) : "utf-8"
+    }
+}
