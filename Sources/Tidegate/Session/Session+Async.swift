@@ -119,13 +119,3 @@ extension TransferTask {
         return result
     }
 }
-
-extension TaskResult {
-    /// The failure as an error; nil on success.
-    public var error: TaskError? {
-        guard let failure = self.failure else { return nil }
-        return TaskError(
-            reason: failure, attempts: self.attempts, attribution: self.attribution,
-            underlying: self.explanation ?? "the task failed")
-    }
-}

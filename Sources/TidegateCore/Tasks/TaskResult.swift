@@ -197,3 +197,13 @@ public struct TaskError: Error, Sendable, CustomStringConvertible {
     /// ``underlying``.
     public var description: String { self.underlying }
 }
+
+extension TaskResult {
+    /// The failure as an error; nil on success.
+    public var error: TaskError? {
+        guard let failure = self.failure else { return nil }
+        return TaskError(
+            reason: failure, attempts: self.attempts, attribution: self.attribution,
+            underlying: self.explanation ?? "the task failed")
+    }
+}
