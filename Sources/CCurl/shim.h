@@ -46,6 +46,11 @@ static inline CURLcode tg_easy_set_close(CURL *easy, curl_closesocket_callback v
     return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
 }
 
+static inline CURLcode tg_easy_set_ssl_context(CURL *easy, curl_ssl_ctx_callback value, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, context);
+}
+
 static inline CURLcode tg_easy_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }
@@ -58,8 +63,11 @@ static inline CURLcode tg_easy_get_private(CURL *easy, void **value) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, value);
 }
 
-static inline CURLcode tg_easy_get_certificates(CURL *easy, struct curl_certinfo **value) {
-    return curl_easy_getinfo(easy, CURLINFO_CERTINFO, value);
+/// The TLS connection in use (SSL of OpenSSL); NULL if there is none, or libcurl has another TLS library.
+static inline void *tg_easy_get_ssl(CURL *easy) {
+    struct curl_tlssessioninfo *info = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || info == NULL) return NULL;
+    return info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
 }
 
 static inline CURLMcode tg_multi_set_long(CURLM *multi, CURLMoption option, long value) {

@@ -1,13 +1,50 @@
 #pragma once
-// Digests, message authentication codes, certificates and constant-time comparison of libcrypto, which libcurl links
-// anyway.
+// Digests, message authentication codes, certificates and constant-time comparison of libcrypto, and what libssl knows of
+// a connection; libcurl links both anyway.
 // Swift can call these functions as they are.
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
-// A macro, which Swift cannot call.
+// Macros, which Swift cannot call.
 static inline void tg_openssl_free(void *memory) { OPENSSL_free(memory); }
+
+/// `C = DE, CN = example.com`.
+static inline int tg_x509_write_name(BIO *text, const X509_NAME *name) {
+    return X509_NAME_print_ex(text, name, 0, XN_FLAG_ONELINE);
+}
+
+/// `Nov 21 12:00:00 2026 GMT`.
+static inline int tg_x509_write_time(BIO *text, const ASN1_TIME *time) { return ASN1_TIME_print(text, time); }
+
+static inline int tg_x509_count(const STACK_OF(X509) *chain) { return chain == NULL ? 0 : sk_X509_num(chain); }
+
+static inline X509 *tg_x509_at(const STACK_OF(X509) *chain, int position) { return sk_X509_value(chain, position); }
+
+static inline int tg_ssl_new_index(CRYPTO_EX_free *free) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, free); }
+
+static inline const char *tg_ssl_servername(const SSL *ssl) {
+    return SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+}
+
+/// The DNS names and addresses of a certificate (subjectAltName, RFC 5280); called with each in text, `context` first.
+static inline void tg_x509_names(X509 *certificate, void *context, void (*found)(void *, const char *, int)) {
+    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    for (int position = 0; position < sk_GENERAL_NAME_num(names); position++) {
+        GENERAL_NAME *name = sk_GENERAL_NAME_value(names, position);
+        BIO *text = BIO_new(BIO_s_mem());
+        if (text == NULL) break;
+        if (GENERAL_NAME_print(text, name) == 1) {
+            char *bytes = NULL;
+            long count = BIO_get_mem_data(text, &bytes);
+            found(context, bytes, (int)count);
+        }
+        BIO_free(text);
+    }
+    GENERAL_NAMES_free(names);
+}

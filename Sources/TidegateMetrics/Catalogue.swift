@@ -83,6 +83,9 @@ package enum Catalogue {
     static let networkEpochs = MetricDefinition.counter(
         "tidegate_network_epochs_total",
         "Times pooled connections and cached names were dropped because the path changed.")
+    static let requestCertificateExpiry = MetricDefinition.gauge(
+        "tidegate_request_certificate_expiry_timestamp_seconds", in: .seconds, by: ["host"],
+        "When the certificate ends that the host showed last, with the host label; the first to end of _other.")
     static let refetchedBytes = MetricDefinition.counter(
         "tidegate_refetched_bytes_total", in: .bytes, "Bytes received again for offsets already held.")
     static let resumeRestarts = MetricDefinition.counter(

@@ -1,3 +1,4 @@
+internal import CCurl
 package import TidegateCore
 
 /// How an attempt ended, with everything that is needed to classify it and to account for it.
@@ -52,6 +53,8 @@ package final class AttemptOutcome: Sendable {
     package let osError: Int32
     /// Whether it failed because no descriptor was free.
     package let lackedDescriptor: Bool
+    /// What the handshake showed, also on a connection that another attempt had made; nil if there was none.
+    package let tls: TLSDetails?
     /// The server's certificate, if the request wanted it and one was shown.
     package let certificate: CertificateSummary?
     /// Why the certificate was refused; nil if it was not.
@@ -66,7 +69,7 @@ package final class AttemptOutcome: Sendable {
         started: MonotonicTime, ended: MonotonicTime, phases: PhaseDurations = PhaseDurations(),
         connectionsOpened: Int = 0, connection: ConnectionFacts? = nil, failedConnect: FailedConnect? = nil,
         silentAddresses: [IPAddress] = [], osError: Int32 = 0, lackedDescriptor: Bool = false,
-        certificate: CertificateSummary? = nil,
+        tls: TLSDetails? = nil, certificate: CertificateSummary? = nil,
         certificateError: CertificateError? = nil,
         text: String = ""
     ) {
@@ -91,10 +94,14 @@ package final class AttemptOutcome: Sendable {
         self.silentAddresses = silentAddresses
         self.osError = osError
         self.lackedDescriptor = lackedDescriptor
+        self.tls = tls
         self.certificate = certificate
         self.certificateError = certificateError
         self.text = text
     }
+
+    /// True if the server refused our certificate, or was shown none.
+    package var lacksClientCertificate: Bool { self.curlCode == Int32(CURLE_SSL_CLIENTCERT.rawValue) }
 
     /// The kind of the connection's error; nil if there is none.
     package var socketError: SocketError? { SocketError(errorNumber: self.osError) }

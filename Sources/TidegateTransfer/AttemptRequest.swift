@@ -150,20 +150,44 @@ package enum BodySink: Sendable {
     case discard
 }
 
-/// What certificates to trust.
+/// What certificates to trust, and what to show the server.
 package struct TLSOptions: Sendable, Hashable {
     /// A PEM file of authorities used instead of the system's; nil uses the system's.
     package var caFile: String?
     /// Whether any certificate is accepted for any name.
     package var isInsecure: Bool
-    /// Public-key pins, `sha256//BASE64` each (CURLOPT_PINNEDPUBLICKEY); checked even when ``isInsecure``.
-    ///
-    /// Empty accepts every key.
-    package var pins: [String]
+    /// Whether the certificate has to be for the host's name.
+    package var verifiesName: Bool
+    /// Pins of which one has to match, even when ``isInsecure``; empty accepts every certificate.
+    package var pins: [CertificatePin]
+    /// A PEM file with the certificate that is shown to a server that asks for one; nil shows none.
+    package var clientCertificate: String?
+    /// A PEM file with its key, without a passphrase; nil if it is in the same file.
+    package var clientKey: String?
+    /// Judges the certificates in place of the verification; nil if that decides.
+    package var evaluator: TrustEvaluator?
 
-    package init(caFile: String? = nil, isInsecure: Bool = false, pins: [String] = []) {
+    package init(
+        caFile: String? = nil, isInsecure: Bool = false, verifiesName: Bool = true, pins: [CertificatePin] = [],
+        clientCertificate: String? = nil, clientKey: String? = nil, evaluator: TrustEvaluator? = nil
+    ) {
         self.caFile = caFile
         self.isInsecure = isInsecure
+        self.verifiesName = verifiesName
         self.pins = pins
+        self.clientCertificate = clientCertificate
+        self.clientKey = clientKey
+        self.evaluator = evaluator
     }
+}
+
+/// Judges servers; called on the transfer thread, which does nothing else meanwhile.
+package final class TrustEvaluator: Sendable, Hashable {
+    package let evaluate: @Sendable (ServerTrust) -> ServerTrustVerdict
+
+    package init(_ evaluate: @escaping @Sendable (ServerTrust) -> ServerTrustVerdict) { self.evaluate = evaluate }
+
+    package static func == (left: TrustEvaluator, right: TrustEvaluator) -> Bool { left === right }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

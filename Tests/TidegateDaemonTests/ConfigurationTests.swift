@@ -42,7 +42,7 @@ import Tidegate
         #expect(reachability.mark == 51_820 && reachability.uid == 1000)
         let transfers = configuration.transfers
         #expect(transfers.connectionsPerHost == 2 && transfers.connections == 10)
-        #expect(transfers.proxy == "http://proxy.example:3128" && transfers.certificateFile == "/etc/ssl/own.pem")
+        #expect(transfers.proxy == "http://proxy.example:3128" && transfers.tls.caFile == "/etc/ssl/own.pem")
         #expect(transfers.retry.attempts == 7 && transfers.retry.base == .milliseconds(250))
         #expect(transfers.retry.maxElapsed == DurationText(nil) && transfers.retry.statuses == [503])
         #expect(transfers.budget.refillPerSecond == 0.5)
@@ -134,7 +134,6 @@ import Tidegate
             "transfers: {proxy: ftp://x}",
             "t.yml:1: transfers.proxy: \"ftp://x\" is not an http:// or https:// URL"
         ),
-        ("transfers: {tls: {pins: {}}}", "t.yml:1: transfers.tls.pins: not available in this version"),
         ("transfers:\n  proxy: null\n  proxy: null", "t.yml:2: duplicate key \"proxy\""),
         ("transfers: {", "t.yml:2: invalid YAML: did not find expected node content (column 1)"),
         ("probes:\n  - {name: x}", "t.yml:2: probes: not available in this version"),

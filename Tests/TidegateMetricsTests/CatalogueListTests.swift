@@ -59,6 +59,7 @@ import TidegateCore
         tidegate_target_routed gauge target
         tidegate_target_reachable gauge target
         tidegate_target_check_duration_seconds histogram target stage
+        tidegate_request_certificate_expiry_timestamp_seconds gauge host
         tidegate_target_check_failures_total counter target party
         tidegate_target_certificate_expiry_timestamp_seconds gauge target
         tidegate_target_level gauge target level

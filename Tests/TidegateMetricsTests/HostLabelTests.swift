@@ -35,6 +35,28 @@ import TidegateTestKit
         #expect(Self.overflows(series).isEmpty)
     }
 
+    @Test("A host's certificate has its end as a series, with the host label only")
+    func certificates() {
+        func fixture(_ label: HostLabel) -> Fixture {
+            let fixture = Fixture(hostLabel: label)
+            for (host, day, opened) in [("a.example", 3, 1), ("b.example", 9, 1), ("c.example", 5, 1), ("a.example", 8, 0)] {
+                var summary = EveryEvent.attempt(1)
+                summary.host = host
+                summary.connectionsOpened = opened
+                let certificate = CertificateSummary(
+                    subject: "", issuer: "", notAfter: "Jan  \(day) 00:00:00 2027 GMT")
+                summary.tls = TLSDetails(version: "TLSv1.3", cipher: "", chain: [certificate])
+                fixture.publish(.attemptSucceeded(summary))
+            }
+            return fixture
+        }
+        let name = "tidegate_request_certificate_expiry_timestamp_seconds"
+        #expect(!fixture(.off).series().keys.contains { $0.hasPrefix(name) })
+        let series = fixture(.allowlist(["a.example"])).series()
+        #expect(series["\(name){host=\"a.example\"}"] == 1_798_934_400, "a connection that is used again shows nothing new")
+        #expect(series["\(name){host=\"_other\"}"] == 1_799_107_200, "the first to end")
+    }
+
     @Test("Listed hosts have series of their own, and all the others one together, which is no overflow")
     func listed() {
         let fixture = Self.fixture(.allowlist(["a.example"]), attempting: ["a.example", "b.example", "c.example", nil])

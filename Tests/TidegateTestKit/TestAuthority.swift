@@ -71,6 +71,45 @@ package final class TestAuthority: Sendable {
         return self.identity(id)
     }
 
+    /// Signs an authority between this one and others.
+    package func intermediate() async throws -> Identity {
+        try await self.issue(
+            "Test Intermediate", by: Identity(certificate: self.certificate, key: "ca.key"),
+            "basicConstraints=critical,CA:TRUE\\nkeyUsage=critical,keyCertSign,cRLSign\\n")
+    }
+
+    /// Lets an intermediate authority sign a certificate for a DNS name.
+    package func sign(_ name: String, by authority: Identity) async throws -> Identity {
+        try await self.issue(name, by: authority, "subjectAltName=DNS:\(name)\\n")
+    }
+
+    private func issue(_ name: String, by authority: Identity, _ extensions: String) async throws -> Identity {
+        let id = UUID().uuidString
+        try await self.shell(
+            """
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj '/CN=\(name)' \
+              -keyout \(id).key -out \(id).csr
+            printf '\(extensions)' > \(id).ext
+            openssl x509 -req -days 2 -in \(id).csr -CA '\(authority.certificate)' -CAkey '\(authority.key)' \
+              -set_serial 0x\(UInt32.random(in: 1...UInt32.max)) -extfile \(id).ext -out \(id).pem
+            """)
+        return self.identity(id)
+    }
+
+    /// A certificate's public key, and the certificate itself, as pins.
+    package static func pins(of certificate: String) async throws -> (key: String, fingerprint: String) {
+        let key = try await Program.expect([
+            "sh", "-c",
+            """
+            openssl x509 -in '\(certificate)' -pubkey -noout | openssl pkey -pubin -outform der \
+            | openssl dgst -sha256 -binary | openssl enc -base64
+            """,
+        ])
+        let print = try await Program.expect(["openssl", "x509", "-in", certificate, "-noout", "-fingerprint", "-sha256"])
+        let digits = print.split(separator: "=").last?.prefix { $0 != "\n" } ?? ""
+        return ("sha256//\(key.prefix { $0 != "\n" })", String(digits))
+    }
+
     /// Creates a self-signed certificate.
     package func selfSigned(_ name: String) async throws -> Identity {
         let id = UUID().uuidString
@@ -100,14 +139,16 @@ package final class TestTLSServer: Sendable {
     private let program: Program
 
     /// Starts listening, and waits until it does.
-    package init(_ identity: TestAuthority.Identity) async throws {
+    ///
+    /// `arguments` are more of openssl-s_server(1).
+    package init(_ identity: TestAuthority.Identity, arguments: [String] = []) async throws {
         let free = try LiveServer { _ in .respond() }
         free.stop()
         self.port = free.port
         self.program = try Program([
             "openssl", "s_server", "-accept", "127.0.0.1:\(self.port)", "-cert", identity.certificate, "-key",
             identity.key, "-www",
-        ])
+        ] + arguments)
         let program = self.program
         guard await eventually({ program.outputSoFar.contains("ACCEPT") }) else {
             throw Program.NotStarted(description: "s_server: \(program.errorsSoFar)")

@@ -39,16 +39,6 @@ final class TLSServer {
 
     func url(_ path: String = "/", host: String = "localhost") -> String { "https://\(host):\(self.port)\(path)" }
 
-    /// The server's key as a pin.
-    func pin() async throws -> String {
-        let command = """
-            openssl x509 -in \(self.certificate) -pubkey -noout | openssl pkey -pubin -outform der \
-            | openssl dgst -sha256 -binary | openssl enc -base64
-            """
-        let text = try await Program.expect(["sh", "-c", command])
-        return "sha256//\(text.prefix { $0 != "\n" })"
-    }
-
     private static func configuration(_ folder: Folder, _ port: UInt16) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.path("t"));" }.joined(separator: " ")

@@ -25,7 +25,9 @@ struct FetchCommand: AsyncParsableCommand {
     func run() async throws {
         DescriptorLimit.raise()
         let terminal = Terminal()
-        terminal.warn(about: self.options.request.secretFiles + [self.options.http.secretFile].compactMap(\.self))
+        terminal.warn(
+            about: self.options.request.secretFiles + [self.options.http.secretFile].compactMap(\.self)
+                + self.options.network.trust.keyFiles)
         try await FetchRun(plan: try FetchPlan(self.options), options: self.options, terminal: terminal).run()
     }
 }

@@ -159,7 +159,7 @@ struct FetchPlan: Sendable {
             let configuration = SessionConfiguration(
                 maxConnectionsPerHost: options.network.parallel, maxConnections: options.network.parallel,
                 proxy: options.network.proxy,
-                tls: TLSPolicy(caFile: options.network.authority.caFile, isInsecure: options.network.insecure),
+                tls: options.network.trust.policy,
                 retry: RetryPolicy(attempts: timeouts.attempts, maxElapsed: timeouts.retryMaxTime),
                 gate: timeouts.require.isEmpty
                     ? .open : GatePolicy(require: timeouts.require, patience: timeouts.patience),

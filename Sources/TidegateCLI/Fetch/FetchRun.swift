@@ -16,7 +16,7 @@ struct FetchRun: Sendable {
     }
 
     func run() async throws {
-        try self.options.network.authority.check()
+        try self.options.network.trust.check()
         var source = try FetchSource(self.options, self.plan)
         try await source.readFirst()
         // A body that nobody named a place for is looked at before it is poured on a terminal.

@@ -13,10 +13,7 @@ struct NetworkOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Proxy to use, as http://HOST:PORT.", valueName: "url"))
     var proxy: String?
 
-    @OptionGroup var authority: AuthorityOptions
-
-    @Flag(help: "Do not verify server certificates.")
-    var insecure = false
+    @OptionGroup var trust: TrustOptions
 
     /// Bytes per second; nil without a limit.
     func bytesPerSecond() throws -> Int? {
@@ -30,9 +27,6 @@ struct NetworkOptions: ParsableArguments {
         _ = try self.bytesPerSecond()
         guard (1...1000).contains(self.parallel) else {
             throw ValidationError("--parallel: \(self.parallel) is out of range (1 to 1000)")
-        }
-        if self.authority.cacert != nil, self.insecure {
-            throw ValidationError("--cacert and --insecure are mutually exclusive")
         }
     }
 }

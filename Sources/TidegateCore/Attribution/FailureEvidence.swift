@@ -22,6 +22,8 @@ package struct FailureEvidence: Sendable, Hashable {
     package var resolveFailure: ResolveFailure?
     /// What went wrong, in one clause; empty if it is not known.
     package var text: String
+    /// True if the server refused this host's certificate, or was shown none.
+    package var lacksClientCertificate = false
     /// The verdict when the attempt started.
     package var before: Verdict
     /// The verdict when it failed.

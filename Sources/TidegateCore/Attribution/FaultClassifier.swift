@@ -48,6 +48,10 @@ package enum FaultClassifier {
         switch evidence.failure {
         case .resolveFailed: return self.name(evidence)
         case .tlsFailed, .tlsPinMismatch:
+            if evidence.lacksClientCertificate {
+                return Attribution(
+                    party: .mine, rung: .tls, evidence: ["the server does not accept this host's certificate, or none"])
+            }
             let clauses = evidence.clauses.isEmpty ? ["TLS failed after a connection"] : evidence.clauses
             return Attribution(party: .theirs, rung: .tls, evidence: clauses)
         case .httpStatus: return self.status(evidence.status)

@@ -65,6 +65,7 @@ extension TaskEvent.Kind {
                     .both("attempt", .integer(Int64(summary.number))),
                     .json("try", .integer(Int64(summary.tryNumber))),
                     .json("status", .integer(summary.status.map(Int64.init))),
+                    .json("tls", .json(summary.tls?.json ?? .null)),
                 ])
         case .retryScheduled(let reason, let delay):
             EventProjection(
@@ -140,7 +141,7 @@ extension TaskEvent.Kind {
                 .both("status", .integer(summary.status.map(Int64.init))),
                 .json("reason", .text(failure.rawValue)), .log("error_type", .text(failure.label)),
                 .both("party", .word(attribution?.party.rawValue, attribution?.party.description)),
-                .json("charged", .flag(isCharged)),
+                .json("charged", .flag(isCharged)), .json("tls", .json(summary.tls?.json ?? .null)),
                 .log("evidence", .text(attribution?.evidence.first)),
                 .log("remote", .text(summary.remote?.description)),
             ])

@@ -88,56 +88,6 @@ package enum HTTPCheck {
     }
 }
 
-/// The fields of a server's certificate that explain most failures.
-package struct CertificateSummary: Sendable, Hashable {
-    /// Whom it names.
-    package var subject: String
-    /// Who signed it.
-    package var issuer: String
-    /// The beginning of its validity, as the certificate writes it (`Nov 21 12:00:00 2026 GMT`); empty if unknown.
-    package var notBefore: String
-    /// The end of its validity, in the same form.
-    package var notAfter: String
-    /// The names and addresses it is for (subjectAltName, RFC 5280), as many as are kept.
-    package var names: [String]
-    /// The authority that vouches for it, if an administrator of this host added that one to the system's; else nil.
-    package var localAuthority: LocalAuthority?
-
-    /// A summary from its parts.
-    package init(subject: String, issuer: String, notBefore: String = "", notAfter: String, names: [String] = []) {
-        self.subject = subject
-        self.issuer = issuer
-        self.notBefore = notBefore
-        self.notAfter = notAfter
-        self.names = names
-    }
-}
-
-/// A certificate authority that an administrator of this host added to the system's (update-ca-certificates(8)).
-package struct LocalAuthority: Sendable, Hashable {
-    /// Whom its certificate names.
-    package var name: String
-    /// The file that it was added by.
-    package var file: String
-
-    /// An authority from its parts.
-    package init(name: String, file: String) {
-        self.name = name
-        self.file = file
-    }
-}
-
-extension CertificateSummary {
-    /// The end of its validity in seconds since 1970; nil if it cannot be read.
-    package var expiry: Int64? { HTTPDate.parse("Any \(self.notAfter.without(suffix: " GMT"))", year: 2000) }
-}
-
-extension String {
-    fileprivate func without(suffix: String) -> Substring {
-        self.hasSuffix(suffix) ? self.dropLast(suffix.count) : self[...]
-    }
-}
-
 /// Checks web servers for the rungs tcp, tls, http and internet; the front door passes one in.
 package protocol HTTPChecker: Sendable {
     /// Checks once: no gate, no retry, no event. Ends within the request's limit and a second.

@@ -65,6 +65,11 @@ public struct AttemptSummary: Sendable, Hashable {
         get { self.parts.value.local }
         set { self.parts.value.local = newValue }
     }
+    /// What the TLS handshake of its connection showed; nil without TLS, or if it came to no certificate.
+    public var tls: TLSDetails? {
+        get { self.parts.value.tls }
+        set { self.parts.value.tls = newValue }
+    }
 
     // Behind one reference: a summary is copied often, and read in few places.
     private var parts: Indirect<Parts>
@@ -73,14 +78,15 @@ public struct AttemptSummary: Sendable, Hashable {
     package init(
         number: Int, method: String, host: String? = nil, status: Int? = nil, duration: Duration,
         phases: PhaseDurations = .init(), receivedWire: Int64 = 0, sent: Int64 = 0, connectionsOpened: Int = 0,
-        remote: IPAddress? = nil, local: IPAddress? = nil, tryNumber: Int? = nil, isSent: Bool = true
+        remote: IPAddress? = nil, local: IPAddress? = nil, tryNumber: Int? = nil, isSent: Bool = true,
+        tls: TLSDetails? = nil
     ) {
         self.parts = Indirect(
             Parts(
                 number: number, tryNumber: tryNumber ?? number, method: method, host: host, status: status,
                 duration: duration, phases: phases,
                 receivedWire: receivedWire, sent: sent, connectionsOpened: connectionsOpened, remote: remote,
-                local: local, isSent: isSent))
+                local: local, isSent: isSent, tls: tls))
     }
 
     private struct Parts: Sendable, Hashable {
@@ -97,5 +103,6 @@ public struct AttemptSummary: Sendable, Hashable {
         var remote: IPAddress?
         var local: IPAddress?
         var isSent: Bool
+        var tls: TLSDetails?
     }
 }

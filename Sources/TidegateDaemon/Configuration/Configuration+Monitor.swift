@@ -76,7 +76,7 @@ extension Configuration {
         var configuration = SessionConfiguration(
             maxConnectionsPerHost: transfers.connectionsPerHost ?? standard.maxConnectionsPerHost,
             maxConnections: transfers.connections ?? standard.maxConnections, proxy: transfers.proxy,
-            tls: TLSPolicy(caFile: transfers.certificateFile), retry: transfers.retry.policy(),
+            tls: transfers.tls, retry: transfers.retry.policy(),
             budget: transfers.budget.policy(),
             gate: GatePolicy(
                 require: transfers.gate.require ?? [.routed], patience: transfers.gate.patience?.duration),
@@ -118,7 +118,7 @@ extension Configuration {
             ("transfers.max_connections", sent.connections != before.connections),
             ("transfers.max_filesize", sent.maxFilesize != before.maxFilesize),
             ("transfers.proxy", sent.proxy != before.proxy),
-            ("transfers.tls", sent.certificateFile != before.certificateFile),
+            ("transfers.tls", sent.tls != before.tls),
             ("transfers.redirects", sent.redirects != before.redirects),
             ("transfers.budget", sent.budget != before.budget), ("journal", self.journal != running.journal),
             ("remote_write", self.remoteWrite != running.remoteWrite), ("events", self.events != running.events),

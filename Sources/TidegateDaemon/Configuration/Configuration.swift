@@ -61,7 +61,7 @@ package struct Configuration: Sendable, Hashable {
         package var connections: Int?
         package var maxFilesize: ByteText?
         package var proxy: String?
-        package var certificateFile: String?
+        package var tls = ServerTrustPolicy()
         package var redirects: RedirectPolicy?
         package var retry = Retry()
         package var budget = Budget()

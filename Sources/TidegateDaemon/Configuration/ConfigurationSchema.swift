@@ -92,13 +92,8 @@ enum ConfigurationSchema {
         .value("max_filesize", \.maxFilesize, .size(in: 1...(1 << 60))).documented(
             "How large a response's body may be, decoded, such as 500MiB; null is no limit."),
         .value("proxy", \.proxy, .url).documented("The proxy's URL; the environment is not read."),
-        .section(
-            "tls", \.self,
-            [
-                .value("ca_file", \.certificateFile, .absolutePath).documented(
-                    "A PEM file of authorities that are trusted instead of the system's."),
-                .notAvailable("pins"),
-            ]),
+        .section("tls", \.tls, TLSSchema.fields, check: TLSSchema.check).documented(
+            "Which servers are trusted, and what is shown to them."),
         .value("redirects", \.redirects, ValueParser<RedirectPolicy>.name).documented(
             "Which redirects are followed: same-origin, no-downgrade (not from https to http) or free, which also takes "
                 + "credentials along.", default: SessionConfiguration().redirects.rawValue),

@@ -55,7 +55,7 @@ extension Configuration {
         for label in section.allLabels { configuration.label(label.name, label.value) }
         configuration.userAgent = "tidegate/\(settings.version)"
         configuration.proxy = self.transfers.proxy
-        configuration.tls = TLSPolicy(caFile: section.certificateFile ?? self.transfers.certificateFile)
+        configuration.tls = ServerTrustPolicy(caFile: section.certificateFile ?? self.transfers.tls.caFile)
         configuration.secrets = { section.secrets }
         return configuration
     }

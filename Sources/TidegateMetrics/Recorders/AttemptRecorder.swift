@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import TidegateCore
 
 /// Records attempts: their results, durations, bytes and retries.
@@ -38,6 +39,7 @@ struct AttemptRecorder: Sendable {
         self.phases.observe(summary.phases)
         let opened = summary.connectionsOpened
         if opened > 0 { self.connectionsOpened.add(opened) } else if summary.usedTheWire { self.connectionReuses.add() }
+        if opened > 0, let host { self.hosts.showed(summary.tls, by: host) }
         if isSuccess, summary.sent > 0 { self.bodies.requestSize.observe(Double(summary.sent)) }
     }
 
@@ -99,9 +101,10 @@ struct PhaseMetrics: Sendable {
 }
 
 /// The metrics by host, if hosts are labelled.
-struct HostMetrics: Sendable {
+final class HostMetrics: Sendable {
     let table: HostTable
     private let overflows: TableFamily<OtherLabel, Counter>
+    private let certificates = Mutex<[String: WallTime]>([:])
 
     init(_ mode: HostLabel, overflows: TableFamily<OtherLabel, Counter>) {
         self.table = HostTable(mode)
@@ -113,11 +116,26 @@ struct HostMetrics: Sendable {
     func register(in registry: Registry) {
         guard self.table.isOn else { return }
         let table = self.table
+        registry.collect(Catalogue.requestCertificateExpiry) { [weak self] _, samples in
+            let certificates = self?.certificates.withLock { $0 } ?? [:]
+            for (host, expiry) in certificates.sorted(by: { $0.key < $1.key }) {
+                samples.add(host, value: expiry.seconds)
+            }
+        }
         registry.collect(Catalogue.retryBudgetTokens) { inputs, samples in
             // The least of those that share a value.
             let tokens = inputs.session.retryTokens.map { (table.known($0.key), $0.value) }
             let least = Dictionary(tokens, uniquingKeysWith: min)
             for (host, tokens) in least.sorted(by: { $0.key < $1.key }) { samples.add(host, value: tokens) }
+        }
+    }
+
+    /// A new connection showed a certificate; its number of hosts is that of the label's values.
+    func showed(_ tls: TLSDetails?, by host: String) {
+        guard let expiry = tls?.chain.first?.expiry else { return }
+        self.certificates.withLock { certificates in
+            let before = host == HostTable.other ? certificates[host] : nil
+            certificates[host] = min(expiry, before ?? expiry)
         }
     }
 

@@ -74,7 +74,7 @@ extension TargetCheck.Request {
     fileprivate func outcome(_ answer: HTTPCheck.Result, at address: IPAddress) -> TargetCheck.Outcome {
         TargetCheck.Outcome(
             failure: self.failure(answer, at: address), phases: answer.phases,
-            certificateExpiry: answer.certificate?.expiry.map { WallTime(microseconds: $0 * 1_000_000) })
+            certificateExpiry: answer.certificate?.expiry)
     }
 
     private func failure(_ answer: HTTPCheck.Result, at address: IPAddress) -> TargetCheck.Outcome.Failure? {

@@ -62,7 +62,7 @@ struct ReachedFindings {
         let certificates = self.answers.compactMap(\.certificate)
         let ends = certificates.compactMap { certificate in certificate.expiry.map { ($0, certificate.notAfter) } }
         guard let (end, text) = ends.min(by: { $0.0 < $1.0 }) else { return [] }
-        let days = Int((Double(end) - self.findings.wallTime.seconds) / 86_400)
+        let days = Int((end.seconds - self.findings.wallTime.seconds) / 86_400)
         guard days < ReachedFindings.certificateDays else { return [] }
         return ["the certificate has \(days) day\(days == 1 ? "" : "s") left (until \(text))"]
     }

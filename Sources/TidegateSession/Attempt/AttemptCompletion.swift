@@ -83,6 +83,7 @@ final class AttemptCompletion {
         self.admission.attemptEnded(end, record)
         guard let failure = end.failure else { return self.succeed(record, end) }
         // The body of a refused request may say why; it never goes where the request says.
+        if failure == .tlsFailed, self.hooks.asksAboutTrust(record, end) { return }
         record.download.body = failure == .httpStatus ? end.outcome.diagnosticBody : []
         if failure == .httpStatus, let status = end.status {
             if status == 417, record.attempt.awaitsContinue, self.requests.canSendBody(record) {

@@ -41,8 +41,9 @@ struct AttemptRequestFactory {
             id: live.id, url: hop.url, method: hop.method, headers: self.fields(record),
             body: self.bodies.upload(of: record), addresses: addresses, sink: sink, resume: resume,
             connectTimeout: request.connectTimeout, allowsHTTP2: request.usesHTTP2,
-            tls: TLSOptions(
-                caFile: tls.caFile, isInsecure: tls.isInsecure, pins: tls.pins(of: hop.url.target.host)),
+            tls: tls.options(
+                for: hop.url.target.host, showsCertificate: hop.keepsCredentials,
+                evaluator: hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil),
             proxy: self.proxy, credentials: self.credentials(record),
             userAgent: (record.attempt.headers ?? request.headers).first(named: .userAgent)
                 ?? self.configuration.userAgent,
@@ -51,6 +52,19 @@ struct AttemptRequestFactory {
             awaitsContinue: record.attempt.awaitsContinue,
             awaitsDisposition: live.hook == .awaitsHead, bodyObserver: self.bodyObserver(of: record),
             maxBodyBytes: (request.maxBodyBytes ?? self.configuration.maxBodyBytes).map(Int64.init))
+    }
+
+    // What judges the server in place of its verification; nil if that decides.
+    private func trustEvaluator(of record: TaskRecord) -> TrustEvaluator? {
+        if let hook = self.delegate.hook(record.task, \.evaluateServerTrust) { return TrustEvaluator(hook) }
+        guard self.delegate.hook(record.task, \.askServerTrust) != nil else { return nil }
+        let (verdicts, question) = (record.attempt.trustVerdicts, TrustQuestion())
+        record.attempt.trustQuestion = question
+        return TrustEvaluator { trust in
+            if let verdict = verdicts[trust] { return verdict }
+            question.ask(about: trust)
+            return .refused("it has not said yet whether it does")
+        }
     }
 
     // True if an attempt's body has to wait for a hook.

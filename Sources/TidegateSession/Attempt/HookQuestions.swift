@@ -110,6 +110,24 @@ final class HookQuestions {
         return false
     }
 
+    // MARK: - Trust
+
+    /// Asks whether a server is trusted that the attempt was refused for; false if there is nothing to ask.
+    func asksAboutTrust(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
+        // A server that shows other certificates every time is not asked about for ever.
+        guard record.attempt.trustVerdicts.count < 8, let trust = record.attempt.trustQuestion?.trust,
+            let hook = self.delegate.hook(record.task, \.askServerTrust)
+        else { return false }
+        self.driver.publish(
+            .attemptFailed(end.summary(of: record.hop), .cancelled, nil, isCharged: false), record)
+        self.driver.feed(.attemptAsks, to: record)
+        let task = record.task
+        self.delegate.ask(record.ownDelegate, of: record.number, .serverTrust(trust)) {
+            .serverTrust(await hook(task, trust))
+        }
+        return true
+    }
+
     private func nonce() -> String { self.random.draw { String($0.next(), radix: 16) } }
 
     private func name(of origin: Origin, isProxy: Bool) -> String {

@@ -57,12 +57,14 @@ final class FailureReporter {
         before.path = FaultAttributor.pathBefore(
             connected: end.live.contact == nil ? nil : end.live.path.current, first: before.path,
             best: record.target?.verdict(for: nil).path, after: after.path)
-        return FailureEvidence(
+        var evidence = FailureEvidence(
             failure: failure, stage: end.stage, status: end.status, socketError: outcome.socketError,
             refusal: outcome.refusal, peer: outcome.peer, local: outcome.connection?.local ?? connect?.local,
             isImmediate: connect?.isImmediate ?? false, unanswered: connect.map { $0.retransmits + 1 } ?? 0,
             resolveFailure: end.resolveFailure, text: failure == .tlsFailed ? end.text : "", before: before,
             after: after, gateway: found?.gateway ?? .unknown, witnesses: found?.witnesses ?? [])
+        evidence.lacksClientCertificate = outcome.lacksClientCertificate
+        return evidence
     }
 
     /// What is known of a failed attempt, for the decision about another one.

@@ -9,6 +9,8 @@ final class DelegateState {
         case redirect(TaskResponse, Hop)
         /// Which credentials are sent; the challenge, and the status of the response that had it.
         case authentication(AuthenticationChallenge, status: Int)
+        /// Whether a server is trusted.
+        case serverTrust(ServerTrust)
         /// What becomes of a response; its attempt, and the attempt's end if that has come already.
         case disposition(AttemptID, end: AttemptOutcome?)
         /// Which fields are sent this time; the attempt and its addresses.

@@ -53,6 +53,9 @@ final class HookAnswers {
             if self.questions.authenticated(answer, record, challenge, status: status) {
                 self.commands.cancel(record)
             }
+        case (.serverTrust(let trust), .serverTrust(let verdict)):
+            record.attempt.trustVerdicts[trust] = verdict
+            self.driver.feed(.decided, to: record)
         case (.disposition(let attempt, let end), .disposition(let decision)):
             if let live = record.live, live.id == attempt { self.decided(decision, record, live, end) }
         case (.headers(let attempt, let addresses), .headers(let headers)):
@@ -63,7 +66,8 @@ final class HookAnswers {
             if let live = record.live, live.id == attempt {
                 self.runner.launch(record, live, with: stream, on: addresses)
             }
-        case (.redirect, _), (.authentication, _), (.disposition, _), (.headers, _), (.newBody, _): break
+        case (.redirect, _), (.authentication, _), (.serverTrust, _), (.disposition, _), (.headers, _), (.newBody, _):
+            break
         }
         self.driver.settle(record)
     }

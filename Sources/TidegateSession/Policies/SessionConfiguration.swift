@@ -12,7 +12,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// The environment is never read.
     public var proxy: String?
     /// What certificates the session trusts.
-    public var tls: TLSPolicy
+    public var tls: ServerTrustPolicy
     /// How tasks are retried that have no policy of their own.
     public var retry: RetryPolicy
     /// Which redirects are followed, for tasks that have no policy of their own.
@@ -50,7 +50,7 @@ public struct SessionConfiguration: Sendable, Hashable {
 
     /// A configuration.
     public init(
-        maxConnectionsPerHost: Int = 6, maxConnections: Int = 100, proxy: String? = nil, tls: TLSPolicy = TLSPolicy(),
+        maxConnectionsPerHost: Int = 6, maxConnections: Int = 100, proxy: String? = nil, tls: ServerTrustPolicy = ServerTrustPolicy(),
         retry: RetryPolicy = RetryPolicy(), budget: RetryBudgetPolicy = RetryBudgetPolicy(),
         gate: GatePolicy = GatePolicy(), userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,

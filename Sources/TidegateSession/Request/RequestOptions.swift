@@ -25,7 +25,7 @@ struct RequestOptions: Sendable, Hashable, Codable {
     var expires: Int64?
     var sha256: String?
     var resuming: ResumeData?
-    var trust: TLSPolicy?
+    var trust: ServerTrustPolicy?
     var createsDirectories: Bool?
     var redirects: RedirectPolicy?
     var maxBodyBytes: Int?

@@ -130,7 +130,7 @@ public struct TaskRequest: Sendable {
         set { self.options.createsDirectories = newValue ? true : nil }
     }
     /// What certificates this task trusts; nil uses the session's policy.
-    public var tls: TLSPolicy? {
+    public var tls: ServerTrustPolicy? {
         get { self.options.trust }
         set { self.options.trust = newValue }
     }

@@ -86,6 +86,6 @@ struct AttemptEnd {
             receivedWire: self.outcome.progress.receivedWire, sent: self.outcome.progress.sent,
             connectionsOpened: self.outcome.connectionsOpened, remote: self.outcome.connection?.remote,
             local: self.outcome.connection?.local, tryNumber: self.live.numbers.try,
-            isSent: self.reachedWire || self.outcome.head != nil)
+            isSent: self.reachedWire || self.outcome.head != nil, tls: self.outcome.tls)
     }
 }

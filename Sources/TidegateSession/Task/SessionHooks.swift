@@ -1,4 +1,5 @@
 public import HTTPTypes
+public import TidegateCore
 
 /// What a session asks the app before it continues.
 ///
@@ -24,6 +25,16 @@ public struct SessionHooks: Sendable {
     /// On another origin than the task's, its credentials are not among the fields given. A field that follows from the
     /// body (Content-Length, Transfer-Encoding) fails the task as `invalidRequest`.
     public var requestHeaders: (@Sendable (TransferTask, [HTTPField]) async -> [HTTPField])?
+    /// Judges each server in place of the verification, before a request is sent to it: one on a kept connection, too.
+    ///
+    /// It is called on the thread of all transfers, which wait meanwhile: it may compute, and must not wait. The same
+    /// values have to get the same verdict. Pins (``ServerTrustPolicy/pins``) have to match whatever it says.
+    public var evaluateServerTrust: (@Sendable (ServerTrust) -> ServerTrustVerdict)?
+    /// Judges each server as ``evaluateServerTrust`` does, if that is nil, and may take its time.
+    ///
+    /// The attempt is given up before its request is sent, and another one follows with the verdict: once for each chain
+    /// of certificates that a task is shown.
+    public var askServerTrust: (@Sendable (TransferTask, ServerTrust) async -> ServerTrustVerdict)?
     /// Asked for another stream if a request with a stream for its body has to be sent again; nil gives up.
     public var newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)?
 
@@ -33,13 +44,17 @@ public struct SessionHooks: Sendable {
         authenticate: (@Sendable (TransferTask, AuthenticationChallenge) async -> AuthenticationAnswer)? = nil,
         disposition: (@Sendable (TransferTask, TaskResponse) async -> ResponseDisposition)? = nil,
         requestHeaders: (@Sendable (TransferTask, [HTTPField]) async -> [HTTPField])? = nil,
-        newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)? = nil
+        newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)? = nil,
+        evaluateServerTrust: (@Sendable (ServerTrust) -> ServerTrustVerdict)? = nil,
+        askServerTrust: (@Sendable (TransferTask, ServerTrust) async -> ServerTrustVerdict)? = nil
     ) {
         self.redirect = redirect
         self.authenticate = authenticate
         self.disposition = disposition
         self.requestHeaders = requestHeaders
         self.newBodyStream = newBodyStream
+        self.evaluateServerTrust = evaluateServerTrust
+        self.askServerTrust = askServerTrust
     }
 }
 

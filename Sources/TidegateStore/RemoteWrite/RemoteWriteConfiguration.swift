@@ -20,7 +20,7 @@ package struct RemoteWriteConfiguration: Sendable {
     /// The proxy's URL; nil for none.
     package var proxy: String?
     /// Which certificates are trusted.
-    package var tls = TLSPolicy()
+    package var tls = ServerTrustPolicy()
     /// Called before every request, so that a rotated secret is used; a failure is reported, and the call repeated later.
     package var secrets: @Sendable () -> Result<Secrets, TaskError> = { .success(Secrets()) }
     /// How long to wait after a request has failed for good before its samples are sent again.

@@ -29,11 +29,10 @@ struct LocalAuthorities {
 
     /// The added authority that a server's certificate leads to; nil if it leads to another one.
     ///
-    /// `chain` is what the server sent (PEM), its own certificate first; what it sent besides does not count.
-    func signer(of chain: [String]) -> LocalAuthority? {
+    /// `sent` begins with the server's own certificate; what it sent besides its chain does not count.
+    func signer(of sent: [X509Certificate]) -> LocalAuthority? {
         let files = self.files(in: self.folders)
         guard !files.isEmpty else { return nil }
-        let sent = chain.flatMap { X509Certificate.all(inPEM: Array($0.utf8)) }
         let added = files.flatMap { file in self.certificates(in: file).map { (file, $0) } }
         var current = sent.first
         // A chain cannot be longer than what was sent, even if it goes in circles.

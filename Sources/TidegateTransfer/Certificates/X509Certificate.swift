@@ -1,10 +1,19 @@
+internal import CLinux
 internal import COpenSSL
+internal import Foundation
+internal import TidegateCore
 
 /// A certificate that libcrypto has read.
 final class X509Certificate {
     private let certificate: OpaquePointer
 
     private init(_ certificate: OpaquePointer) { self.certificate = certificate }
+
+    /// A certificate that somebody else owns, too.
+    init?(retaining certificate: OpaquePointer) {
+        guard X509_up_ref(certificate) == 1 else { return nil }
+        self.certificate = certificate
+    }
 
     deinit { X509_free(self.certificate) }
 
@@ -50,5 +59,91 @@ final class X509Certificate {
         else { return false }
         defer { ERR_clear_error() }
         return X509_verify(self.certificate, key) == 1
+    }
+
+    /// True if it is for a host, a name or an address (RFC 9525).
+    func isFor(_ host: String) -> Bool {
+        defer { ERR_clear_error() }
+        if IPAddress(host) != nil { return X509_check_ip_asc(self.certificate, host, 0) == 1 }
+        let flags = UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
+        return X509_check_host(self.certificate, host, host.utf8.count, flags, nil) == 1
+    }
+
+    /// True if a private key in PEM belongs to it; nil if `text` has no key that can be read without a passphrase.
+    func isOwned(byKeyInPEM text: [UInt8]) -> Bool? {
+        defer { ERR_clear_error() }
+        return text.withUnsafeBytes { bytes in
+            guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
+            defer { BIO_free(source) }
+            // Without a function of our own libcrypto would ask on the terminal.
+            guard let key = PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil) else { return nil }
+            defer { EVP_PKEY_free(key) }
+            return X509_check_private_key(self.certificate, key) == 1
+        }
+    }
+
+    // MARK: - Digests
+
+    /// The whole certificate (DER, X.690).
+    var encoded: [UInt8] { Self.bytes { i2d_X509(self.certificate, $0) } }
+
+    /// The SHA-256 of its public key (SubjectPublicKeyInfo, RFC 7469 2.4).
+    private(set) lazy var publicKeyDigest: [UInt8] = Self.sha256(
+        of: Self.bytes { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(self.certificate), $0) })
+
+    /// Its SHA-256 fingerprint.
+    private(set) lazy var fingerprint: [UInt8] = Self.sha256(of: self.encoded)
+
+    private static func bytes(
+        _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
+    ) -> [UInt8] {
+        var start: UnsafeMutablePointer<UInt8>?
+        let count = encode(&start)
+        defer { tg_openssl_free(start) }
+        return count > 0 ? Array(UnsafeBufferPointer(start: start, count: Int(count))) : []
+    }
+
+    private static func sha256(of bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        guard EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1 else { return [] }
+        return digest
+    }
+
+    // MARK: - For people
+
+    static let maxNames = 16
+
+    /// The fields that explain most failures.
+    var summary: CertificateSummary {
+        CertificateSummary(
+            subject: Self.text { tg_x509_write_name($0, X509_get_subject_name(self.certificate)) },
+            issuer: Self.text { tg_x509_write_name($0, X509_get_issuer_name(self.certificate)) },
+            notBefore: Self.text { tg_x509_write_time($0, X509_get0_notBefore(self.certificate)) },
+            notAfter: Self.text { tg_x509_write_time($0, X509_get0_notAfter(self.certificate)) }, names: self.names,
+            publicKeyPin: "sha256//\(Data(self.publicKeyDigest).base64EncodedString())",
+            fingerprint: self.fingerprint.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+    }
+
+    private var names: [String] {
+        final class Names { var texts: [String] = [] }
+        let names = Names()
+        tg_x509_names(self.certificate, Unmanaged.passUnretained(names).toOpaque()) { context, bytes, count in
+            guard let context, let bytes else { return }
+            let text = String(
+                decoding: UnsafeRawBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
+            // `DNS:localhost`, `IP Address:127.0.0.1`
+            guard let colon = text.firstIndex(of: ":") else { return }
+            withObject(Names.self, at: context) { $0.texts.append(String(text[text.index(after: colon)...])) }
+        }
+        return Array(names.texts.prefix(Self.maxNames))
+    }
+
+    private static func text(_ write: (OpaquePointer) -> Int32) -> String {
+        guard let memory = BIO_new(BIO_s_mem()) else { return "" }
+        defer { BIO_free(memory) }
+        guard write(memory) >= 0 else { return "" }
+        var bytes = [UInt8](repeating: 0, count: 1024)
+        let count = BIO_read(memory, &bytes, Int32(bytes.count))
+        return count > 0 ? String(decoding: bytes.prefix(Int(count)), as: UTF8.self) : ""
     }
 }

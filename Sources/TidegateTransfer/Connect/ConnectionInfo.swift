@@ -21,6 +21,8 @@ struct ConnectionInfo {
     private(set) var silentAddresses: [IPAddress] = []
     /// The local port of the connection; 0 before the request was started.
     private(set) var localPort: UInt16 = 0
+    /// What the server showed in the handshake; nil before, and without TLS.
+    var certificates: ServerCertificates?
     private var local = CachedAddress()
     private var remote = CachedAddress()
 
@@ -69,6 +71,7 @@ struct ConnectionInfo {
         self.bestFailure = nil
         self.silentAddresses = []
         self.localPort = 0
+        self.certificates = nil
     }
 }
 

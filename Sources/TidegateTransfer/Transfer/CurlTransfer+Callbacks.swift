@@ -157,7 +157,7 @@ extension CurlTransfer {
 
     fileprivate func shouldSend(local: UnsafePointer<CChar>?, remote: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool
     {
-        guard self.request != nil else { return false }
+        guard let request = self.request else { return false }
         // libcurl would send it again by itself: on a kept connection that broke, and without Expect after a 417. Each
         // request on the wire is an attempt that its client knows of.
         guard self.connection.starts == 0 else {
@@ -166,6 +166,7 @@ extension CurlTransfer {
             }
             return false
         }
+        guard TrustCheck(transfer: self).mayTrust(request) else { return false }
         self.connection.noteStart(local: local, remote: remote, localPort: localPort)
         self.timestamps.wireReached = self.timestamps.clock.monotonic()
         self.note(.wire)

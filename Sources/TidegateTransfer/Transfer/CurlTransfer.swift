@@ -73,7 +73,11 @@ final class CurlTransfer {
     /// Opens what is to be sent; if that fails, the attempt will be reported as over.
     func openFiles(_ request: AttemptRequest) -> Bool {
         do throws(FileError) {
-            if request.url.scheme == .https, let file = request.tls.caFile { try OwnFile.refusePipe(file) }
+            if request.usesTLS {
+                for file in [request.tls.caFile, request.tls.clientCertificate, request.tls.clientKey] {
+                    if let file { try OwnFile.refusePipe(file) }
+                }
+            }
             try self.upload.open(request.body)
             return true
         } catch {

@@ -48,13 +48,16 @@ extension EasyHandle {
             try self.set(CURLOPT_FRESH_CONNECT, 1)
             try self.set(CURLOPT_FORBID_REUSE, 1)
         }
-        if request.wantsCertificate { try self.set(CURLOPT_CERTINFO, 1) }
         // Received bytes are throttled in PauseState.
         guard let limit = request.bytesPerSecondLimit else { return }
         try self.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: limit)
     }
 
-    func setTLS(_ tls: TLSOptions) throws(CurlError) {
+    func setTLS(_ tls: TLSOptions, context: UnsafeMutableRawPointer) throws(CurlError) {
+        try CurlError.check(
+            tg_easy_set_ssl_context(self.raw, prepareTLS, context), "CURLOPT_SSL_CTX_FUNCTION")
+        // A resumed session shows no chain, and whoever verified it had other pins.
+        try self.set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         if let file = tls.caFile {
             try self.set(CURLOPT_CAINFO, file)
             // Else the system's directory of certificates would be trusted, too.
@@ -64,7 +67,15 @@ extension EasyHandle {
             try self.set(CURLOPT_SSL_VERIFYPEER, 0)
             try self.set(CURLOPT_SSL_VERIFYHOST, 0)
         }
-        if !tls.pins.isEmpty { try self.set(CURLOPT_PINNEDPUBLICKEY, tls.pins.joined(separator: ";")) }
+        // The hook may accept a certificate of another name; without its word TrustCheck compares the names.
+        if !tls.verifiesName || tls.evaluator != nil { try self.set(CURLOPT_SSL_VERIFYHOST, 0) }
+        // Only what a hook has judged shares connections with its like: a flag that OpenSSL ignores keeps them apart.
+        if tls.evaluator != nil { try self.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_AUTO_CLIENT_CERT)) }
+        guard let certificate = tls.clientCertificate else { return }
+        try self.set(CURLOPT_SSLCERT, certificate)
+        try self.set(CURLOPT_SSLKEY, tls.clientKey ?? certificate)
+        // Without one, libcrypto would ask for the passphrase of an encrypted key on the terminal.
+        try self.set(CURLOPT_KEYPASSWD, "")
     }
 
     func setRequest(_ request: AttemptRequest, context: UnsafeMutableRawPointer) throws(CurlError) {
@@ -120,6 +131,14 @@ extension AttemptRequest {
         case .resolve, .connect: HTTPURL(scheme: .http, target: self.url.target).text
         case .tls: HTTPURL(scheme: .https, target: self.url.target).text
         case .request, .response, .body: self.url.text
+        }
+    }
+
+    var usesTLS: Bool {
+        switch self.lastStage {
+        case .resolve, .connect: false
+        case .tls: true
+        case .request, .response, .body: self.url.scheme == .https
         }
     }
 

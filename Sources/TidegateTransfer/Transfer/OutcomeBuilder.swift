@@ -1,14 +1,23 @@
 internal import TidegateLoop
 internal import CCurl
+internal import Foundation
 internal import Glibc
 internal import TidegateCore
 
 /// Makes the outcome of a transfer that is over; takes the body out of it.
 struct OutcomeBuilder {
-    let transfer: CurlTransfer
-    let code: CURLcode
+    private let transfer: CurlTransfer
+    private let code: CURLcode
     /// Carries moments over to the client's clock.
-    let loop: Loop
+    private let loop: Loop
+
+    init(transfer: CurlTransfer, code: CURLcode, loop: Loop) {
+        self.transfer = transfer
+        // In TLS 1.3 the server looks at our certificate when the handshake is over for us.
+        let isRefused = transfer.easy.errorMessage?.isAboutOurCertificate ?? false
+        self.code = code != CURLE_OK && isRefused ? CURLE_SSL_CLIENTCERT : code
+        self.loop = loop
+    }
 
     func build(_ progress: AttemptProgress) -> AttemptOutcome {
         let transfer = self.transfer
@@ -33,6 +42,7 @@ struct OutcomeBuilder {
             // libcurl's number is that of the last try, and not of the one that counts.
             osError: failure == nil ? 0 : failedConnect?.errorNumber ?? transfer.errorNumber,
             lackedDescriptor: failure != nil && self.lackedDescriptor,
+            tls: transfer.connection.certificates?.details,
             certificate: transfer.request?.wantsCertificate == true ? self.certificate(of: transfer) : nil,
             certificateError: failure == nil ? nil : self.certificateError(text), text: text)
     }
@@ -76,11 +86,12 @@ struct OutcomeBuilder {
     }
 
     private func certificate(of transfer: borrowing CurlTransfer) -> CertificateSummary? {
-        var summary = CertificateReader.summary(of: transfer.easy)
+        let certificates = transfer.connection.certificates
+        var summary = certificates?.details.chain.first
         // Who named an authority for this request knows who signs; a chain that was not verified proves nothing.
         let isVerified = transfer.connection.starts > 0
         if isVerified, summary != nil, let tls = transfer.request?.tls, tls.caFile == nil, !tls.isInsecure {
-            summary?.localAuthority = LocalAuthorities().signer(of: CertificateReader.chain(of: transfer.easy))
+            summary?.localAuthority = LocalAuthorities().signer(of: certificates?.chain ?? [])
         }
         return summary
     }
@@ -98,6 +109,13 @@ struct OutcomeBuilder {
         if case .rangeMismatch = failure { return "the server does not continue the body where it ended" }
         if self.code == CURLE_OK, let text = self.transfer.response.incompleteText { return text }
         if self.code == CURLE_SSL_CACERT_BADFILE { return self.authorityError }
+        if self.code == CURLE_SSL_CLIENTCERT {
+            return self.transfer.request?.tls.clientCertificate.map { "the server refused the client certificate \($0)" }
+                ?? "the server requires a client certificate, and there is none for it"
+        }
+        if self.code == CURLE_SSL_CERTPROBLEM, let tls = self.transfer.request?.tls, let text = tls.clientError {
+            return text
+        }
         if self.code == CURLE_OUT_OF_MEMORY, self.transfer.connection.starts > 0 {
             return "the response has a header field of more than 100 KiB"
         }
@@ -112,6 +130,35 @@ extension OutcomeBuilder {
         guard let file = self.transfer.request?.tls.caFile else { return "the system's authorities cannot be read" }
         let reason = access(file, R_OK) == 0 ? "no certificate in PEM form in it" : String(cString: strerror(errno))
         return "the file of authorities \(file) cannot be used: \(reason)"
+    }
+}
+
+extension TLSOptions {
+    // libcurl says it in the words of OpenSSL's error queue.
+    fileprivate var clientError: String? {
+        guard let file = self.clientCertificate else { return nil }
+        let keyFile = self.clientKey ?? file
+        for (kind, file) in [("certificate", file), ("key", keyFile)] where access(file, R_OK) != 0 {
+            return "the client \(kind) \(file) cannot be used: \(String(cString: strerror(errno)))"
+        }
+        let certificates = X509Certificate.all(inPEM: Array(FileManager.default.contents(atPath: file) ?? Data()))
+        guard let own = certificates.first else {
+            return "the client certificate \(file) cannot be used: no certificate in PEM form in it"
+        }
+        switch own.isOwned(byKeyInPEM: Array(FileManager.default.contents(atPath: keyFile) ?? Data())) {
+        case nil:
+            return "the client key \(keyFile) cannot be used: no key in PEM form without a passphrase in it"
+        case false?: return "the client key \(keyFile) is not that of the certificate \(file)"
+        case true?: return nil
+        }
+    }
+}
+
+extension String {
+    // OpenSSL's reason when the server sent one of these alerts (RFC 8446 6.2), which are about our certificate.
+    fileprivate var isAboutOurCertificate: Bool {
+        self.contains(" alert ") && ["certificate", "unknown ca", "access denied"].contains { self.contains("alert \($0)") }
+            || ["bad", "expired", "revoked", "unknown", "unsupported"].contains { self.contains("alert \($0) certificate") }
     }
 }
 

@@ -59,7 +59,7 @@ struct TransferOptions: ~Copyable {
         try transfer.easy.setCallbacks(
             context: context, poolContext: Unmanaged.passUnretained(pool.callbacks).toOpaque(), number: transfer.number)
         try transfer.easy.setConnection(request)
-        try transfer.easy.setTLS(request.tls)
+        try transfer.easy.setTLS(request.tls, context: context)
         try transfer.easy.setRequest(request, context: context)
         self.reused = ReusedOptions(request, pool)
     }

@@ -78,7 +78,7 @@ import TidegateTestKit
         request.bytesPerSecondLimit = 1000
         request.expires = WallTime(microseconds: 1_900_000_000_000_000)
         request.sha256 = ContentDigest(of: [1, 2, 3])
-        request.tls = TLSPolicy(
+        request.tls = ServerTrustPolicy(
             pins: ["h.example": ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]], isInsecure: false)
         #expect(task.description == (try TaskDescription(request, key: "k")))
         #expect(task.id == TaskID("01a2008e-281f-7a2d-b4e5-f0868659021a"))

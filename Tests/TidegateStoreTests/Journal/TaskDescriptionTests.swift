@@ -100,7 +100,7 @@ import TidegateTestKit
         request.expires = random.maybe { WallTime(microseconds: .random(in: 0...(.max), using: &$0)) }
         request.sha256 = random.maybe { ContentDigest(of: $0.bytes()) }
         request.tls = random.maybe { _ in
-            TLSPolicy(
+            ServerTrustPolicy(
                 pins: ["h.example": ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]], isInsecure: false)
         }
         return request

@@ -1,0 +1,55 @@
+/// A certificate or a public key that a server may have: a SHA-256 in one of two forms.
+package struct CertificatePin: Sendable, Hashable {
+    /// What the digest is of.
+    package enum Kind: Sendable, Hashable {
+        /// The public key (SubjectPublicKeyInfo): `sha256//BASE64` (RFC 7469 2.4, CURLOPT_PINNEDPUBLICKEY(3)).
+        case publicKey
+        /// The whole certificate: 64 hexadecimal digits, with or without colons (openssl-x509(1), `-fingerprint`).
+        case certificate
+    }
+
+    package let kind: Kind
+    /// 32 bytes.
+    package let digest: [UInt8]
+
+    /// Parses a pin.
+    ///
+    /// - Throws: ``TextError``, which quotes the text and says which forms there are.
+    package init(_ text: String) throws(TextError) {
+        let isKey = text.hasPrefix("sha256//")
+        let digest = isKey ? Self.base64(text.dropFirst(8).utf8) : Self.hexadecimal(text.utf8)
+        guard let digest, digest.count == 32 else {
+            throw TextError(
+                "\"\(text)\" is neither sha256// and the hash of a public key in base64, nor the 64 hexadecimal "
+                    + "digits of a certificate's SHA-256 fingerprint")
+        }
+        self.kind = isKey ? .publicKey : .certificate
+        self.digest = digest
+    }
+
+    private static func hexadecimal(_ text: String.UTF8View) -> [UInt8]? {
+        let digits = text.filter { $0 != UInt8(ascii: ":") }.map { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == 64, text.count == 64 || text.count == 95 else { return nil }
+        return stride(from: 0, to: 64, by: 2).reduce(into: [UInt8]?.some([])) { bytes, place in
+            guard let high = digits[place], let low = digits[place + 1] else { return bytes = nil }
+            bytes?.append(UInt8(high << 4 | low))
+        }
+    }
+
+    // 43 characters and one `=`.
+    private static func base64(_ text: Substring.UTF8View) -> [UInt8]? {
+        guard text.count == 44, text.last == UInt8(ascii: "=") else { return nil }
+        var (bytes, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
+        for character in text.dropLast() {
+            guard let value = Self.alphabet.firstIndex(of: character) else { return nil }
+            bits = (bits & 0xFFFF) << 6 | UInt32(value)
+            count += 6
+            guard count >= 8 else { continue }
+            count -= 8
+            bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+        }
+        return bytes
+    }
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+}

@@ -1,0 +1,129 @@
+package import TidegateCore
+internal import TidegateTransfer
+
+/// Whom a session trusts, and which certificate it shows a server that asks for one.
+///
+/// A server that is not trusted fails a task before a byte of its request is sent, and it is not tried again: as
+/// `tlsFailed`, as `tlsPinMismatch` if a pin decided, or as `fileError` if a file of this policy cannot be used.
+public struct ServerTrustPolicy: Sendable, Hashable, Codable {
+    /// A file of certificate authorities in PEM form, trusted instead of the system's; nil trusts the system's.
+    public var caFile: String?
+    /// The certificates or public keys of which a host has to show one, by host, and under `*` those of all other hosts;
+    /// hosts without an entry may show any.
+    ///
+    /// A public key is `sha256//BASE64` (RFC 7469 2.4), a certificate the 64 hexadecimal digits of its SHA-256
+    /// fingerprint, with or without colons. One match anywhere in the verified chain suffices: in the server's own
+    /// certificate, an intermediate one or the authority's. Pins narrow what is trusted: the chain is verified as well,
+    /// unless ``isInsecure``; then only the server's own certificate counts.
+    public var pins: [String: [String]]
+    /// False accepts a verified certificate of any name from hosts that have ``pins``, and only from those.
+    public var validatesHostName: Bool
+    /// True if certificates are not verified at all; must be spelled out.
+    public var isInsecure: Bool
+    /// A PEM file with the certificate, and those that vouch for it, that is shown to a server that asks for one.
+    ///
+    /// As other credentials it is not shown to another origin than the task's.
+    public var clientCertificate: String?
+    /// A PEM file with the key of ``clientCertificate``, without a passphrase; nil if it is in the same file.
+    public var clientKey: String?
+    /// Policies that take this one's place for single hosts; theirs have none of their own.
+    public var hosts: [String: ServerTrustPolicy]
+
+    /// A policy; by default the system's authorities and no pins.
+    public init(
+        caFile: String? = nil, pins: [String: [String]] = [:], isInsecure: Bool = false,
+        validatesHostName: Bool = true, clientCertificate: String? = nil, clientKey: String? = nil,
+        hosts: [String: ServerTrustPolicy] = [:]
+    ) {
+        self.caFile = caFile
+        self.pins = pins
+        self.isInsecure = isInsecure
+        self.validatesHostName = validatesHostName
+        self.clientCertificate = clientCertificate
+        self.clientKey = clientKey
+        self.hosts = hosts
+    }
+
+    /// Decodes a policy; only what differs from the default need be there.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.caFile = try values.decodeIfPresent(String.self, forKey: .caFile)
+        self.pins = try values.decodeIfPresent([String: [String]].self, forKey: .pins) ?? [:]
+        self.isInsecure = try values.decodeIfPresent(Bool.self, forKey: .isInsecure) ?? false
+        self.validatesHostName = try values.decodeIfPresent(Bool.self, forKey: .validatesHostName) ?? true
+        self.clientCertificate = try values.decodeIfPresent(String.self, forKey: .clientCertificate)
+        self.clientKey = try values.decodeIfPresent(String.self, forKey: .clientKey)
+        self.hosts = try values.decodeIfPresent([String: ServerTrustPolicy].self, forKey: .hosts) ?? [:]
+    }
+
+    // MARK: - Use
+
+    /// What an attempt to a host is told; `showsCertificate` is false on another origin than the task's.
+    func options(
+        for host: String, showsCertificate: Bool, evaluator: TrustEvaluator?
+    ) -> TLSOptions {
+        guard let policy = Self.value(of: host, in: self.hosts) else {
+            return self.own(for: host, showsCertificate: showsCertificate, evaluator)
+        }
+        // What is given for the host by its name is meant for it.
+        return policy.own(for: host, showsCertificate: true, evaluator)
+    }
+
+    private func own(for host: String, showsCertificate: Bool, _ evaluator: TrustEvaluator?) -> TLSOptions {
+        let pins = (Self.value(of: host, in: self.pins) ?? self.pins["*"] ?? []).compactMap { try? CertificatePin($0) }
+        return TLSOptions(
+            caFile: self.caFile, isInsecure: self.isInsecure, verifiesName: self.validatesHostName || pins.isEmpty,
+            pins: pins, clientCertificate: showsCertificate ? self.clientCertificate : nil,
+            clientKey: showsCertificate ? self.clientKey : nil, evaluator: evaluator)
+    }
+
+    /// What is given for a host, whose name is in lower case and encoded; however the key is written.
+    private static func value<Value>(of host: String, in values: [String: Value]) -> Value? {
+        guard !values.isEmpty else { return nil }
+        return values[host] ?? values.first { (try? Target($0.key).host) == host }?.value
+    }
+
+    // MARK: - Checks
+
+    /// - Throws: the first property that cannot be.
+    package func validate() throws(ConfigurationValueError) {
+        try self.validateOwn()
+        for (host, policy) in self.hosts.sorted(by: { $0.key < $1.key }) {
+            try ConfigurationValueError.check((try? Target(host)) != nil, "tls.hosts", "\"\(host)\" is not a host")
+            try ConfigurationValueError.check(
+                policy.hosts.isEmpty, "tls.hosts", "the policy of \(host) has policies of other hosts")
+            do throws(ConfigurationValueError) {
+                try policy.validateOwn()
+            } catch {
+                throw ConfigurationValueError(property: "tls.hosts", problem: "\(host): \(error.problem)")
+            }
+        }
+    }
+
+    private func validateOwn() throws(ConfigurationValueError) {
+        for (file, name) in [
+            (self.caFile, "tls.caFile"), (self.clientCertificate, "tls.clientCertificate"),
+            (self.clientKey, "tls.clientKey"),
+        ] {
+            try ConfigurationValueError.check(file != "", name, "the file has no name")
+        }
+        try ConfigurationValueError.check(
+            self.clientKey == nil || self.clientCertificate != nil, "tls.clientKey",
+            "a client key has no use without its certificate")
+        try ConfigurationValueError.check(
+            self.validatesHostName || !self.pins.isEmpty, "tls.validatesHostName",
+            "names are validated unless a host has pins")
+        for (host, pins) in self.pins.sorted(by: { $0.key < $1.key }) {
+            try ConfigurationValueError.check(
+                host == "*" || (try? Target(host)) != nil, "tls.pins", "\"\(host)\" is not a host")
+            try ConfigurationValueError.check(!pins.isEmpty, "tls.pins", "\(host) has no pin")
+            for pin in pins {
+                do throws(TextError) {
+                    _ = try CertificatePin(pin)
+                } catch {
+                    throw ConfigurationValueError(property: "tls.pins", problem: "\(host): \(error)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import COpenSSL
+internal import TidegateCore
+
+/// The certificates that the server of a connection showed.
+///
+/// They are kept with the connection: a request on a connection that another one made is checked as well, and without
+/// a second verification.
+final class ServerCertificates {
+    /// The server's own first: up to a trusted authority if the chain was verified, else as they were sent.
+    let chain: [X509Certificate]
+    /// The result of the verification (X509_V_ERR_*, X509_STORE_CTX_get_error(3)); 0 if nothing is wrong.
+    let verifyResult: Int
+    private let version: String
+    private let cipher: String
+
+    /// Made while a handshake verifies them.
+    init(_ store: OpaquePointer, of ssl: OpaquePointer?, verifyResult: Int) {
+        self.verifyResult = verifyResult
+        let isVerified = verifyResult == Int(X509_V_OK)
+        let stack = isVerified ? X509_STORE_CTX_get0_chain(store) : X509_STORE_CTX_get0_untrusted(store)
+        var chain = (0..<tg_x509_count(stack)).compactMap { position in
+            tg_x509_at(stack, position).flatMap { X509Certificate(retaining: $0) }
+        }
+        if let own = X509_STORE_CTX_get0_cert(store).flatMap({ X509Certificate(retaining: $0) }) {
+            if !(chain.first?.isEqual(to: own) ?? false) { chain.insert(own, at: 0) }
+        }
+        self.chain = chain
+        self.version = ssl.flatMap { SSL_get_version($0) }.map { String(cString: $0) } ?? ""
+        let agreed = ssl.flatMap { SSL_get_pending_cipher($0) ?? SSL_get_current_cipher($0) }
+        self.cipher = agreed.flatMap { SSL_CIPHER_get_name($0) }.map { String(cString: $0) } ?? ""
+    }
+
+    /// True if the chain leads to a trusted authority and nothing in it has expired.
+    var isVerified: Bool { self.verifyResult == Int(X509_V_OK) }
+
+    private static let maxCertificates = 8
+
+    /// The same as a value; made once for all requests on the connection.
+    private(set) lazy var details = TLSDetails(
+        version: self.version, cipher: self.cipher, chain: self.chain.prefix(Self.maxCertificates).map(\.summary))
+
+    /// What a hook is shown.
+    func trust(of host: String, problem: CertificateError?) -> ServerTrust {
+        ServerTrust(
+            host: host, tls: self.details, certificates: self.chain.prefix(Self.maxCertificates).map(\.encoded),
+            problem: problem.map { $0.description(of: self.details.chain.first, host: host) })
+    }
+
+    /// True if one of the certificates, or its key, is pinned.
+    ///
+    /// Of a chain that nothing vouches for only the server's own certificate counts: anybody can send the others.
+    func match(_ pins: [CertificatePin]) -> Bool {
+        (self.isVerified ? self.chain[...] : self.chain.prefix(1)).contains { certificate in
+            pins.contains { pin in
+                switch pin.kind {
+                case .publicKey: pin.digest == certificate.publicKeyDigest
+                case .certificate: pin.digest == certificate.fingerprint
+                }
+            }
+        }
+    }
+
+    // MARK: - With the connection
+
+    // The place in every SSL where its certificates are; -1 if libssl has no memory for it.
+    private static let index = tg_ssl_new_index { _, object, _, _, _, _ in
+        if let object { Unmanaged<ServerCertificates>.fromOpaque(object).release() }
+    }
+
+    /// Stays with a connection for as long as that lives.
+    func keep(with ssl: OpaquePointer) {
+        let before = SSL_get_ex_data(ssl, Self.index)
+        let object = Unmanaged.passRetained(self)
+        guard SSL_set_ex_data(ssl, Self.index, object.toOpaque()) == 1 else { return object.release() }
+        if let before { Unmanaged<ServerCertificates>.fromOpaque(before).release() }
+    }
+
+    /// Those of a connection; nil if it has none.
+    static func kept(with ssl: OpaquePointer) -> ServerCertificates? {
+        SSL_get_ex_data(ssl, self.index).map { Unmanaged<ServerCertificates>.fromOpaque($0).takeUnretainedValue() }
+    }
+}

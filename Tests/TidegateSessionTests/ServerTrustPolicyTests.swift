@@ -1,0 +1,131 @@
+import Foundation
+import Synchronization
+import Testing
+import TidegateCore
+import TidegateSession
+import TidegateTestKit
+import TidegateTransfer
+
+@testable import TidegateSession
+
+@Suite("Server trust policy", .enabled(if: TestAuthority.isAvailable, "openssl(1) is not installed"))
+struct ServerTrustPolicyTests {
+    private static let loopback = IPAddress(ipv4: 0x7F00_0001)
+    private static let pin = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+    private static func problem(_ policy: ServerTrustPolicy) -> String? {
+        do throws(ConfigurationValueError) {
+            try policy.validate()
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test("A policy that says nothing, or too much, is refused with the rule")
+    func validation() {
+        let policies: [(ServerTrustPolicy, String?)] = [
+            (.init(), nil),
+            (.init(pins: ["a.example": [Self.pin, String(repeating: "AB:", count: 31) + "ab"], "*": [Self.pin]]), nil),
+            (.init(caFile: ""), "tls.caFile: the file has no name"),
+            (.init(pins: ["a.example": []]), "tls.pins: a.example has no pin"),
+            (.init(pins: ["a b": [Self.pin]]), "tls.pins: \"a b\" is not a host"),
+            (
+                .init(pins: ["a.example": ["sha1//AAAA"]]),
+                "tls.pins: a.example: \"sha1//AAAA\" is neither sha256// and the hash of a public key in base64, nor the "
+                    + "64 hexadecimal digits of a certificate's SHA-256 fingerprint"
+            ),
+            (
+                .init(validatesHostName: false), "tls.validatesHostName: names are validated unless a host has pins"
+            ),
+            (.init(clientKey: "/k"), "tls.clientKey: a client key has no use without its certificate"),
+            (
+                .init(hosts: ["a.example": .init(clientKey: "/k")]),
+                "tls.hosts: a.example: a client key has no use without its certificate"
+            ),
+            (
+                .init(hosts: ["a.example": .init(hosts: ["b.example": .init()])]),
+                "tls.hosts: the policy of a.example has policies of other hosts"
+            ),
+        ]
+        for (policy, problem) in policies { #expect(Self.problem(policy) == problem) }
+    }
+
+    @Test("A host has its own policy, pins go by host, and names are left out only where there are pins")
+    func hosts() {
+        let policy = ServerTrustPolicy(
+            caFile: "/ca", pins: ["b.example": [Self.pin]], validatesHostName: false, clientCertificate: "/c",
+            hosts: ["Bücher.example": ServerTrustPolicy(isInsecure: true, clientCertificate: "/own")])
+        let own = policy.options(for: "xn--bcher-kva.example", showsCertificate: false, evaluator: nil)
+        #expect(own.isInsecure && own.caFile == nil && own.clientCertificate == "/own")
+        let pinned = policy.options(for: "b.example", showsCertificate: false, evaluator: nil)
+        #expect(pinned.pins.count == 1 && !pinned.verifiesName && pinned.clientCertificate == nil)
+        let other = policy.options(for: "c.example", showsCertificate: true, evaluator: nil)
+        #expect(other.pins.isEmpty && other.verifiesName && other.clientCertificate == "/c" && other.caFile == "/ca")
+    }
+
+    @Test("A policy that an earlier version wrote is read")
+    func earlier() throws {
+        let text = #"{"caFile":"/ca","pins":{"a.example":["\#(Self.pin)"]},"isInsecure":false}"#
+        let policy = try JSONDecoder().decode(ServerTrustPolicy.self, from: Data(text.utf8))
+        #expect(policy == ServerTrustPolicy(caFile: "/ca", pins: ["a.example": [Self.pin]]))
+        let whole = ServerTrustPolicy(validatesHostName: false, clientCertificate: "/c", hosts: ["a": policy])
+        #expect(try JSONDecoder().decode(ServerTrustPolicy.self, from: JSONEncoder().encode(whole)) == whole)
+    }
+
+    // MARK: - Tasks
+
+    private static func request(_ server: TestTLSServer) throws -> TaskRequest {
+        try TaskRequest(url: "https://localhost:\(server.port)/")
+    }
+
+    @Test("What is not trusted is not tried again, and says which rule it was")
+    func noRetry() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(
+            try await authority.sign(["localhost"]),
+            arguments: ["-Verify", "1", "-verify_return_error", "-CAfile", authority.certificate])
+        let fixture = try SessionFixture(
+            .init(retry: RetryPolicy(attempts: 3)), resolver: ScriptedResolver(["localhost": [Self.loopback]]))
+        let policies: [(ServerTrustPolicy, TaskFailure, FaultParty)] = [
+            (.init(), .tlsFailed, .theirs),
+            (.init(caFile: authority.certificate, pins: ["*": [Self.pin]]), .tlsPinMismatch, .theirs),
+            (.init(caFile: authority.certificate), .tlsFailed, .mine),
+            (.init(caFile: "/nowhere/ca.pem"), .fileError, .mine),
+            (.init(caFile: authority.certificate, clientCertificate: "/nowhere/c.pem"), .fileError, .mine),
+        ]
+        for (policy, failure, party) in policies {
+            var request = try Self.request(server)
+            request.tls = policy
+            let result = await fixture.run(request).result()
+            #expect(result.failure == failure && result.attempts == 1, "\(result)")
+            #expect(result.attribution?.party == party, "\(result)")
+        }
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A hook may take its time: nothing is sent before it has answered, and its verdict holds for the task")
+    func asked() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(try await authority.selfSigned("other.example"))
+        let asked = Mutex<[ServerTrust]>([])
+        let hooks = SessionHooks(askServerTrust: { task, trust in
+            asked.withLock { $0.append(trust) }
+            await Task.yield()
+            return task.request.name == "trusted" ? .trusted : .refused("it is not ours")
+        })
+        let fixture = try SessionFixture(
+            resolver: ScriptedResolver(["localhost": [Self.loopback]]), hooks: hooks)
+        var request = try Self.request(server)
+        request.name = "trusted"
+        let trusted = fixture.run(request)
+        #expect(await trusted.result().outcome == .success)
+        request.name = "refused"
+        let refused = await fixture.run(request).result()
+        #expect(refused.failure == .tlsFailed)
+        #expect(refused.explanation?.contains("the app does not trust localhost: it is not ours") == true)
+        #expect(asked.withLock { $0.map(\.host) } == ["localhost", "localhost"])
+        #expect(asked.withLock { $0.first?.problem } == "the certificate is self-signed (CN = other.example)")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+}
