@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Glibc
 internal import TidegateDaemon
 
@@ -63,6 +64,9 @@ struct Terminal: Sendable {
 
     /// Writes text to standard error as it is.
     func draw(_ text: String) { _ = Terminal.write(text, to: STDERR_FILENO) }
+
+    /// The environment.
+    static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
     /// An environment variable.
     static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

@@ -103,6 +103,15 @@ package final class AttemptOutcome: Sendable {
     /// True if the server refused our certificate, or was shown none.
     package var lacksClientCertificate: Bool { self.curlCode == Int32(CURLE_SSL_CLIENTCERT.rawValue) }
 
+    /// What a proxy said to the connection that was wanted of it; nil if it said nothing, or yes.
+    package var proxyAnswer: ProxyAnswer? {
+        switch self.curlCode {
+        case Int32(CURLE_LOGIN_DENIED.rawValue): .denied
+        case Int32(CURLE_PROXY.rawValue): .failed
+        default: nil
+        }
+    }
+
     /// The kind of the connection's error; nil if there is none.
     package var socketError: SocketError? { SocketError(errorNumber: self.osError) }
 

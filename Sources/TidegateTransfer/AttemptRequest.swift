@@ -26,7 +26,7 @@ package struct AttemptRequest: Sendable {
         id: AttemptID, url: HTTPURL, method: String = "GET", headers: [HTTPField] = [], body: AttemptBody = .none,
         addresses: [IPAddress] = [], sink: BodySink, resume: ResumePoint? = nil,
         connectTimeout: Duration = .seconds(10), allowsHTTP2: Bool = false, tls: TLSOptions = .init(),
-        proxy: HTTPURL? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
+        proxy: Proxy? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
         acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, awaitsContinue: Bool = true,
         awaitsDisposition: Bool = false, bodyObserver: (any ChunkSink)? = nil, lastStage: Stage = .body,
         usesFreshConnection: Bool = false, wantsCertificate: Bool = false, maxBodyBytes: Int64? = nil
@@ -77,8 +77,8 @@ package struct AttemptRequest: Sendable {
         package var allowsHTTP2: Bool
         /// What certificates to trust.
         package var tls: TLSOptions
-        /// The HTTP proxy; nil goes direct whatever the environment says.
-        package var proxy: HTTPURL?
+        /// The proxy; nil goes direct whatever the environment says.
+        package var proxy: Proxy?
         /// User and password for Basic authentication (RFC 7617), sent with the first request.
         package var credentials: Credentials?
         /// The User-Agent field; nil sends none.

@@ -176,7 +176,11 @@ import TidegateDaemon
             (["http://a/x", "-H", "nonsense"], "-H: \"nonsense\" is not a header field (expected 'Name: value')"),
             (["http://a/x", "--data", "a", "--json-body", "b"], "--data and --json-body are mutually exclusive"),
             (["http://a/x", "--parallel", "0"], "--parallel: 0 is out of range (1 to 1000)"),
-            (["http://a/x", "--proxy", "socks5://p"], "--proxy: \"socks5://p\" is not an http:// or https:// URL"),
+            (["http://a/x", "--proxy", "socks5://p"], "--proxy: \"socks5://p\" names no port"),
+            (
+                ["http://a/x", "--proxy", "ftp://u:secret@p:1"],
+                "--proxy: \"ftp://p:1\" is not a proxy of http, https, socks4a, socks5 or socks5h"
+            ),
             (["http://a/x", "-u", "me"], "-u: expected user:password"),
         ] as [([String], String)])
     func badUsage(_ arguments: [String], _ message: String) async {

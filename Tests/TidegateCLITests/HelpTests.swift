@@ -68,7 +68,8 @@ import TidegateDaemon
                   --internet-check <url>  URL to check for internet access (repeatable).
                   --cacert <file>         CA certificates (PEM) to verify servers against,
                                           instead of the system's.
-                  --proxy <url>           Proxy to use, as http://HOST:PORT.
+                  --proxy <url>           Proxy to use, as SCHEME://[USER:PASSWORD@]HOST:PORT;
+                                          http, https, socks4a, socks5 or socks5h.
                   --proxy-from-environment
                                           Use the proxy that http_proxy, https_proxy, all_proxy
                                           and no_proxy name.

@@ -18,6 +18,7 @@ import Tidegate
           max_connections_per_host: 2
           max_connections: 10
           proxy: http://proxy.example:3128
+          no_proxy: [.example, 192.0.2.0/24]
           tls: {ca_file: /etc/ssl/own.pem}
           retry: {attempts: 7, base: 250ms, cap: 1m, max_elapsed: inf, statuses: [503]}
           budget: {tokens: 100, retry_cost: 10, connect_cost: 1, refill_per_second: 0.5}
@@ -42,7 +43,9 @@ import Tidegate
         #expect(reachability.mark == 51_820 && reachability.uid == 1000)
         let transfers = configuration.transfers
         #expect(transfers.connectionsPerHost == 2 && transfers.connections == 10)
-        #expect(transfers.proxy == "http://proxy.example:3128" && transfers.tls.caFile == "/etc/ssl/own.pem")
+        #expect(
+            transfers.proxy == ProxyPolicy("http://proxy.example:3128", exceptions: [".example", "192.0.2.0/24"])
+                && transfers.tls.caFile == "/etc/ssl/own.pem")
         #expect(transfers.retry.attempts == 7 && transfers.retry.base == .milliseconds(250))
         #expect(transfers.retry.maxElapsed == DurationText(nil) && transfers.retry.statuses == [503])
         #expect(transfers.budget.refillPerSecond == 0.5)
@@ -132,7 +135,7 @@ import Tidegate
         ),
         (
             "transfers: {proxy: ftp://x}",
-            "t.yml:1: transfers.proxy: \"ftp://x\" is not an http:// or https:// URL"
+            "t.yml:1: transfers.proxy: \"ftp://x\" is not a proxy of http, https, socks4a, socks5 or socks5h"
         ),
         ("transfers:\n  proxy: null\n  proxy: null", "t.yml:2: duplicate key \"proxy\""),
         ("transfers: {", "t.yml:2: invalid YAML: did not find expected node content (column 1)"),

@@ -39,7 +39,9 @@ import TidegateTestKit
     func certificates() {
         func fixture(_ label: HostLabel) -> Fixture {
             let fixture = Fixture(hostLabel: label)
-            for (host, day, opened) in [("a.example", 3, 1), ("b.example", 9, 1), ("c.example", 5, 1), ("a.example", 8, 0)] {
+            for (host, day, opened) in [
+                ("a.example", 3, 1), ("b.example", 9, 1), ("c.example", 5, 1), ("a.example", 8, 0),
+            ] {
                 var summary = EveryEvent.attempt(1)
                 summary.host = host
                 summary.connectionsOpened = opened
@@ -53,7 +55,8 @@ import TidegateTestKit
         let name = "tidegate_request_certificate_expiry_timestamp_seconds"
         #expect(!fixture(.off).series().keys.contains { $0.hasPrefix(name) })
         let series = fixture(.allowlist(["a.example"])).series()
-        #expect(series["\(name){host=\"a.example\"}"] == 1_798_934_400, "a connection that is used again shows nothing new")
+        #expect(
+            series["\(name){host=\"a.example\"}"] == 1_798_934_400, "a connection that is used again shows nothing new")
         #expect(series["\(name){host=\"_other\"}"] == 1_799_107_200, "the first to end")
     }
 

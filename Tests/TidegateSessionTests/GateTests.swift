@@ -141,7 +141,7 @@ struct GateTests {
     func proxy() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(proxy: server.url("")))
+        let fixture = try SessionFixture(.init(proxy: ProxyPolicy(server.url(""))))
         let task = fixture.run(try TaskRequest(url: "http://elsewhere.test/x"))
         #expect(await task.result().outcome == .success)
         #expect(fixture.paths.watchesOpened(for: try Target("127.0.0.1:\(server.port)")) == 1)

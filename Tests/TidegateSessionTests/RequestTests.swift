@@ -110,9 +110,9 @@ struct RequestTests {
                 return error.property
             }
         }
-        #expect(property { $0.proxy = "http://p" } == "proxy")
-        #expect(property { $0.proxy = "http://p:80/" } == nil)
-        #expect(property { $0.proxy = "x" } == "proxy")
+        #expect(property { $0.proxy = ProxyPolicy("http://p") } == "proxy")
+        #expect(property { $0.proxy = ProxyPolicy("http://p:80/") } == nil)
+        #expect(property { $0.proxy = ProxyPolicy("x") } == "proxy")
         #expect(property { $0.retry.attempts = 0 } == "retry.attempts")
         #expect(property { $0.retry.base = .zero } == "retry.base")
         #expect(property { $0.retry.cap = .milliseconds(1) } == "retry.cap")

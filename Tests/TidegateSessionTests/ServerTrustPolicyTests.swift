@@ -26,7 +26,9 @@ struct ServerTrustPolicyTests {
     func validation() {
         let policies: [(ServerTrustPolicy, String?)] = [
             (.init(), nil),
-            (.init(pins: ["a.example": [Self.pin, String(repeating: "AB:", count: 31) + "ab"], "*": [Self.pin]]), nil),
+            (
+                .init(pins: ["a.example": [Self.pin, String(repeating: "AB:", count: 31) + "ab"], "*": [Self.pin]]), nil
+            ),
             (.init(caFile: ""), "tls.caFile: the file has no name"),
             (.init(pins: ["a.example": []]), "tls.pins: a.example has no pin"),
             (.init(pins: ["a b": [Self.pin]]), "tls.pins: \"a b\" is not a host"),

@@ -15,7 +15,14 @@ extension EveryEvent {
                 : PhaseDurations(
                     resolve: .milliseconds(1), connect: .milliseconds(2), tls: .milliseconds(3),
                     processing: .milliseconds(4), transfer: .milliseconds(20)),
-            receivedWire: 2000, sent: 300, connectionsOpened: isReused ? 0 : 1)
+            receivedWire: 2000, sent: 300, connectionsOpened: isReused ? 0 : 1,
+            tls: TLSDetails(
+                version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384",
+                chain: [
+                    CertificateSummary(
+                        subject: "CN = 10.0.0.1", issuer: "CN = Test Authority", notAfter: "Jan  3 00:00:00 2027 GMT",
+                        names: ["10.0.0.1"])
+                ]))
     }
 
     private static func success(_ kind: TaskKind) -> [Event.Payload] {

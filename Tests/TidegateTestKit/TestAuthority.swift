@@ -105,7 +105,9 @@ package final class TestAuthority: Sendable {
             | openssl dgst -sha256 -binary | openssl enc -base64
             """,
         ])
-        let print = try await Program.expect(["openssl", "x509", "-in", certificate, "-noout", "-fingerprint", "-sha256"])
+        let print = try await Program.expect([
+            "openssl", "x509", "-in", certificate, "-noout", "-fingerprint", "-sha256",
+        ])
         let digits = print.split(separator: "=").last?.prefix { $0 != "\n" } ?? ""
         return ("sha256//\(key.prefix { $0 != "\n" })", String(digits))
     }
@@ -145,10 +147,11 @@ package final class TestTLSServer: Sendable {
         let free = try LiveServer { _ in .respond() }
         free.stop()
         self.port = free.port
-        self.program = try Program([
-            "openssl", "s_server", "-accept", "127.0.0.1:\(self.port)", "-cert", identity.certificate, "-key",
-            identity.key, "-www",
-        ] + arguments)
+        self.program = try Program(
+            [
+                "openssl", "s_server", "-accept", "127.0.0.1:\(self.port)", "-cert", identity.certificate, "-key",
+                identity.key, "-www",
+            ] + arguments)
         let program = self.program
         guard await eventually({ program.outputSoFar.contains("ACCEPT") }) else {
             throw Program.NotStarted(description: "s_server: \(program.errorsSoFar)")

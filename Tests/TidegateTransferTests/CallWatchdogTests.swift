@@ -22,7 +22,7 @@ struct CallWatchdogTests {
         let recorder = try AttemptRecorder()
         recorder.start(try AttemptRequest(1, server.url()))
         var request = try AttemptRequest(2, "https://tide.invalid/")
-        request.proxy = try HTTPURL(proxy.url())
+        request.proxy = try Proxy(proxy.url())
         let outcome = try recorder.run(request, within: 60)
         #expect(outcome.failure == .protocolError)
         #expect(outcome.text == "the server sent without an end what is read in one go")

@@ -71,7 +71,7 @@ struct ConnectionTests {
         let proxy = try LiveServer { _ in .respond(text: "by proxy") }
         defer { proxy.stop() }
         var request = try AttemptRequest(1, "http://tide.invalid/")
-        request.proxy = try HTTPURL("http://proxy.invalid:\(proxy.port)")
+        request.proxy = try Proxy("http://proxy.invalid:\(proxy.port)")
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
         let outcome = try AttemptRecorder().run(request)
         #expect(outcome.failure == nil)

@@ -79,14 +79,18 @@ struct ServerTrustTests {
         }
     }
 
-    @Test("Every attempt knows what its server showed, one that was refused as well", arguments: TestAuthority.Validity.allCases)
+    @Test(
+        "Every attempt knows what its server showed, one that was refused as well",
+        arguments: TestAuthority.Validity.allCases)
     func details(_ validity: TestAuthority.Validity) async throws {
         let server = try await TestTLSServer(try await self.authority.sign(["tide.example"], validity))
         let outcome = try self.run(1, server, TLSOptions(caFile: self.authority.certificate))
         let tls = try #require(outcome.tls)
         #expect(tls.version == "TLSv1.3")
         #expect(tls.cipher.hasPrefix("TLS_"))
-        #expect(tls.chain.map(\.subject) == ["CN = tide.example", "CN = Test Authority"].prefix(validity == .now ? 2 : 1).map(\.self))
+        #expect(
+            tls.chain.map(\.subject)
+                == ["CN = tide.example", "CN = Test Authority"].prefix(validity == .now ? 2 : 1).map(\.self))
         let own = try #require(tls.chain.first)
         #expect(own.issuer == "CN = Test Authority")
         #expect(own.names == ["tide.example"])
@@ -147,7 +151,10 @@ struct ServerTrustTests {
                 own.certificate, empty,
                 "the client key \(empty) cannot be used: no key in PEM form without a passphrase in it"
             ),
-            (own.certificate, other.key, "the client key \(other.key) is not that of the certificate \(own.certificate)"),
+            (
+                own.certificate, other.key,
+                "the client key \(other.key) is not that of the certificate \(own.certificate)"
+            ),
         ].enumerated() {
             let tls = TLSOptions(
                 caFile: self.authority.certificate, clientCertificate: certificate, clientKey: key)

@@ -45,7 +45,7 @@ struct URLTests {
         let urls = ["http://one.test/a?b", "http://two.test:8080/c", "http://one.test/a?b"]
         for (number, url) in urls.enumerated() {
             var request = try AttemptRequest(UInt64(number), url)
-            request.proxy = try HTTPURL("http://127.0.0.1:\(proxy.port)")
+            request.proxy = try Proxy("http://127.0.0.1:\(proxy.port)")
             #expect(try recorder.run(request).failure == nil)
             #expect(proxy.requests.last?.path == url)
         }

@@ -63,7 +63,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try self.authority.check()
-        let environment = ProxyEnvironment(variable: Terminal.variable)
+        let environment = Terminal.environment
         let subjects = try self.subjects.map {
             try self.proxies.apply(to: try TargetText.parseSubject($0), environment: environment)
         }

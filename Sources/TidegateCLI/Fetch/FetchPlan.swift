@@ -155,10 +155,11 @@ struct FetchPlan: Sendable {
     private static func session(
         _ options: FetchOptions, _ timeouts: TimeoutOptions.Parsed
     ) throws -> SessionConfiguration {
+        let proxy = try options.network.proxies.policy(environment: Terminal.environment)
         do throws(ConfigurationValueError) {
             let configuration = SessionConfiguration(
                 maxConnectionsPerHost: options.network.parallel, maxConnections: options.network.parallel,
-                proxy: options.network.proxy,
+                proxy: proxy,
                 tls: options.network.trust.policy,
                 retry: RetryPolicy(attempts: timeouts.attempts, maxElapsed: timeouts.retryMaxTime),
                 gate: timeouts.require.isEmpty

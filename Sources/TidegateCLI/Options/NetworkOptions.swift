@@ -10,8 +10,7 @@ struct NetworkOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Maximum transfer rate in bytes per second, such as 500k or 2M.", valueName: "rate"))
     var limitRate: String?
 
-    @Option(help: ArgumentHelp("Proxy to use, as http://HOST:PORT.", valueName: "url"))
-    var proxy: String?
+    @OptionGroup var proxies: ProxyOptions
 
     @OptionGroup var trust: TrustOptions
 

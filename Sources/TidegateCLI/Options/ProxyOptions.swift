@@ -4,7 +4,10 @@ internal import TidegateCore
 
 /// `--proxy` and `--proxy-from-environment`.
 struct ProxyOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Proxy to use, as http://HOST:PORT.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "Proxy to use, as SCHEME://[USER:PASSWORD@]HOST:PORT; http, https, socks4a, socks5 or socks5h.",
+            valueName: "url"))
     var proxy: String?
 
     @Flag(help: "Use the proxy that http_proxy, https_proxy, all_proxy and no_proxy name.")
@@ -17,55 +20,37 @@ struct ProxyOptions: ParsableArguments {
         _ = try self.proxy.map { try Self.parse($0, of: "--proxy") }
     }
 
+    /// The proxies of transfers.
+    func policy(environment: [String: String]) throws -> ProxyPolicy {
+        guard self.proxyFromEnvironment else { return ProxyPolicy(self.proxy) }
+        let policy = ProxyPolicy(environment: environment)
+        for (scheme, text) in [(HTTPURL.Scheme.http, policy.http), (.https, policy.https)] {
+            guard let text, let name = ProxyPolicy.variable(for: scheme, in: environment) else { continue }
+            _ = try Self.parse(text, of: name)
+        }
+        return policy
+    }
+
     /// The target through the proxy that the options ask for; one that only the environment names is noted.
-    func apply(to target: ExplainTarget, environment: ProxyEnvironment) throws -> ExplainTarget {
+    func apply(to target: ExplainTarget, environment: [String: String]) throws -> ExplainTarget {
         if let proxy = self.proxy { return target.through(try Self.parse(proxy, of: "--proxy")) }
-        guard let url = target.givenURL, let (variable, text) = environment.proxy(for: url) else { return target }
+        let policy = ProxyPolicy(environment: environment)
+        guard let url = target.givenURL, let name = ProxyPolicy.variable(for: url.scheme, in: environment),
+            let text = environment[name], !policy.isException(url.target)
+        else { return target }
         guard self.proxyFromEnvironment else {
             var target = target
-            // A password in it is nobody's business.
-            target.unusedProxy = (try? HTTPURL(text)).map { "\($0.origin)" } ?? variable
+            target.unusedProxy = (try? Proxy(text)).map { "\($0)" } ?? name
             return target
         }
-        return target.through(try Self.parse(text, of: variable))
+        return target.through(try Self.parse(text, of: name))
     }
 
-    private static func parse(_ text: String, of name: String) throws -> HTTPURL {
-        do {
-            let url = try HTTPURL(text.contains("://") ? text : "http://\(text)")
-            guard url.scheme == .http else { throw TextError("only http proxies are supported") }
-            return url
+    private static func parse(_ text: String, of name: String) throws -> Proxy {
+        do throws(ProxyError) {
+            return try Proxy(text)
         } catch {
             throw ValidationError("\(name): \(error)")
-        }
-    }
-}
-
-/// The proxies that an environment names, as curl(1) reads it.
-struct ProxyEnvironment {
-    private let variable: (String) -> String?
-
-    /// The environment by its variables.
-    init(variable: @escaping (String) -> String?) { self.variable = variable }
-
-    /// The proxy for a URL and the variable that names it; nil if none is to be used.
-    ///
-    /// `HTTP_PROXY` in capital letters does not count: a CGI server sets it from a request's header.
-    func proxy(for url: HTTPURL) -> (variable: String, text: String)? {
-        guard !self.isExcepted(url.target.host) else { return nil }
-        let own = url.scheme == .https ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
-        for name in own + ["all_proxy", "ALL_PROXY"] {
-            if let text = self.variable(name), !text.isEmpty { return (name, text) }
-        }
-        return nil
-    }
-
-    private func isExcepted(_ host: String) -> Bool {
-        let list = self.variable("no_proxy") ?? self.variable("NO_PROXY") ?? ""
-        return list.split { $0 == "," || $0 == " " }.contains { entry in
-            let domain = entry.hasPrefix(".") ? entry.dropFirst() : entry
-            let name = (try? Target(String(domain)).host) ?? domain.lowercased()
-            return name == "*" || host == name || host.hasSuffix("." + name)
         }
     }
 }

@@ -24,6 +24,8 @@ package struct FailureEvidence: Sendable, Hashable {
     package var text: String
     /// True if the server refused this host's certificate, or was shown none.
     package var lacksClientCertificate = false
+    /// What a proxy said to the connection that was wanted of it; nil if it said nothing.
+    package var proxyAnswer: ProxyAnswer?
     /// The verdict when the attempt started.
     package var before: Verdict
     /// The verdict when it failed.
@@ -60,4 +62,12 @@ package struct FailureEvidence: Sendable, Hashable {
         self.gateway = gateway
         self.witnesses = witnesses
     }
+}
+
+/// Why a proxy made no connection.
+package enum ProxyAnswer: Sendable, Hashable {
+    /// It does not let this host through, or not to that server.
+    case denied
+    /// It could not connect either.
+    case failed
 }

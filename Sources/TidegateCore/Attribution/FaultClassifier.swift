@@ -45,6 +45,13 @@ package enum FaultClassifier {
                 cause: .provider(.portal(location: nil)), rung: .internet,
                 evidence: ["a captive portal answers on this path"] + evidence.clauses)
         }
+        switch evidence.proxyAnswer {
+        case .denied:
+            return Attribution(party: .mine, rung: .http, evidence: ["the proxy does not let this host through"])
+        case .failed:
+            return Attribution(party: .theirs, rung: .tcp, evidence: ["the proxy answers, and reaches no server"])
+        case nil: break
+        }
         switch evidence.failure {
         case .resolveFailed: return self.name(evidence)
         case .tlsFailed, .tlsPinMismatch:

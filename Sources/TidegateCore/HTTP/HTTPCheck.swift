@@ -12,8 +12,8 @@ package enum HTTPCheck {
         package var method: String
         /// When to give up, from the start.
         package var limit: Duration
-        /// The HTTP proxy to go through, whose address ``address`` is then; nil goes direct.
-        package var proxy: HTTPURL?
+        /// The proxy to go through, whose address ``address`` is then; nil goes direct.
+        package var proxy: Proxy?
         /// When to give up connecting, from the start; nil for ``limit``.
         package var connectLimit: Duration?
         /// The largest TCP segment that is accepted; nil for what fits the link.

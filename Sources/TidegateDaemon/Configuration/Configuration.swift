@@ -60,7 +60,7 @@ package struct Configuration: Sendable, Hashable {
         package var connectionsPerHost: Int?
         package var connections: Int?
         package var maxFilesize: ByteText?
-        package var proxy: String?
+        package var proxy = ProxyPolicy.direct
         package var tls = ServerTrustPolicy()
         package var redirects: RedirectPolicy?
         package var retry = Retry()

@@ -91,7 +91,12 @@ enum ConfigurationSchema {
             "How many there are at most in all.", default: "\(SessionConfiguration().maxConnections)"),
         .value("max_filesize", \.maxFilesize, .size(in: 1...(1 << 60))).documented(
             "How large a response's body may be, decoded, such as 500MiB; null is no limit."),
-        .value("proxy", \.proxy, .url).documented("The proxy's URL; the environment is not read."),
+        .value("proxy", \.proxy.both, ValueParser<String>.proxy).documented(
+            "A proxy of http, https, socks4a, socks5 or socks5h: SCHEME://USER:PASSWORD@HOST:PORT. The environment is not read."
+        ),
+        .list("no_proxy", \.proxy.exceptions, ValueParser<String>.text).documented(
+            "Hosts, domains, networks, each perhaps with a port, or \"*\": what is connected to directly.",
+            default: "[]"),
         .section("tls", \.tls, TLSSchema.fields, check: TLSSchema.check).documented(
             "Which servers are trusted, and what is shown to them."),
         .value("redirects", \.redirects, ValueParser<RedirectPolicy>.name).documented(

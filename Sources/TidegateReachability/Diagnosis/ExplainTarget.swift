@@ -11,12 +11,12 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     /// True if it is the internet as a whole: every way out of this host, and every resolver.
     package let isInternet: Bool
     /// The proxy that requests go through; the ladder is that of its host then.
-    let proxy: HTTPURL?
+    let proxy: Proxy?
     /// A proxy that the environment names and that is not used; nil if there is none.
     package var unusedProxy: String?
 
     private init(
-        target: Target, description: String, location: HTTPURL?, isInternet: Bool = false, proxy: HTTPURL? = nil
+        target: Target, description: String, location: HTTPURL?, isInternet: Bool = false, proxy: Proxy? = nil
     ) {
         self.target = target
         self.description = description
@@ -27,10 +27,10 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
 
     /// The same through a proxy; a host without a URL is only asked for through it on its port, and the internet as a
     /// whole has none.
-    package func through(_ proxy: HTTPURL) -> ExplainTarget {
+    package func through(_ proxy: Proxy) -> ExplainTarget {
         guard !self.isInternet else { return self }
         return ExplainTarget(
-            target: proxy.target, description: "\(self.description) through the proxy \(proxy.origin)",
+            target: proxy.target, description: "\(self.description) through the proxy \(proxy)",
             location: self.location, proxy: proxy)
     }
 

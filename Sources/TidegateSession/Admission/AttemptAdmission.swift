@@ -10,8 +10,8 @@ final class AttemptAdmission {
     private let failures: FailureReporter
     private let origins: OriginGuard
     private let bodies: TaskBodies
-    /// The target of every task if there is a proxy.
-    private let proxy: Target?
+    /// The proxy of tasks that have none of their own.
+    private let proxy: ProxyPolicy
     private let random: RandomSource
     private var limiter: ConnectionLimiter
     /// True once the session is to be invalidated: no attempt starts any more.
@@ -21,7 +21,7 @@ final class AttemptAdmission {
 
     init(
         driver: TaskDriver, table: TaskTable, gate: PathGate, failures: FailureReporter, origins: OriginGuard,
-        bodies: TaskBodies, configuration: SessionConfiguration, proxy: HTTPURL?, random: RandomSource
+        bodies: TaskBodies, configuration: SessionConfiguration, random: RandomSource
     ) {
         self.driver = driver
         self.table = table
@@ -29,7 +29,7 @@ final class AttemptAdmission {
         self.failures = failures
         self.origins = origins
         self.bodies = bodies
-        self.proxy = proxy?.target
+        self.proxy = configuration.proxy
         self.random = random
         self.limiter = ConnectionLimiter(
             perOrigin: configuration.maxConnectionsPerHost, inAll: configuration.maxConnections)
@@ -39,7 +39,9 @@ final class AttemptAdmission {
     func seek(_ record: TaskRecord) {
         guard self.bodies.prepare(record) else { return }
         if self.isDraining { return self.driver.feed(.hold(.drain, detail: nil), to: record) }
-        let state = self.gate.attach(record.number, &record.gate, to: self.proxy ?? record.hop.url.target)
+        let url = record.hop.url
+        record.attempt.proxy = (record.request.proxy ?? self.proxy).proxy(for: url)
+        let state = self.gate.attach(record.number, &record.gate, to: record.attempt.proxy?.target ?? url.target)
         if self.origins.holds(record) { return }
         guard record.gatePolicy.isOpen || state.known != nil else {
             return self.gate.awaitVerdict(record.number, &record.gate, at: state)

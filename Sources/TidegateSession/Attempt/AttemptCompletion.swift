@@ -132,7 +132,7 @@ final class AttemptCompletion {
 
     private func redirect(_ record: TaskRecord, _ end: AttemptEnd, status: Int, location: String) {
         do {
-            let remote = self.requests.proxy == nil ? end.outcome.connection?.remote : nil
+            let remote = record.attempt.proxy == nil ? end.outcome.connection?.remote : nil
             let hop = try RedirectRule.follow(
                 status, to: location, from: record.hop, answeredBy: remote, policy: record.redirectPolicy)
             guard record.attempt.redirects < record.request.maxRedirects else {

@@ -11,14 +11,12 @@ final class AttemptReports {
     private let bodies: TaskBodies
     private let delegate: DelegateDispatcher
     private let journal: JournalWriter
-    private let hasProxy: Bool
     /// Tasks whose response's head came in this batch.
     private var withHead: [TaskRecord] = []
 
     init(
         engine: TransferEngine, driver: TaskDriver, lookup: AddressLookup, admission: AttemptAdmission,
-        failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher, journal: JournalWriter,
-        hasProxy: Bool
+        failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher, journal: JournalWriter
     ) {
         self.engine = engine
         self.driver = driver
@@ -28,7 +26,6 @@ final class AttemptReports {
         self.bodies = bodies
         self.delegate = delegate
         self.journal = journal
-        self.hasProxy = hasProxy
     }
 
     /// Takes a report of the engine's in; gives the attempt's end if it is over.
@@ -45,7 +42,7 @@ final class AttemptReports {
     private func wireReached(_ contact: ConnectionFacts, _ record: TaskRecord) {
         guard let target = record.target else { return }
         record.live?.contact = contact
-        let verdict = target.verdict(for: self.hasProxy ? nil : contact.remote)
+        let verdict = target.verdict(for: record.attempt.proxy != nil ? nil : contact.remote)
         if let path = verdict.path { record.live?.path.connected(on: path) }
         record.retry.linkFailures = 0
         self.admission.connected(record)

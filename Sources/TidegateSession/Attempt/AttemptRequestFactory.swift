@@ -4,18 +4,15 @@ internal import TidegateTransfer
 
 /// Makes the request of an attempt: its fields, credentials, body and what observes the response's body.
 struct AttemptRequestFactory {
-    /// The proxy; nil sends requests directly.
-    let proxy: HTTPURL?
     private let configuration: SessionConfiguration
     private let time: any TimeSource
     private let bodies: TaskBodies
     private let delegate: DelegateDispatcher
 
     init(
-        configuration: SessionConfiguration, proxy: HTTPURL?, time: any TimeSource, bodies: TaskBodies,
+        configuration: SessionConfiguration, time: any TimeSource, bodies: TaskBodies,
         delegate: DelegateDispatcher
     ) {
-        self.proxy = proxy
         self.configuration = configuration
         self.time = time
         self.bodies = bodies
@@ -44,7 +41,7 @@ struct AttemptRequestFactory {
             tls: tls.options(
                 for: hop.url.target.host, showsCertificate: hop.keepsCredentials,
                 evaluator: hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil),
-            proxy: self.proxy, credentials: self.credentials(record),
+            proxy: record.attempt.proxy, credentials: self.credentials(record),
             userAgent: (record.attempt.headers ?? request.headers).first(named: .userAgent)
                 ?? self.configuration.userAgent,
             acceptsCompression: request.acceptsCompression && resume == nil,

@@ -81,7 +81,7 @@ final class AttemptRunner {
     /// Starts the attempt on these addresses, once the journal has it and its body is there.
     func launch(_ record: TaskRecord, on addresses: [IPAddress]) {
         // Behind a proxy the addresses are the proxy's.
-        if self.requests.proxy == nil {
+        if record.attempt.proxy == nil {
             do throws(RedirectError) {
                 try RedirectRule.check(addresses, of: record.hop, policy: record.redirectPolicy)
             } catch {

@@ -76,7 +76,7 @@ final class HookQuestions {
         let isProxy = status == 407
         let fields = isProxy ? head.fields("proxy-authenticate") : head.fields("www-authenticate")
         let challenge = AuthenticationChallenge(
-            origin: self.name(of: record.origin, isProxy: isProxy), isProxy: isProxy,
+            origin: self.name(of: record, isProxy: isProxy), isProxy: isProxy,
             schemes: AuthenticationChallenge.Scheme.parse(fields))
         let state = record.attempt.authentication ?? AuthenticationState()
         record.attempt.authentication = state
@@ -130,8 +130,8 @@ final class HookQuestions {
 
     private func nonce() -> String { self.random.draw { String($0.next(), radix: 16) } }
 
-    private func name(of origin: Origin, isProxy: Bool) -> String {
-        if isProxy, let proxy = self.requests.proxy { return proxy.origin.description }
-        return origin.description
+    private func name(of record: TaskRecord, isProxy: Bool) -> String {
+        if isProxy, let proxy = record.attempt.proxy { return proxy.description }
+        return record.origin.description
     }
 }

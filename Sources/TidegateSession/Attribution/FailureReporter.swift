@@ -64,6 +64,7 @@ final class FailureReporter {
             resolveFailure: end.resolveFailure, text: failure == .tlsFailed ? end.text : "", before: before,
             after: after, gateway: found?.gateway ?? .unknown, witnesses: found?.witnesses ?? [])
         evidence.lacksClientCertificate = outcome.lacksClientCertificate
+        evidence.proxyAnswer = outcome.proxyAnswer
         return evidence
     }
 
@@ -104,9 +105,16 @@ final class FailureReporter {
         }
         let url = record.hop.url.textWithoutQuery
         if end.failure == .httpStatus, let status = end.status, !end.text.hasPrefix("the server redirects") {
+            if status == 407, let proxy = record.attempt.proxy {
+                return FailureSentence("the proxy \(proxy) requires other credentials (407)", of: url)
+            }
             return FailureSentence("the server answered \(status)", of: url)
         }
-        return FailureSentence(end.text.isEmpty ? "the transfer failed" : end.text, of: url)
+        let clause = end.text.isEmpty ? "the transfer failed" : end.text
+        guard let proxy = record.attempt.proxy, !clause.contains("the proxy") else {
+            return FailureSentence(clause, of: url)
+        }
+        return FailureSentence("\(clause) (through the proxy \(proxy))", of: url)
     }
 
     // MARK: - Tasks

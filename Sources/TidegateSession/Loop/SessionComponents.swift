@@ -35,7 +35,6 @@ struct SessionComponents {
 
     init(_ engine: TransferEngine, _ given: SessionDependencies) {
         let (configuration, mailbox) = (given.configuration, given.mailbox)
-        let proxy = configuration.proxy.flatMap { try? HTTPURL($0) }
         self.table = TaskTable(registry: given.registry, configuration: configuration)
         self.driver = TaskDriver(
             engine: engine, publisher: EventPublisher(bus: given.bus, subscribers: mailbox.events),
@@ -62,9 +61,9 @@ struct SessionComponents {
         ) { mailbox.send(.stream($0, $1)) }
         self.admission = AttemptAdmission(
             driver: self.driver, table: self.table, gate: self.gate, failures: self.failures, origins: self.origins,
-            bodies: self.bodies, configuration: configuration, proxy: proxy, random: given.random)
+            bodies: self.bodies, configuration: configuration, random: given.random)
         self.requests = AttemptRequestFactory(
-            configuration: configuration, proxy: proxy, time: given.time, bodies: self.bodies, delegate: self.delegate)
+            configuration: configuration, time: given.time, bodies: self.bodies, delegate: self.delegate)
     }
 }
 

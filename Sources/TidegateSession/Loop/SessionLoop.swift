@@ -21,8 +21,7 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
         let pool = PoolGeneration(engine: engine, lookup: base.lookup, publisher: base.driver.publisher)
         let reports = AttemptReports(
             engine: engine, driver: base.driver, lookup: base.lookup, admission: base.admission,
-            failures: base.failures, bodies: base.bodies, delegate: base.delegate, journal: base.journal,
-            hasProxy: base.requests.proxy != nil)
+            failures: base.failures, bodies: base.bodies, delegate: base.delegate, journal: base.journal)
         let questions = HookQuestions(
             driver: base.driver, delegate: base.delegate, failures: base.failures, requests: base.requests,
             random: given.random)

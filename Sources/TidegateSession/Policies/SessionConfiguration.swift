@@ -7,10 +7,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var maxConnectionsPerHost: Int
     /// How many attempts run in all; 1 to 10,000.
     public var maxConnections: Int
-    /// The proxy's URL, `http://HOST:PORT`; nil connects directly.
-    ///
-    /// The environment is never read.
-    public var proxy: String?
+    /// The proxies of tasks that have none of their own; the environment is never read.
+    public var proxy: ProxyPolicy
     /// What certificates the session trusts.
     public var tls: ServerTrustPolicy
     /// How tasks are retried that have no policy of their own.
@@ -50,7 +48,8 @@ public struct SessionConfiguration: Sendable, Hashable {
 
     /// A configuration.
     public init(
-        maxConnectionsPerHost: Int = 6, maxConnections: Int = 100, proxy: String? = nil, tls: ServerTrustPolicy = ServerTrustPolicy(),
+        maxConnectionsPerHost: Int = 6, maxConnections: Int = 100, proxy: ProxyPolicy = .direct,
+        tls: ServerTrustPolicy = ServerTrustPolicy(),
         retry: RetryPolicy = RetryPolicy(), budget: RetryBudgetPolicy = RetryBudgetPolicy(),
         gate: GatePolicy = GatePolicy(), userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
@@ -95,25 +94,11 @@ public struct SessionConfiguration: Sendable, Hashable {
             HTTPField.isValidValue(self.userAgent), "userAgent", "a header cannot carry it")
         try ConfigurationValueError.check(
             self.maxBodyBytes.map { $0 > 0 } ?? true, "maxBodyBytes", "the number must be greater than 0")
-        if let proxy { try SessionConfiguration.check(proxy: proxy) }
+        try self.proxy.validate()
         try self.tls.validate()
         try self.retry.validate()
         try self.budget.validate()
         try self.circuit.validate()
         try self.gate.validate()
-    }
-
-    private static func check(proxy: String) throws(ConfigurationValueError) {
-        let url: HTTPURL
-        do throws(HTTPURLError) {
-            url = try HTTPURL(proxy)
-        } catch {
-            throw ConfigurationValueError(property: "proxy", problem: error.description)
-        }
-        try ConfigurationValueError.check(url.scheme == .http, "proxy", "\"\(proxy)\" is not an http:// URL")
-        // Without one, this check would use 80 and libcurl 1080.
-        let authority = proxy.dropFirst("http://".count).prefix { $0 != "/" }
-        try ConfigurationValueError.check(
-            authority.hasSuffix(":\(url.target.port ?? 0)"), "proxy", "\"\(proxy)\" names no port")
     }
 }

@@ -36,6 +36,7 @@ final class RequestBox: Sendable {
             try parts.options.gate?.validate()
             try parts.options.retry?.validate()
             try parts.options.trust?.validate()
+            try parts.options.proxy?.validate()
             return nil
         } catch {
             return error

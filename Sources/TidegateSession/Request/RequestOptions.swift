@@ -26,6 +26,7 @@ struct RequestOptions: Sendable, Hashable, Codable {
     var sha256: String?
     var resuming: ResumeData?
     var trust: ServerTrustPolicy?
+    var proxy: ProxyPolicy?
     var createsDirectories: Bool?
     var redirects: RedirectPolicy?
     var maxBodyBytes: Int?

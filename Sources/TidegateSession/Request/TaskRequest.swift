@@ -129,6 +129,11 @@ public struct TaskRequest: Sendable {
         get { self.options.createsDirectories ?? false }
         set { self.options.createsDirectories = newValue ? true : nil }
     }
+    /// The proxies of this task; nil uses the session's, ``ProxyPolicy/direct`` none.
+    public var proxy: ProxyPolicy? {
+        get { self.options.proxy }
+        set { self.options.proxy = newValue }
+    }
     /// What certificates this task trusts; nil uses the session's policy.
     public var tls: ServerTrustPolicy? {
         get { self.options.trust }

@@ -8,6 +8,8 @@ struct AttemptState {
     var live: LiveAttempt?
     /// What is sent next.
     var hop: Hop
+    /// The proxy that it goes through; nil if it goes directly, or was not admitted yet.
+    var proxy: Proxy?
     /// The fields that a hook gave the attempt under way instead of the task's; nil if none was asked.
     var headers: [HTTPField]?
     /// How many redirects were followed since the first hop.

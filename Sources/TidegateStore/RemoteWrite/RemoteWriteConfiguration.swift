@@ -17,8 +17,8 @@ package struct RemoteWriteConfiguration: Sendable {
     package var labels: [MetricSample.Label] = []
     /// The `User-Agent` header.
     package var userAgent = "tidegate"
-    /// The proxy's URL; nil for none.
-    package var proxy: String?
+    /// Its proxy.
+    package var proxy = ProxyPolicy.direct
     /// Which certificates are trusted.
     package var tls = ServerTrustPolicy()
     /// Called before every request, so that a rotated secret is used; a failure is reported, and the call repeated later.

@@ -17,6 +17,8 @@ extension CURLcode {
         case CURLE_COULDNT_CONNECT: (.connectFailed, errorNumber.isUnreachableFromHere ? .link : .connect)
         case CURLE_INTERFACE_FAILED: (.connectFailed, .link)
         case CURLE_PROXY, CURLE_QUIC_CONNECT_ERROR: (.connectFailed, .connect)
+        // A proxy that does not let us through; see OutcomeBuilder.
+        case CURLE_LOGIN_DENIED: (.connectFailed, .client)
         // A timeout before the request is the connection's.
         case CURLE_OPERATION_TIMEDOUT: (.timedOut, isOnWire ? .timeout : .connect)
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.tlsPinMismatch, .tls)

@@ -32,7 +32,7 @@ extension EasyHandle {
         let version = request.allowsHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1)
         try self.set(CURLOPT_HTTP_VERSION, version)
         // Unset, both would be read from the environment.
-        try self.set(CURLOPT_PROXY, request.proxy?.proxyText ?? "")
+        try self.set(CURLOPT_PROXY, request.proxy?.textWithCredentials ?? "")
         try self.set(CURLOPT_NOPROXY, "")
         if request.proxy != nil { try self.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) }
         let milliseconds = request.connectTimeout.wholeNanoseconds / 1_000_000
@@ -62,6 +62,8 @@ extension EasyHandle {
             try self.set(CURLOPT_CAINFO, file)
             // Else the system's directory of certificates would be trusted, too.
             try self.set(CURLOPT_CAPATH, pointer: nil)
+            try self.set(CURLOPT_PROXY_CAINFO, file)
+            try self.set(CURLOPT_PROXY_CAPATH, pointer: nil)
         }
         if tls.isInsecure {
             try self.set(CURLOPT_SSL_VERIFYPEER, 0)
@@ -113,14 +115,6 @@ extension EasyHandle {
         try CurlError.check(tg_easy_set_seek(self.raw, seekBody), "CURLOPT_SEEKFUNCTION")
         try self.set(CURLOPT_READDATA, pointer: context)
         try self.set(CURLOPT_SEEKDATA, pointer: context)
-    }
-}
-
-extension HTTPURL {
-    // User information included: libcurl authenticates to the proxy with it.
-    fileprivate var proxyText: String {
-        let userInfo = self.userInfo.map { "\($0)@" } ?? ""
-        return "\(self.scheme.rawValue)://\(userInfo)\(self.target.encoded)"
     }
 }
 

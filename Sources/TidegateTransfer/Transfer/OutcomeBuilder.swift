@@ -15,7 +15,8 @@ struct OutcomeBuilder {
         self.transfer = transfer
         // In TLS 1.3 the server looks at our certificate when the handshake is over for us.
         let isRefused = transfer.easy.errorMessage?.isAboutOurCertificate ?? false
-        self.code = code != CURLE_OK && isRefused ? CURLE_SSL_CLIENTCERT : code
+        self.code =
+            code == CURLE_OK ? code : isRefused ? CURLE_SSL_CLIENTCERT : transfer.proxyRefusal ?? code
         self.loop = loop
     }
 
@@ -110,7 +111,9 @@ struct OutcomeBuilder {
         if self.code == CURLE_OK, let text = self.transfer.response.incompleteText { return text }
         if self.code == CURLE_SSL_CACERT_BADFILE { return self.authorityError }
         if self.code == CURLE_SSL_CLIENTCERT {
-            return self.transfer.request?.tls.clientCertificate.map { "the server refused the client certificate \($0)" }
+            return self.transfer.request?.tls.clientCertificate.map {
+                "the server refused the client certificate \($0)"
+            }
                 ?? "the server requires a client certificate, and there is none for it"
         }
         if self.code == CURLE_SSL_CERTPROBLEM, let tls = self.transfer.request?.tls, let text = tls.clientError {
@@ -118,6 +121,16 @@ struct OutcomeBuilder {
         }
         if self.code == CURLE_OUT_OF_MEMORY, self.transfer.connection.starts > 0 {
             return "the response has a header field of more than 100 KiB"
+        }
+        if self.code == CURLE_LOGIN_DENIED, let proxy = self.transfer.request?.proxy {
+            let status = self.transfer.easy.long(CURLINFO_HTTP_CONNECTCODE)
+            return status == 407 || status == 0
+                ? "the proxy \(proxy) requires other credentials" : "the proxy \(proxy) refuses the tunnel (\(status))"
+        }
+        if self.code == CURLE_PROXY, let proxy = self.transfer.request?.proxy,
+            let message = self.transfer.easy.errorMessage
+        {
+            return "the proxy \(proxy) made no connection: \(message)"
         }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
@@ -154,11 +167,33 @@ extension TLSOptions {
     }
 }
 
+extension CurlTransfer {
+    // What a proxy's refusal is, which libcurl has no single code for: CURLE_LOGIN_DENIED if it does not let this host
+    // through, CURLE_PROXY if it could not connect; nil if it refused nothing.
+    fileprivate var proxyRefusal: CURLcode? {
+        guard self.request?.proxy != nil, self.connection.starts == 0 else { return nil }
+        switch self.easy.long(CURLINFO_HTTP_CONNECTCODE) {
+        case 400..<500: return CURLE_LOGIN_DENIED
+        case 300..<400, 500...: return CURLE_PROXY
+        default: break
+        }
+        let denials = [
+            CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_REPLY_NOT_ALLOWED, CURLPX_REQUEST_FAILED, CURLPX_IDENTD,
+            CURLPX_IDENTD_DIFFER,
+        ]
+        let number = self.easy.long(CURLINFO_PROXY_ERROR)
+        return denials.contains { Int($0.rawValue) == number } ? CURLE_LOGIN_DENIED : nil
+    }
+}
+
 extension String {
     // OpenSSL's reason when the server sent one of these alerts (RFC 8446 6.2), which are about our certificate.
     fileprivate var isAboutOurCertificate: Bool {
-        self.contains(" alert ") && ["certificate", "unknown ca", "access denied"].contains { self.contains("alert \($0)") }
-            || ["bad", "expired", "revoked", "unknown", "unsupported"].contains { self.contains("alert \($0) certificate") }
+        self.contains(" alert ")
+            && ["certificate", "unknown ca", "access denied"].contains { self.contains("alert \($0)") }
+            || ["bad", "expired", "revoked", "unknown", "unsupported"].contains {
+                self.contains("alert \($0) certificate")
+            }
     }
 }
 

@@ -26,7 +26,7 @@ struct TransferOptions: ~Copyable {
         if request.url !== self.url { try self.setURL(request, on: transfer.easy) }
         try self.setFields(request)
         // The addresses are those of the host we connect to: of the proxy, if there is one.
-        let peer = (request.proxy ?? request.url).origin
+        let peer = request.proxy.map { Origin(scheme: .http, target: $0.target) } ?? request.url.origin
         if let (line, lease) = pool.resolveLine(for: peer, request.addresses, at: now) {
             try self.resolve.append(line)
             self.lease = lease

@@ -31,7 +31,9 @@ struct TrustCheck {
         if let ssl { certificates.keep(with: ssl) }
         // Not those of a handshake that a server asks for later on.
         if self.transfer.connection.starts == 0 { self.transfer.connection.certificates = certificates }
-        guard let request = self.transfer.request, request.tls.evaluator != nil, !self.isProxy(ssl) else { return isVerified }
+        guard let request = self.transfer.request, request.tls.evaluator != nil, !self.isProxy(ssl) else {
+            return isVerified
+        }
         guard self.isAccepted(certificates, request) else {
             if X509_STORE_CTX_get_error(store) == X509_V_OK {
                 X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)

@@ -7,12 +7,8 @@ import TidegateCore
 
 /// Which proxy `explain` goes through, and which one it only mentions.
 @Suite struct ProxyOptionsTests {
-    private func environment(_ variables: [String: String]) -> ProxyEnvironment {
-        ProxyEnvironment { variables[$0] }
-    }
-
     private func proxy(_ url: String, _ variables: [String: String]) throws -> String? {
-        self.environment(variables).proxy(for: try HTTPURL(url))?.text
+        ProxyPolicy(environment: variables).proxy(for: try HTTPURL(url))?.description
     }
 
     @Test("Each scheme has its variable, all_proxy is for both, and HTTP_PROXY is ignored")
@@ -28,10 +24,24 @@ import TidegateCore
         "no_proxy excepts hosts, domains and everything",
         arguments: [
             ("a.test", true), ("test", true), (".test", true), ("*", true), ("b.test, a.test", true), ("x", false),
+            ("a.test:80", true), ("a.test:81", false), ("sta.test", false), ("t", false),
         ])
     func exceptions(_ list: String, _ isExcepted: Bool) throws {
         let variables = ["http_proxy": "http://p:1", "no_proxy": list]
         #expect(try self.proxy("http://a.test/", variables) == (isExcepted ? nil : "http://p:1"))
+    }
+
+    @Test(
+        "no_proxy excepts addresses and networks",
+        arguments: [
+            ("192.0.2.7", "192.0.2.0/24", true), ("192.0.3.7", "192.0.2.0/24", false), ("192.0.2.7", "192.0.2.7", true),
+            ("192.0.2.7", "7", false), ("[2001:db8::7]", "2001:db8::/32", true),
+            ("[2001:db8::7]", "192.0.2.0/24", false),
+            ("[2001:db8::7]", "[2001:db8::7]:443", false), ("192.0.2.7", "192.0.2.0/x", false),
+        ])
+    func networks(_ host: String, _ list: String, _ isExcepted: Bool) throws {
+        let variables = ["http_proxy": "http://p:1", "no_proxy": list]
+        #expect(try self.proxy("http://\(host)/", variables) == (isExcepted ? nil : "http://p:1"))
     }
 
     @Test("no_proxy and the host may be typed in either form", arguments: ["bücher.test", "xn--bcher-kva.test"])
@@ -43,7 +53,7 @@ import TidegateCore
 
     @Test("A proxy that is used stands in the target, one that is not is noted without its password")
     func applied() throws {
-        let environment = self.environment(["http_proxy": "http://u:secret@p.test:3128/"])
+        let environment = ["http_proxy": "http://u:secret@p.test:3128/"]
         let target = try ExplainTarget("http://a.test/x")
         let plain = try ProxyOptions.parse([]).apply(to: target, environment: environment)
         #expect(plain.description == "http://a.test/x" && plain.unusedProxy == "http://p.test:3128")
@@ -54,7 +64,7 @@ import TidegateCore
         #expect(given.target == (try Target("q.test:8080")))
     }
 
-    @Test("Bad input names the option", arguments: [["--proxy", "https://p:1"], ["--proxy", "http://p:0"]])
+    @Test("Bad input names the option", arguments: [["--proxy", "ftp://p:1"], ["--proxy", "http://p:0"]])
     func bad(_ arguments: [String]) throws {
         #expect {
             try ProxyOptions.parse(arguments)

@@ -1,0 +1,67 @@
+/// A proxy: how it is spoken to, where it is and as whom.
+package struct Proxy: Sendable, Hashable, CustomStringConvertible {
+    /// How a proxy is spoken to (CURLOPT_PROXY(3)).
+    package enum Scheme: String, Sendable, CaseIterable {
+        case http, https
+        /// SOCKS 4 with names, which the proxy looks up.
+        case socks4a
+        /// SOCKS 5 (RFC 1928) with addresses, which are looked up here.
+        case socks5
+        /// SOCKS 5 with names, which the proxy looks up.
+        case socks5h
+    }
+
+    package let scheme: Scheme
+    /// Its host and port; the port is always there.
+    package let target: Target
+    /// `USER` or `USER:PASSWORD`, as written; nil without.
+    private let userInfo: String?
+
+    /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST:PORT`; without a scheme it is `http`.
+    ///
+    /// - Throws: ``ProxyError``, which quotes the text without user and password.
+    package init(_ text: String) throws(ProxyError) {
+        let colon = text.firstRange(of: "://")
+        let rest = colon.map { text[$0.upperBound...] } ?? text[...]
+        let authority = rest.prefix { $0 != "/" }
+        let at = authority.lastIndex(of: "@")
+        let host = at.map { authority[authority.index(after: $0)...] } ?? authority
+        let name = colon.map { String(text[..<$0.lowerBound]) } ?? "http"
+        let shown = "\"\(colon == nil ? "" : "\(name)://")\(host)\""
+        guard let scheme = Scheme(rawValue: name.lowercased()) else {
+            throw ProxyError("\(shown) is not a proxy of http, https, socks4a, socks5 or socks5h")
+        }
+        guard rest.dropFirst(authority.count).allSatisfy({ $0 == "/" }) else {
+            throw ProxyError("\(shown) has a path, which a proxy has not")
+        }
+        do throws(TargetError) {
+            self.target = try Target(String(host))
+        } catch {
+            throw ProxyError("\(shown) names no host that can be asked: \(error)")
+        }
+        // curl would take 1080, others the scheme's.
+        guard self.target.port != nil else { throw ProxyError("\(shown) names no port") }
+        let userInfo = at.map { String(authority[..<$0]) }
+        guard userInfo?.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) ?? true else {
+            throw ProxyError("the user or the password of \(shown) has a space or a control character in it")
+        }
+        self.scheme = scheme
+        self.userInfo = userInfo
+    }
+
+    /// Without user and password.
+    package var description: String { "\(self.scheme.rawValue)://\(self.target)" }
+
+    /// With them, for libcurl, which authenticates to the proxy with them.
+    package var textWithCredentials: String {
+        "\(self.scheme.rawValue)://\(self.userInfo.map { "\($0)@" } ?? "")\(self.target.encoded)"
+    }
+}
+
+/// Why a text is no proxy.
+package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// One clause without a final full stop; quotes neither user nor password.
+    package let description: String
+
+    fileprivate init(_ description: String) { self.description = description }
+}

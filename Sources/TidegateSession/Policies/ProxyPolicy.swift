@@ -1,0 +1,87 @@
+package import TidegateCore
+
+/// Which proxy requests go through, by their URLs.
+public struct ProxyPolicy: Sendable, Hashable, Codable {
+    /// The proxy of http URLs, `[SCHEME://][USER[:PASSWORD]@]HOST:PORT`; nil connects directly.
+    ///
+    /// The schemes are `http` (also if there is none), `https`, `socks4a`, `socks5` and `socks5h`. With `socks5` names
+    /// are looked up here, otherwise by the proxy.
+    public var http: String?
+    /// The proxy of https URLs, in the same form; nil connects directly.
+    public var https: String?
+    /// What is connected to directly, as curl's `no_proxy` has it.
+    ///
+    /// Each is a host, a domain with or without a dot before it (`example.com` is for `www.example.com`, too), an address,
+    /// a network (`192.0.2.0/24`), one of these with a port, or `*` for everything.
+    public var exceptions: [String]
+
+    /// No proxy.
+    public static let direct = ProxyPolicy(nil)
+
+    /// One proxy for all URLs but those of `exceptions`; nil for none.
+    public init(_ proxy: String?, exceptions: [String] = []) {
+        self.http = proxy
+        self.https = proxy
+        self.exceptions = exceptions
+    }
+
+    /// What an environment says, as curl(1) reads it: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, and all but the
+    /// first in capital letters, too.
+    ///
+    /// `HTTP_PROXY` does not count: a CGI server sets it from a request's header. The library itself reads no environment.
+    public init(environment: [String: String]) {
+        self.init(nil)
+        self.http = Self.variable(for: .http, in: environment).flatMap { environment[$0] }
+        self.https = Self.variable(for: .https, in: environment).flatMap { environment[$0] }
+        let list = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
+        self.exceptions = list.split { $0 == "," || $0 == " " }.map(String.init)
+    }
+
+    /// The variable that names the proxy of a scheme's URLs; nil if none does.
+    package static func variable(for scheme: HTTPURL.Scheme, in environment: [String: String]) -> String? {
+        let own = scheme == .https ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+        return (own + ["all_proxy", "ALL_PROXY"]).first { !(environment[$0] ?? "").isEmpty }
+    }
+
+    // MARK: - Use
+
+    /// The proxy of a URL; nil if it is connected to directly.
+    package func proxy(for url: HTTPURL) -> Proxy? {
+        guard let text = url.scheme == .https ? self.https : self.http, !self.isException(url.target) else {
+            return nil
+        }
+        return try? Proxy(text)
+    }
+
+    /// True if a host is connected to directly.
+    package func isException(_ target: Target) -> Bool {
+        self.exceptions.contains { Self.matches($0, target) }
+    }
+
+    private static func matches(_ exception: String, _ target: Target) -> Bool {
+        if exception == "*" { return true }
+        if let address = target.address, exception.contains("/") {
+            let parts = exception.split(separator: "/", maxSplits: 1)
+            guard parts.count == 2, let network = IPAddress(String(parts[0])), let length = Int(parts[1]) else {
+                return false
+            }
+            return IPPrefix(network, length: length)?.contains(address) ?? false
+        }
+        let entry = exception.hasPrefix(".") ? String(exception.dropFirst()) : exception
+        guard let own = try? Target(entry), own.port == nil || own.port == target.port else { return false }
+        if own.address != nil || target.address != nil { return own.address == target.address }
+        return target.host == own.host || target.host.hasSuffix(".\(own.host)")
+    }
+
+    /// - Throws: the first property that cannot be.
+    package func validate() throws(ConfigurationValueError) {
+        for (text, name) in [(self.http, "proxy"), (self.https, "proxy")] {
+            guard let text else { continue }
+            do throws(ProxyError) {
+                _ = try Proxy(text)
+            } catch {
+                throw ConfigurationValueError(property: name, problem: error.description)
+            }
+        }
+    }
+}

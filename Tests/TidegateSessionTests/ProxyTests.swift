@@ -1,0 +1,117 @@
+import Testing
+import TidegateCore
+import TidegateSession
+import TidegateTestKit
+
+@Suite(.enabled(if: ProxyServer.isAvailable, "python3 is not installed"), .timeLimit(.minutes(5)))
+struct ProxyTests {
+    private static let loopback = IPAddress(ipv4: 0x7F00_0001)
+
+    private static func fixture(_ proxy: ProxyPolicy = .direct) throws -> SessionFixture {
+        try SessionFixture(
+            .init(proxy: proxy, retry: RetryPolicy(attempts: 2, base: .milliseconds(1))),
+            resolver: ScriptedResolver(["proxy.test": [Self.loopback], "tide.test": [Self.loopback]]))
+    }
+
+    @Test("A name is looked up by the proxy, and with socks5 here", arguments: ["socks4a", "socks5h", "http"])
+    func names(_ scheme: String) async throws {
+        let proxy = try await ProxyServer()
+        let server = try LiveServer { _ in .respond(text: "behind") }
+        defer { server.stop() }
+        let fixture = try Self.fixture(ProxyPolicy("\(scheme)://proxy.test:\(proxy.port)"))
+        let task = fixture.run(try TaskRequest(url: "http://nowhere.test:\(server.port)/"))
+        let result = await task.result()
+        #expect(result.outcome == .success, "\(result)")
+        let asked = "nowhere.test:\(server.port)"
+        switch scheme {
+        case "socks4a": #expect(proxy.requests == ["socks4 \(asked)"])
+        case "http": #expect(proxy.requests == ["http http://\(asked)/"])
+        default: #expect(proxy.requests == ["socks5 \(asked)"])
+        }
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test(
+        "Credentials are sent to a SOCKS proxy and to one for tunnels, and are shown nowhere",
+        arguments: ["socks5h", "http"])
+    func credentials(_ scheme: String) async throws {
+        let proxy = try await ProxyServer(user: "u:s3cret")
+        let server = try LiveServer { _ in .respond(text: "behind") }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        for (password, isGood) in [("s3cret", true), ("wrong-s3cret", false)] {
+            // A tunnel even for plain HTTP would need another option; the handshake behind it is not what is tested.
+            var request = try TaskRequest(
+                url: scheme == "http" ? "https://tide.test:\(server.port)/" : "http://tide.test:\(server.port)/")
+            request.proxy = ProxyPolicy("\(scheme)://u:\(password)@proxy.test:\(proxy.port)")
+            let task = fixture.run(request)
+            let result = await task.result()
+            if !isGood {
+                #expect(result.failure == .connectFailed && result.attempts == 1, "\(result)")
+                #expect(result.attribution?.party == .mine)
+                #expect(
+                    result.explanation?.contains(
+                        "the proxy \(scheme)://proxy.test:\(proxy.port) requires other credentials") == true,
+                    "\(result.explanation ?? "")")
+            } else if scheme == "http" {
+                #expect(result.failure == .tlsFailed || result.failure == .retriesExhausted, "\(result)")
+            } else {
+                #expect(result.outcome == .success, "\(result)")
+            }
+            #expect(!"\(result) \(fixture.recorder.events)".contains("s3cret"))
+        }
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test(
+        "A proxy that denies, cannot connect, closes or hangs is named, with whose it is",
+        arguments: ["http", "socks5h"], [ProxyServer.Manner.deny, .unreachable, .close, .hang])
+    func failures(_ scheme: String, _ manner: ProxyServer.Manner) async throws {
+        let proxy = try await ProxyServer(manner)
+        let fixture = try Self.fixture(ProxyPolicy("\(scheme)://proxy.test:\(proxy.port)"))
+        var request = try TaskRequest(url: "https://tide.test/")
+        request.connectTimeout = .seconds(1)
+        let result = await fixture.run(request).result()
+        #expect(result.outcome == .failure)
+        #expect(result.explanation?.contains("the proxy \(scheme)://proxy.test:\(proxy.port)") == true, "\(result)")
+        #expect(result.attempts == (manner == .deny ? 1 : 2), "\(result)")
+        #expect(result.attribution?.party == (manner == .deny ? .mine : .theirs), "\(result)")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A proxy that refuses connections is named")
+    func refused() async throws {
+        let free = try LiveServer { _ in .respond() }
+        free.stop()
+        let fixture = try Self.fixture(ProxyPolicy("http://proxy.test:\(free.port)"))
+        let result = await fixture.run(try TaskRequest(url: "http://tide.test/")).result()
+        #expect(
+            result.explanation?.contains("(through the proxy http://proxy.test:\(free.port))") == true, "\(result)")
+        #expect(result.attribution?.party == .theirs)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A task's proxies take the place of the session's, each scheme has its own, and exceptions go directly")
+    func choice() async throws {
+        let (one, two) = (try await ProxyServer(), try await ProxyServer())
+        let server = try LiveServer { _ in .respond(text: "direct") }
+        defer { server.stop() }
+        let fixture = try Self.fixture(ProxyPolicy("proxy.test:\(one.port)", exceptions: ["tide.test:\(server.port)"]))
+        func body(_ host: String, _ proxy: ProxyPolicy? = nil) async throws -> String {
+            var request = try TaskRequest(url: "http://\(host):\(server.port)/")
+            request.proxy = proxy
+            let task = fixture.run(request)
+            _ = await task.result()
+            return String(decoding: task.body(), as: UTF8.self)
+        }
+        #expect(try await body("a.test") == "by proxy")
+        #expect(try await body("tide.test") == "direct")
+        #expect(try await body("127.0.0.1", .direct) == "direct")
+        var own = ProxyPolicy("proxy.test:\(two.port)")
+        own.https = nil
+        #expect(try await body("tide.test", own) == "by proxy")
+        #expect(one.requests == ["http http://a.test:\(server.port)/"])
+        #expect(two.requests == ["http http://tide.test:\(server.port)/"])
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+}
