@@ -27,13 +27,21 @@ import TidegateCore
                     clientKey: "/c.key", hosts: ["a.example": ServerTrustPolicy(isInsecure: true)]))
     }
 
+    @Test("One proxy is for http and https, with exceptions")
+    func proxy() throws {
+        let transfers = try Self.parse("{proxy: \"socks5h://p.example:1080\", no_proxy: [.example, 192.0.2.0/24]}")
+            .transfers
+        #expect(
+            transfers.proxy == ProxyPolicy("socks5h://p.example:1080", exceptions: [".example", "192.0.2.0/24"]))
+    }
+
     @Test(
         "Every mistake is named with its key",
         arguments: [
             (
                 "{tls: {pins: {a.example: [x]}}}",
-                "transfers.tls.pins.a.example: \"x\" is neither sha256// and the hash of a public key in base64, nor the 64 "
-                    + "hexadecimal digits of a certificate's SHA-256 fingerprint"
+                "transfers.tls.pins.a.example: \"x\" is neither sha256// and the hash of a public key in base64, nor the "
+                    + "64 hexadecimal digits of a certificate's SHA-256 fingerprint"
             ),
             ("{tls: {pins: {a.example: x}}}", "transfers.tls.pins.a.example: expected a list, found \"x\""),
             ("{tls: {pins: [x]}}", "transfers.tls.pins: expected a mapping, found a list"),

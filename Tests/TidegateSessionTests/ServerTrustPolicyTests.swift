@@ -34,8 +34,8 @@ struct ServerTrustPolicyTests {
             (.init(pins: ["a b": [Self.pin]]), "tls.pins: \"a b\" is not a host"),
             (
                 .init(pins: ["a.example": ["sha1//AAAA"]]),
-                "tls.pins: a.example: \"sha1//AAAA\" is neither sha256// and the hash of a public key in base64, nor the "
-                    + "64 hexadecimal digits of a certificate's SHA-256 fingerprint"
+                "tls.pins: a.example: \"sha1//AAAA\" is neither sha256// and the hash of a public key in base64, nor "
+                    + "the 64 hexadecimal digits of a certificate's SHA-256 fingerprint"
             ),
             (
                 .init(validatesHostName: false), "tls.validatesHostName: names are validated unless a host has pins"

@@ -17,26 +17,24 @@ package final class ProxyServer: Sendable {
 
     /// Starts it; with a user it requires `USER:PASSWORD`.
     package init(_ manner: Manner = .serve, user: String = "") async throws {
-        let free = try LiveServer { _ in .respond() }
-        free.stop()
-        self.port = free.port
-        self.program = try Program(["python3", "-u", "-c", Self.script, "\(self.port)", manner.rawValue, user])
-        let program = self.program
-        guard await eventually({ program.outputSoFar.contains("ready") }) else {
-            throw Program.NotStarted(description: "proxy: \(program.errorsSoFar)")
-        }
+        let program = try Program(["python3", "-u", "-c", Self.script, manner.rawValue, user])
+        guard await eventually({ program.outputSoFar.contains("\n") }),
+            let port = program.outputSoFar.split(separator: "\n").first.flatMap({ UInt16($0) })
+        else { throw Program.NotStarted(description: "proxy: \(program.errorsSoFar)") }
+        self.port = port
+        self.program = program
     }
 
     deinit { self.program.signal(9) }
 
     /// What it was asked for, in order: `VERSION HOST:PORT`, where VERSION is `http`, `socks4` or `socks5`.
     package var requests: [String] {
-        self.program.outputSoFar.split(separator: "\n").map(String.init).filter { $0 != "ready" }
+        self.program.outputSoFar.split(separator: "\n").dropFirst().map(String.init)
     }
 
     private static let script = """
         import base64, socket, struct, sys, threading, time
-        port, manner, user = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+        manner, user = sys.argv[1], sys.argv[2]
         def exactly(c, n):
             b = b''
             while len(b) < n:
@@ -94,7 +92,8 @@ package final class ProxyServer: Sendable {
             print('http ' + target); manners()
             token = base64.b64encode(user.encode()).decode()
             if user and 'Proxy-Authorization: Basic ' + token not in head:
-                return c.sendall(b'HTTP/1.1 407 No\\r\\nProxy-Authenticate: Basic realm="p"\\r\\nContent-Length: 0\\r\\n\\r\\n')
+                challenge = b'Proxy-Authenticate: Basic realm="p"\\r\\n'
+                return c.sendall(b'HTTP/1.1 407 No\\r\\n' + challenge + b'Content-Length: 0\\r\\n\\r\\n')
             status = {'deny': 403, 'unreachable': 502}.get(manner)
             if status: return c.sendall(b'HTTP/1.1 %d No\\r\\nContent-Length: 0\\r\\n\\r\\n' % status)
             if not head.startswith('CONNECT '):
@@ -107,8 +106,8 @@ package final class ProxyServer: Sendable {
                 {5: socks5, 4: socks4}.get(first[0], lambda c: http(c, first))(c)
             except (OSError, EOFError): pass
             finally: c.close()
-        s = socket.create_server(('127.0.0.1', port))
-        print('ready')
+        s = socket.create_server(('127.0.0.1', 0))
+        print(s.getsockname()[1])
         while True:
             c = s.accept()[0]
             threading.Thread(target=serve, args=(c,), daemon=True).start()

@@ -10,7 +10,7 @@ struct TrustOptions: ParsableArguments {
     @Option(
         name: .customLong("pin"),
         help: ArgumentHelp(
-            "Public key (sha256//BASE64) or SHA-256 fingerprint that a certificate of the chain must have; may be repeated.",
+            "Key (sha256//BASE64) or SHA-256 fingerprint that a certificate of the chain must have (repeatable).",
             valueName: "pin"))
     var pins: [String] = []
 

@@ -21,7 +21,7 @@ enum TLSSchema {
         .value("validate_host_name", \.validatesHostName, .boolean).documented(
             "False accepts certificates for other names, from hosts that have pins.", default: "true"),
         .value("insecure", \.isInsecure, .boolean).documented(
-            "True verifies no certificate at all: anybody on the way can read and change everything.", default: "false"),
+            "True verifies no certificate: anybody on the way can read and change everything.", default: "false"),
     ]
 
     private static let hosts = Field<ServerTrustPolicy>.mapping("hosts", Self.own) { policy, host, own in
@@ -35,13 +35,6 @@ enum TLSSchema {
         } catch {
             problems.add(error.problem, at: node)
         }
-    }
-}
-
-extension ValueParser<String> {
-    static let pin = ValueParser.text("a pin") { text throws(TextError) in
-        _ = try CertificatePin(text)
-        return text
     }
 }
 

@@ -90,6 +90,20 @@ extension ValueParser<String> {
         }
     }
 
+    static let proxy = ValueParser.text("a proxy") { text throws(TextError) in
+        do throws(ProxyError) {
+            _ = try Proxy(text)
+            return text
+        } catch {
+            throw TextError(error.description)
+        }
+    }
+
+    static let pin = ValueParser.text("a pin") { text throws(TextError) in
+        _ = try CertificatePin(text)
+        return text
+    }
+
     static let digest = ValueParser.text("a SHA-256") { text throws(TextError) in
         guard let digest = ContentDigest(text) else {
             throw TextError("\"\(text)\" is not a SHA-256 digest (64 hexadecimal digits)")

@@ -11,8 +11,8 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
     public var https: String?
     /// What is connected to directly, as curl's `no_proxy` has it.
     ///
-    /// Each is a host, a domain with or without a dot before it (`example.com` is for `www.example.com`, too), an address,
-    /// a network (`192.0.2.0/24`), one of these with a port, or `*` for everything.
+    /// Each is a host, a domain with or without a dot before it (`example.com` is for `www.example.com`, too), an
+    /// address, a network (`192.0.2.0/24`), a host or an address with a port, or `*` for everything.
     public var exceptions: [String]
 
     /// No proxy.
@@ -25,10 +25,10 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
         self.exceptions = exceptions
     }
 
-    /// What an environment says, as curl(1) reads it: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, and all but the
-    /// first in capital letters, too.
+    /// What an environment says, as curl(1) reads it: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, and all but
+    /// the first in capital letters, too.
     ///
-    /// `HTTP_PROXY` does not count: a CGI server sets it from a request's header. The library itself reads no environment.
+    /// `HTTP_PROXY` does not count: a CGI server sets it from a request's header. The library reads no environment.
     public init(environment: [String: String]) {
         self.init(nil)
         self.http = Self.variable(for: .http, in: environment).flatMap { environment[$0] }

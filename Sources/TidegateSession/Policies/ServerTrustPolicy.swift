@@ -8,8 +8,9 @@ internal import TidegateTransfer
 public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     /// A file of certificate authorities in PEM form, trusted instead of the system's; nil trusts the system's.
     public var caFile: String?
-    /// The certificates or public keys of which a host has to show one, by host, and under `*` those of all other hosts;
-    /// hosts without an entry may show any.
+    /// The certificates or public keys of which a host has to show one, by host, and under `*` those of all others.
+    ///
+    /// Hosts without an entry may show any.
     ///
     /// A public key is `sha256//BASE64` (RFC 7469 2.4), a certificate the 64 hexadecimal digits of its SHA-256
     /// fingerprint, with or without colons. One match anywhere in the verified chain suffices: in the server's own

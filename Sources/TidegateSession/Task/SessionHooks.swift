@@ -32,8 +32,8 @@ public struct SessionHooks: Sendable {
     public var evaluateServerTrust: (@Sendable (ServerTrust) -> ServerTrustVerdict)?
     /// Judges each server as ``evaluateServerTrust`` does, if that is nil, and may take its time.
     ///
-    /// The attempt is given up before its request is sent, and another one follows with the verdict: once for each chain
-    /// of certificates that a task is shown.
+    /// The attempt is given up before its request is sent, and another one follows with the verdict: once for each
+    /// chain of certificates that a task is shown.
     public var askServerTrust: (@Sendable (TransferTask, ServerTrust) async -> ServerTrustVerdict)?
     /// Asked for another stream if a request with a stream for its body has to be sent again; nil gives up.
     public var newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)?

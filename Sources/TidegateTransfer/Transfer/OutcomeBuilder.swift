@@ -16,7 +16,7 @@ struct OutcomeBuilder {
         // In TLS 1.3 the server looks at our certificate when the handshake is over for us.
         let isRefused = transfer.easy.errorMessage?.isAboutOurCertificate ?? false
         self.code =
-            code == CURLE_OK ? code : isRefused ? CURLE_SSL_CLIENTCERT : transfer.proxyRefusal ?? code
+            code == CURLE_OK ? code : isRefused ? CURLE_SSL_CLIENTCERT : Self.proxyRefusal(of: transfer) ?? code
         self.loop = loop
     }
 
@@ -146,6 +146,25 @@ extension OutcomeBuilder {
     }
 }
 
+extension OutcomeBuilder {
+    // What a proxy's refusal is, which libcurl has no single code for: CURLE_LOGIN_DENIED if it does not let this host
+    // through, CURLE_PROXY if it could not connect; nil if it refused nothing.
+    private static func proxyRefusal(of transfer: CurlTransfer) -> CURLcode? {
+        guard transfer.request?.proxy != nil, transfer.connection.starts == 0 else { return nil }
+        switch transfer.easy.long(CURLINFO_HTTP_CONNECTCODE) {
+        case 400..<500: return CURLE_LOGIN_DENIED
+        case 300..<400, 500...: return CURLE_PROXY
+        default: break
+        }
+        let denials = [
+            CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_REPLY_NOT_ALLOWED, CURLPX_REQUEST_FAILED, CURLPX_IDENTD,
+            CURLPX_IDENTD_DIFFER,
+        ]
+        let number = transfer.easy.long(CURLINFO_PROXY_ERROR)
+        return denials.contains { Int($0.rawValue) == number } ? CURLE_LOGIN_DENIED : nil
+    }
+}
+
 extension TLSOptions {
     // libcurl says it in the words of OpenSSL's error queue.
     fileprivate var clientError: String? {
@@ -164,25 +183,6 @@ extension TLSOptions {
         case false?: return "the client key \(keyFile) is not that of the certificate \(file)"
         case true?: return nil
         }
-    }
-}
-
-extension CurlTransfer {
-    // What a proxy's refusal is, which libcurl has no single code for: CURLE_LOGIN_DENIED if it does not let this host
-    // through, CURLE_PROXY if it could not connect; nil if it refused nothing.
-    fileprivate var proxyRefusal: CURLcode? {
-        guard self.request?.proxy != nil, self.connection.starts == 0 else { return nil }
-        switch self.easy.long(CURLINFO_HTTP_CONNECTCODE) {
-        case 400..<500: return CURLE_LOGIN_DENIED
-        case 300..<400, 500...: return CURLE_PROXY
-        default: break
-        }
-        let denials = [
-            CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_REPLY_NOT_ALLOWED, CURLPX_REQUEST_FAILED, CURLPX_IDENTD,
-            CURLPX_IDENTD_DIFFER,
-        ]
-        let number = self.easy.long(CURLINFO_PROXY_ERROR)
-        return denials.contains { Int($0.rawValue) == number } ? CURLE_LOGIN_DENIED : nil
     }
 }
 

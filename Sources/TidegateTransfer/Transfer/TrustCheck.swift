@@ -50,8 +50,8 @@ struct TrustCheck {
         return tg_ssl_servername(ssl).map { String(cString: $0) } == proxy.target.host
     }
 
-    /// Whether the request may be sent on its connection: asked before every one, because a kept connection was made for
-    /// another request.
+    /// Whether the request may be sent on its connection: asked before every one, because a kept connection was made
+    /// for another request.
     func mayTrust(_ request: AttemptRequest) -> Bool {
         guard request.usesTLS, let ssl = tg_easy_get_ssl(self.transfer.easy.raw).map({ OpaquePointer($0) }) else {
             return !request.usesTLS || request.tls.pins.isEmpty && request.tls.evaluator == nil
