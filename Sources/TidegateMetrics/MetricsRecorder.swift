@@ -84,7 +84,8 @@ package final class MetricsRecorder: Sendable {
             self.netlink.record(netlink)
         case .task(let task):
             self.bus.record(.task)
-            self.record(task.kind, of: task.id, kind: task.taskKind, at: time, moment)
+            let source = Exemplar.Source(task: task.id, trace: task.trace, time: time)
+            self.record(task.kind, of: source, kind: task.taskKind, at: moment)
         case .session(let session):
             self.bus.record(.session)
             self.attempts.record(session)
@@ -100,7 +101,7 @@ package final class MetricsRecorder: Sendable {
 
     @inline(__always)
     private func record(
-        _ event: TaskEvent.Kind, of task: TaskID, kind: TaskKind, at time: WallTime, _ moment: MonotonicTime
+        _ event: TaskEvent.Kind, of source: Exemplar.Source, kind: TaskKind, at moment: MonotonicTime
     ) {
         switch event {
         case .created: self.tasks.created(kind)
@@ -111,19 +112,19 @@ package final class MetricsRecorder: Sendable {
         case .gate(let result, let waited): self.gate.record(result, waited: waited)
         case .progress(_, let delta): self.attempts.progressed(delta, kind: kind)
         case .attemptFailed(let summary, _, _, isCharged: _):
-            self.attempts.ended(summary, of: task, at: time, isSuccess: false)
-        case .attemptSucceeded(let summary): self.attempts.ended(summary, of: task, at: time, isSuccess: true)
+            self.attempts.ended(summary, of: source, isSuccess: false)
+        case .attemptSucceeded(let summary): self.attempts.ended(summary, of: source, isSuccess: true)
         case .retryScheduled(let reason, let delay): self.attempts.retried(reason, delay: delay)
         case .retriesExhausted(let reason): self.attempts.exhausted(reason)
         case .restarted: self.attempts.restarted()
         case .refetched(let bytes): self.attempts.refetched(bytes)
-        case .completed(let result): self.completed(result, of: task, at: time, moment)
+        case .completed(let result): self.completed(result, of: source, at: moment)
         case .attemptStarted, .responseHead, .continued, .moved, .moveFailed: break
         }
     }
 
-    private func completed(_ result: TaskResult, of id: TaskID, at time: WallTime, _ moment: MonotonicTime) {
-        self.tasks.completed(result, Exemplar.Source(task: id, time: time), at: moment)
+    private func completed(_ result: TaskResult, of source: Exemplar.Source, at moment: MonotonicTime) {
+        self.tasks.completed(result, source, at: moment)
         self.attempts.completed(result)
     }
 }

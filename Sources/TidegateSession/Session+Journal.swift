@@ -17,7 +17,7 @@ extension Session {
         guard let journal = self.dependencies.journal else {
             throw TaskError(reason: .internal, underlying: "the session keeps no journal")
         }
-        let description = try TaskDescription(self.defaultHeaders.applied(to: request), key: key)
+        let description = try TaskDescription(self.prepared(request), key: key)
         let time = self.dependencies.time
         let wall = time.wall()
         let task = JournaledTask(

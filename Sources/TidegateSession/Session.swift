@@ -103,7 +103,7 @@ public final class Session: Sendable {
         _ request: TaskRequest, _ handlers: TaskHandlers?,
         _ onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
     ) -> TransferTask {
-        let request = self.defaultHeaders.applied(to: request)
+        let request = self.prepared(request)
         let wall = self.dependencies.time.wall()
         let (registry, mailbox) = (self.dependencies.registry, self.dependencies.mailbox)
         let number = registry.reserve()
@@ -126,8 +126,18 @@ public final class Session: Sendable {
         return task
     }
 
+    /// The request with what the session gives every request that has none of its own.
+    func prepared(_ request: TaskRequest) -> TaskRequest {
+        var request = self.defaultHeaders.applied(to: request)
+        guard self.configuration.startsTraces, request.trace == nil, request.ownTraceParent == nil else {
+            return request
+        }
+        request.trace = self.dependencies.random.newTrace()
+        return request
+    }
+
     func publish(_ change: TaskEvent.Kind, of task: TransferTask) {
-        let event = TaskEvent(id: task.id, taskKind: task.request.kind, kind: change)
+        let event = TaskEvent(id: task.id, taskKind: task.request.kind, trace: task.trace, kind: change)
         let events = self.dependencies.mailbox.events
         if events.isOpen { events.publish(event) }
         self.dependencies.bus.publish(.task(event))

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 import TidegateCore
 
@@ -35,6 +36,7 @@ import TidegateCore
                 .session(.circuitClosed(origin: "http://a:80")), #""session.circuitClosed""#,
                 #","origin":"http://a:80"}"#
             ),
+            (.session(.restoredTasksEnded(count: 3)), #""session.restoredTasksEnded""#, #","count":3}"#),
             (.session(.invalidated), #""session.invalidated""#, "}"),
             (.daemon(.configurationLoaded(isGood: false)), #""daemon.configurationLoaded""#, #","good":false}"#),
             (
@@ -51,6 +53,25 @@ import TidegateCore
         ] as [(Event.Payload, String, String)])
     func members(_ payload: Event.Payload, _ name: String, _ rest: String) {
         #expect(self.json(payload) == Self.start + name + Self.middle + rest)
+    }
+
+    @Test("The events of a traced task have the trace, those of attempts the span, and both are read again")
+    func traced() throws {
+        let id = try #require(TaskID("018bcfe5-6800-7000-8000-000000000001"))
+        let (trace, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
+        let summary = AttemptSummary(number: 1, method: "GET", status: 200, duration: .zero, span: SpanID(span))
+        let event = TaskEvent(id: id, taskKind: .data, trace: TraceID(trace), kind: .attemptSucceeded(summary))
+        let json = self.json(.task(event))
+        #expect(json.hasSuffix(#","attempt":1,"try":1,"status":200,"span":"\#(span)","trace":"\#(trace)"}"#))
+        let again = try JSONDecoder().decode(TaskEvent.self, from: Data(json.utf8))
+        #expect(again.trace?.description == trace)
+        guard case .attemptSucceeded(let read) = again.kind else {
+            Issue.record("\(again)")
+            return
+        }
+        #expect(read.span?.description == span)
+        let plain = self.json(.task(TaskEvent(id: id, taskKind: .data, kind: .attemptStarted(number: 1))))
+        #expect(plain.hasSuffix(#""kind":"data","attempt":1}"#))
     }
 
     @Test("The end of a task has its request, without the secrets of its URL")

@@ -30,10 +30,10 @@ struct Fixture {
         return fixture
     }
 
-    func publish(_ event: TaskEvent.Kind, kind: TaskKind = .data) {
+    func publish(_ event: TaskEvent.Kind, kind: TaskKind = .data, trace: TraceID? = nil) {
         var generator = SystemRandomNumberGenerator()
         let id = TaskID(at: self.time.wall(), using: &generator)
-        self.bus.publish(.task(TaskEvent(id: id, taskKind: kind, kind: event)))
+        self.bus.publish(.task(TaskEvent(id: id, taskKind: kind, trace: trace, kind: event)))
     }
 
     private static var targetNames: [Target: String] { EveryEvent.target.map { [$0: "api"] } ?? [:] }

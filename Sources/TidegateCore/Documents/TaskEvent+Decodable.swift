@@ -2,7 +2,7 @@ extension TaskEvent: Decodable {
     fileprivate enum Key: String, CodingKey {
         case event, task, kind, method, url, reason, detail, afterSeconds, result, waitedSeconds, attempt, status
         case expectedBytes, bytes, sentBytes, party, charged, delaySeconds, discardedBytes, offsetBytes
-        case file, errorNumber, outcome, explanation, name, durationSeconds, expectedSentBytes
+        case file, errorNumber, outcome, explanation, name, durationSeconds, expectedSentBytes, trace, span
         case tryNumber = "try"
     }
 
@@ -18,7 +18,8 @@ extension TaskEvent: Decodable {
             throw DecodingError.dataCorruptedError(
                 forKey: .event, in: container, debugDescription: "\"\(event)\" is not an event of a task")
         }
-        self.init(id: id, taskKind: taskKind, kind: kind)
+        let trace = try container.optional(.trace, TraceID.init)
+        self.init(id: id, taskKind: taskKind, trace: trace, kind: kind)
     }
 }
 
@@ -105,7 +106,8 @@ extension KeyedDecodingContainer<TaskEvent.Key> {
         AttemptSummary(
             number: try self.decode(Int.self, forKey: .attempt), method: "",
             status: try self.decodeIfPresent(Int.self, forKey: .status), duration: .zero,
-            tryNumber: try self.decodeIfPresent(Int.self, forKey: .tryNumber))
+            tryNumber: try self.decodeIfPresent(Int.self, forKey: .tryNumber),
+            span: try self.optional(.span, SpanID.init))
     }
 
     private func attribution() throws -> Attribution? {
@@ -122,7 +124,7 @@ extension KeyedDecodingContainer<TaskEvent.Key> {
         return value
     }
 
-    private func optional<Value>(_ key: Key, _ parse: (String) -> Value?) throws -> Value? {
+    fileprivate func optional<Value>(_ key: Key, _ parse: (String) -> Value?) throws -> Value? {
         guard let text = try self.decodeIfPresent(String.self, forKey: key) else { return nil }
         guard let value = parse(text) else {
             throw DecodingError.dataCorruptedError(

@@ -4,6 +4,7 @@ extension TaskEvent {
         projection.fields.insert(
             contentsOf: [.both("task", .text(self.id.description)), .both("kind", .text(self.taskKind.rawValue))], at: 0
         )
+        if let trace = self.trace { projection.fields.append(.both("trace", .text(trace.description))) }
         return projection
     }
 }
@@ -66,7 +67,7 @@ extension TaskEvent.Kind {
                     .json("try", .integer(Int64(summary.tryNumber))),
                     .json("status", .integer(summary.status.map(Int64.init))),
                     .json("tls", .json(summary.tls?.json ?? .null)),
-                ])
+                ] + summary.spanField)
         case .retryScheduled(let reason, let delay):
             EventProjection(
                 "task.retryScheduled", .info, "retry scheduled",
@@ -144,7 +145,14 @@ extension TaskEvent.Kind {
                 .json("charged", .flag(isCharged)), .json("tls", .json(summary.tls?.json ?? .null)),
                 .log("evidence", .text(attribution?.evidence.first)),
                 .log("remote", .text(summary.remote?.description)),
-            ])
+            ] + summary.spanField)
+    }
+}
+
+extension AttemptSummary {
+    // Only attempts of traced tasks have one.
+    fileprivate var spanField: [EventProjection.Field] {
+        self.span.map { [.both("span", .text($0.description))] } ?? []
     }
 }
 

@@ -6,13 +6,16 @@ public struct TaskEvent: Sendable {
     public var id: TaskID
     /// What the task does with bodies.
     public var taskKind: TaskKind
+    /// The trace that the task is part of; nil for none.
+    public var trace: TraceID?
     /// What happened.
     public var kind: Kind
 
     /// An event of a task.
-    package init(id: TaskID, taskKind: TaskKind, kind: Kind) {
+    package init(id: TaskID, taskKind: TaskKind, trace: TraceID? = nil, kind: Kind) {
         self.id = id
         self.taskKind = taskKind
+        self.trace = trace
         self.kind = kind
     }
 

@@ -71,6 +71,12 @@ public struct AttemptSummary: Sendable, Hashable {
         set { self.parts.value.tls = newValue }
     }
 
+    /// The attempt in its trace, which the server's part names as its parent; nil without a trace.
+    public var span: SpanID? {
+        get { self.parts.value.span }
+        set { self.parts.value.span = newValue }
+    }
+
     // Behind one reference: a summary is copied often, and read in few places.
     private var parts: Indirect<Parts>
 
@@ -79,14 +85,14 @@ public struct AttemptSummary: Sendable, Hashable {
         number: Int, method: String, host: String? = nil, status: Int? = nil, duration: Duration,
         phases: PhaseDurations = .init(), receivedWire: Int64 = 0, sent: Int64 = 0, connectionsOpened: Int = 0,
         remote: IPAddress? = nil, local: IPAddress? = nil, tryNumber: Int? = nil, isSent: Bool = true,
-        tls: TLSDetails? = nil
+        tls: TLSDetails? = nil, span: SpanID? = nil
     ) {
         self.parts = Indirect(
             Parts(
                 number: number, tryNumber: tryNumber ?? number, method: method, host: host, status: status,
                 duration: duration, phases: phases,
                 receivedWire: receivedWire, sent: sent, connectionsOpened: connectionsOpened, remote: remote,
-                local: local, isSent: isSent, tls: tls))
+                local: local, isSent: isSent, tls: tls, span: span))
     }
 
     private struct Parts: Sendable, Hashable {
@@ -104,5 +110,6 @@ public struct AttemptSummary: Sendable, Hashable {
         var local: IPAddress?
         var isSent: Bool
         var tls: TLSDetails?
+        var span: SpanID?
     }
 }

@@ -83,6 +83,7 @@ extension Configuration {
             userAgent: "tidegate/\(version)", waitsOut: true, redaction: self.events.redaction,
             redirects: transfers.redirects ?? standard.redirects,
             maxBodyBytes: transfers.maxFilesize.map { Int($0.bytes) })
+        configuration.startsTraces = transfers.tracing ?? standard.startsTraces
         configuration.reportsRetryTokens = self.metrics.mode != .off
         return configuration
     }
@@ -120,6 +121,7 @@ extension Configuration {
             ("transfers.proxy", sent.proxy != before.proxy),
             ("transfers.tls", sent.tls != before.tls),
             ("transfers.redirects", sent.redirects != before.redirects),
+            ("transfers.tracing", sent.tracing != before.tracing),
             ("transfers.budget", sent.budget != before.budget), ("journal", self.journal != running.journal),
             ("remote_write", self.remoteWrite != running.remoteWrite), ("events", self.events != running.events),
             ("metrics", self.metrics != running.metrics),

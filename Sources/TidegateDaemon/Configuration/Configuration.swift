@@ -63,6 +63,7 @@ package struct Configuration: Sendable, Hashable {
         package var proxy = ProxyPolicy.direct
         package var tls = ServerTrustPolicy()
         package var redirects: RedirectPolicy?
+        package var tracing: Bool?
         package var retry = Retry()
         package var budget = Budget()
         package var gate = Gate()

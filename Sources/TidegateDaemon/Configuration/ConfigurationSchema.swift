@@ -102,6 +102,9 @@ enum ConfigurationSchema {
         .value("redirects", \.redirects, ValueParser<RedirectPolicy>.name).documented(
             "Which redirects are followed: same-origin, no-downgrade (not from https to http) or free, which also takes "
                 + "credentials along.", default: SessionConfiguration().redirects.rawValue),
+        .value("tracing", \.tracing, .boolean).documented(
+            "True gives every request the field traceparent (W3C Trace Context) and its events the trace's id.",
+            default: "false"),
         .section("retry", \.retry, Self.retry).documented("When a failed request is tried again."),
         .section("budget", \.budget, Self.budget).documented(
             "What retries cost, for each origin: while its tokens are used up, tasks wait."),

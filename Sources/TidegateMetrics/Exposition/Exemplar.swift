@@ -7,6 +7,8 @@ struct Exemplar: Sendable, Hashable {
         let task: TaskID
         /// The attempt, counted from 1; nil for the whole task.
         var attempt: Int?
+        /// The trace that the task is part of; nil for none.
+        var trace: TraceID?
         let time: WallTime
     }
 
@@ -24,9 +26,10 @@ struct Exemplar: Sendable, Hashable {
         hasher.combine(self.value)
     }
 
-    /// The labels: 51 code points at most with their names and an attempt of five digits, of 128 allowed.
+    /// The labels: 95 code points at most with their names and an attempt of five digits, of 128 allowed.
     var labels: [(name: String, value: String)] {
         [("task_id", self.source.task.description)] + (self.source.attempt.map { [("attempt", String($0))] } ?? [])
+            + (self.source.trace.map { [("trace_id", $0.description)] } ?? [])
     }
 
     /// ` # {task_id="…",attempt="1"} 0.25 1790000000.123`, as OpenMetrics has it behind a sample's number.

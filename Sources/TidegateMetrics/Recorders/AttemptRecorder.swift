@@ -28,8 +28,9 @@ struct AttemptRecorder: Sendable {
         self.epochs = registry.counter(Catalogue.networkEpochs)
     }
 
-    func ended(_ summary: AttemptSummary, of task: TaskID, at time: WallTime, isSuccess: Bool) {
-        let source = Exemplar.Source(task: task, attempt: summary.number, time: time)
+    func ended(_ summary: AttemptSummary, of task: Exemplar.Source, isSuccess: Bool) {
+        var source = task
+        source.attempt = summary.number
         let host = self.hosts.table.isOn ? self.hosts.value(of: summary.host) : nil
         let series = self.series[
             AttemptKey(

@@ -112,7 +112,7 @@ final class AttemptCompletion {
             if self.bodies.mayFetchAgain(record) { return self.restart(record, wrong, .digestMismatch) }
             return self.failures.giveUp(record, wrong, .digestMismatch)
         }
-        self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+        self.driver.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
         record.retry.counter.succeeded()
         self.origins.controller.succeeded(
             record.origin, refunding: record.retry.counter.paid, at: self.driver.now)
@@ -140,7 +140,7 @@ final class AttemptCompletion {
                 return self.failures.giveUp(record, end.with(.httpStatus, message), .httpStatus)
             }
             if self.hooks.askAboutRedirect(record, end, to: hop) { return }
-            self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+            self.driver.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
             record.attempt.redirects += 1
             record.attempt.hop = hop
             record.attempt.followsRedirect = true

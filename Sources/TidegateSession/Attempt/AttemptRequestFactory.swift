@@ -8,15 +8,17 @@ struct AttemptRequestFactory {
     private let time: any TimeSource
     private let bodies: TaskBodies
     private let delegate: DelegateDispatcher
+    private let random: RandomSource
 
     init(
         configuration: SessionConfiguration, time: any TimeSource, bodies: TaskBodies,
-        delegate: DelegateDispatcher
+        delegate: DelegateDispatcher, random: RandomSource
     ) {
         self.configuration = configuration
         self.time = time
         self.bodies = bodies
         self.delegate = delegate
+        self.random = random
     }
 
     var wallTime: WallTime { self.time.wall() }
@@ -35,7 +37,8 @@ struct AttemptRequestFactory {
         let resume = record.download.partial.resumePoint
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
         return AttemptRequest(
-            id: live.id, url: hop.url, method: hop.method, headers: self.fields(record),
+            id: live.id, url: hop.url, method: hop.method,
+            headers: self.fields(record) + self.traceFields(record),
             body: self.bodies.upload(of: record), addresses: addresses, sink: sink, resume: resume,
             connectTimeout: request.connectTimeout, allowsHTTP2: request.usesHTTP2,
             tls: tls.options(
@@ -78,6 +81,18 @@ struct AttemptRequestFactory {
             field.name != .userAgent && !authorization.contains { field.name == $0.name }
         }
         return authorization.isEmpty ? fields : fields + authorization
+    }
+
+    // The attempt's place in its task's trace.
+    private func traceFields(_ record: TaskRecord) -> [HTTPField] {
+        record.attempt.span = nil
+        guard record.task.trace != nil, record.request.ownTraceParent == nil, record.hop.keepsCredentials,
+            let trace = record.request.trace
+        else { return [] }
+        let span = self.random.spanID()
+        record.attempt.span = span
+        let state = trace.state.flatMap { try? HTTPField("tracestate", $0) }
+        return [try? HTTPField("traceparent", trace.traceParent(from: span)), state].compactMap { $0 }
     }
 
     /// The fields of the user's own that a hop's request has.

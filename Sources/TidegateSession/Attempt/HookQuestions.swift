@@ -29,7 +29,7 @@ final class HookQuestions {
         let request = RedirectRequest(
             method: hop.method, url: hop.url.text, headers: self.requests.headers(record, of: hop),
             keepsBody: hop.keepsBody)
-        self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+        self.driver.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
         self.driver.feed(.attemptAsks, to: record)
         let task = record.task
         self.delegate.ask(record.ownDelegate, of: record.number, .redirect(response, hop)) {
@@ -81,12 +81,12 @@ final class HookQuestions {
         let state = record.attempt.authentication ?? AuthenticationState()
         record.attempt.authentication = state
         if state.renew(for: record.origin, by: challenge, nonce: self.nonce()) {
-            self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+            self.driver.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
             self.driver.feed(.attemptLeads, to: record)
             return true
         }
         guard state.isNew(challenge) else { return false }
-        self.driver.publish(.attemptSucceeded(end.summary(of: record.hop)), record)
+        self.driver.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
         self.driver.feed(.attemptAsks, to: record)
         let task = record.task
         self.delegate.ask(record.ownDelegate, of: record.number, .authentication(challenge, status: status)) {
@@ -119,7 +119,7 @@ final class HookQuestions {
             let hook = self.delegate.hook(record.task, \.askServerTrust)
         else { return false }
         self.driver.publish(
-            .attemptFailed(end.summary(of: record.hop), .cancelled, nil, isCharged: false), record)
+            .attemptFailed(end.summary(of: record.attempt), .cancelled, nil, isCharged: false), record)
         self.driver.feed(.attemptAsks, to: record)
         let task = record.task
         self.delegate.ask(record.ownDelegate, of: record.number, .serverTrust(trust)) {

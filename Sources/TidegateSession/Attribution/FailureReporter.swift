@@ -30,7 +30,7 @@ final class FailureReporter {
     func publishFailure(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, isCharged: Bool) {
         let attribution = self.attribute(end, record)
         self.driver.publish(
-            .attemptFailed(end.summary(of: record.hop), failure, attribution, isCharged: isCharged), record)
+            .attemptFailed(end.summary(of: record.attempt), failure, attribution, isCharged: isCharged), record)
     }
 
     private func attribute(_ end: AttemptEnd, _ record: TaskRecord) -> Attribution? {

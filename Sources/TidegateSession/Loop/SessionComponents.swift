@@ -63,7 +63,8 @@ struct SessionComponents {
             driver: self.driver, table: self.table, gate: self.gate, failures: self.failures, origins: self.origins,
             bodies: self.bodies, configuration: configuration, random: given.random)
         self.requests = AttemptRequestFactory(
-            configuration: configuration, time: given.time, bodies: self.bodies, delegate: self.delegate)
+            configuration: configuration, time: given.time, bodies: self.bodies, delegate: self.delegate,
+            random: given.random)
     }
 }
 

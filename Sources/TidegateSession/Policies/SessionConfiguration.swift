@@ -43,6 +43,9 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// Results have theirs as they were given.
     public var redaction: URLRedaction
+    /// True if every task without a trace of its own begins one (W3C Trace Context): its requests have the field
+    /// `traceparent`, and its events the trace's id.
+    public var startsTraces: Bool
     /// True if the statistics include the hosts' retry budgets, which reads every origin.
     package var reportsRetryTokens = false
 
@@ -55,7 +58,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
         circuit: CircuitPolicy = CircuitPolicy(), waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
         redaction: URLRedaction = URLRedaction(), redirects: RedirectPolicy = .noDowngrade,
-        maxBodyBytes: Int? = nil
+        maxBodyBytes: Int? = nil, startsTraces: Bool = false
     ) {
         self.maxConnectionsPerHost = maxConnectionsPerHost
         self.maxConnections = maxConnections
@@ -75,6 +78,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         self.redaction = redaction
         self.redirects = redirects
         self.maxBodyBytes = maxBodyBytes
+        self.startsTraces = startsTraces
     }
 
     /// - Throws: the first property whose value is outside its range.

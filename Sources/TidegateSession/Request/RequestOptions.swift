@@ -30,4 +30,6 @@ struct RequestOptions: Sendable, Hashable, Codable {
     var createsDirectories: Bool?
     var redirects: RedirectPolicy?
     var maxBodyBytes: Int?
+    var traceParent: String?
+    var traceState: String?
 }

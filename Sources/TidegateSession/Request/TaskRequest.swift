@@ -140,6 +140,23 @@ public struct TaskRequest: Sendable {
         set { self.options.trust = newValue }
     }
 
+    /// The trace that the task continues: each attempt is a part of it, and sends `traceparent` and `tracestate` (W3C Trace
+    /// Context); nil sends neither, unless the session starts traces.
+    ///
+    /// A redirect to another origin takes neither along, unless its policy is `free`. A request with a field `traceparent`
+    /// of its own is part of that trace, and sends the field as it is.
+    public var trace: TraceContext? {
+        get {
+            (self.ownTraceParent ?? self.options.traceParent).flatMap {
+                TraceContext(traceParent: $0, state: self.options.traceState)
+            }
+        }
+        set { (self.options.traceParent, self.options.traceState) = (newValue?.traceParent, newValue?.state) }
+    }
+
+    /// The field `traceparent` among the header fields.
+    var ownTraceParent: String? { self.headers.first { $0.name.canonicalName == "traceparent" }?.value }
+
     var address: HTTPURL { self.box.parts.address }
     var firstHop: Hop { self.box.firstHop }
 

@@ -30,6 +30,12 @@ final class RandomSource: Sendable {
         }.sorted()
     }
 
+    /// A new trace.
+    func newTrace() -> TraceContext { self.ids.withLock { TraceContext(using: &$0) } }
+
+    /// A new part of a trace.
+    func spanID() -> SpanID { self.ids.withLock { SpanID(using: &$0) } }
+
     /// A new task's id.
     func taskID(at time: WallTime) -> TaskID {
         self.ids.withLock { TaskID(at: time, using: &$0) }

@@ -19,7 +19,7 @@ final class EventPublisher {
     }
 
     func publish(_ change: consuming TaskEvent.Kind, of task: TransferTask) {
-        self.pending.append(.task(TaskEvent(id: task.id, taskKind: task.request.kind, kind: change)))
+        self.pending.append(.task(TaskEvent(id: task.id, taskKind: task.request.kind, trace: task.trace, kind: change)))
     }
 
     /// Publishes at once, after everything that is pending.

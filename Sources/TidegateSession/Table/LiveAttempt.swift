@@ -12,6 +12,8 @@ struct AttemptState {
     var proxy: Proxy?
     /// The fields that a hook gave the attempt under way instead of the task's; nil if none was asked.
     var headers: [HTTPField]?
+    /// The attempt's part of its task's trace; nil without one.
+    var span: SpanID?
     /// How many redirects were followed since the first hop.
     var redirects = 0
     /// How many tries began: an attempt that follows a redirect belongs to the try before it.

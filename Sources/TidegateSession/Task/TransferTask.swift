@@ -15,6 +15,8 @@ public final class TransferTask: Sendable {
     let shared: PublishedTaskState
     /// The journal's entry; nil for a task that dies with its process.
     let journaled: JournalRef?
+    /// The trace that the task is part of; nil for none.
+    let trace: TraceID?
     /// Its own hooks, observers and completion handler; nil for most.
     let handlers: TaskHandlers?
     private let controller: any TaskController
@@ -29,6 +31,7 @@ public final class TransferTask: Sendable {
         self.shared = shared
         self.controller = controller
         self.journaled = journaled
+        self.trace = request.trace?.trace
         self.handlers = handlers
         if case .stream(let stream) = request.destination { stream.claim(for: id) }
         if case .stream(let stream) = request.body { stream.claim(for: id) }

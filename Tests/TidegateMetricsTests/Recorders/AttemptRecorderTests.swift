@@ -22,6 +22,18 @@ import TidegateTestKit
         #expect(series["\(duration)_bucket{method=\"GET\",code_class=\"none\",le=\"0.05\"}"] == 1)
     }
 
+    @Test("The exemplar of an attempt has its task's trace, if there is one", arguments: [true, false])
+    func trace(isTraced: Bool) throws {
+        let id = "0af7651916cd43dd8448eb211c80319c"
+        self.fixture.publish(.attemptSucceeded(EveryEvent.attempt(1)), trace: isTraced ? TraceID(id) : nil)
+        let line = try #require(
+            self.fixture.text(.openMetrics).split(separator: "\n").first {
+                $0.hasPrefix("tidegate_request_attempts_total{method=\"GET\",code=\"200\"}")
+            })
+        #expect(line.contains(",attempt=\"1\",trace_id=\"\(id)\"} ") == isTraced)
+        #expect(line.contains(",attempt=\"1\"} ") == !isTraced)
+    }
+
     @Test("A reused connection has no resolve, connect and tls")
     func phases() {
         self.fixture.publish(.attemptSucceeded(EveryEvent.attempt(1)))
