@@ -14,7 +14,8 @@ enum CurlOption {
         "-C": "use --continue", "--continue-at": "use --continue", "-d": "use --data", "--data-raw": "use --data",
         "--json": "use --json-body", "-T": "use --upload-file", "-m": "use --max-time", "-x": "use --proxy",
         "-A": "use -H 'User-Agent: TEXT'", "--user-agent": "use -H 'User-Agent: TEXT'",
-        "-b": "use -H 'Cookie: TEXT'", "--cookie": "use -H 'Cookie: TEXT'", "-e": "use -H 'Referer: URL'",
+        "-b": "use -H 'Cookie: TEXT'", "-c": "use --cookie-jar", "--cookie": "use -H 'Cookie: TEXT'",
+        "-e": "use -H 'Referer: URL'",
         "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N", "--location-trusted": "use --redirects free",
     ]
 

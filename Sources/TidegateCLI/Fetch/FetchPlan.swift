@@ -155,9 +155,12 @@ struct FetchPlan: Sendable {
     private static func session(
         _ options: FetchOptions, _ timeouts: TimeoutOptions.Parsed
     ) throws -> SessionConfiguration {
+        let cookies = try options.http.cookieJar.map { file in
+            try OptionParsing.naming("--cookie-jar") { () throws(TextError) in try CookieFile.read(file) }
+        }
         let proxy = try options.network.proxies.policy(environment: Terminal.environment)
         do throws(ConfigurationValueError) {
-            let configuration = SessionConfiguration(
+            var configuration = SessionConfiguration(
                 maxConnectionsPerHost: options.network.parallel, maxConnections: options.network.parallel,
                 proxy: proxy,
                 tls: options.network.trust.policy,
@@ -167,6 +170,7 @@ struct FetchPlan: Sendable {
                 userAgent: "tidegate/\(TidegateVersion.version)", endedTasksKept: 0,
                 // A user is waiting, and --retry already limits the attempts.
                 circuit: .never)
+            configuration.cookies = cookies
             try configuration.validate()
             return configuration
         } catch {

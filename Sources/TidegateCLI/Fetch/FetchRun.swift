@@ -44,6 +44,13 @@ struct FetchRun: Sendable {
             return result
         }
         await monitor.stop()
+        if let file = self.options.http.cookieJar, let jar = self.plan.session.cookies {
+            do throws(TextError) {
+                try CookieFile.write(jar, to: file)
+            } catch {
+                throw CommandError(.no, "--cookie-jar: \(error)")
+            }
+        }
         if let number = signal.number { throw self.interrupted(number, hasKept: hasKept) }
         switch bodyEnd {
         case .written: break

@@ -15,6 +15,12 @@ struct HTTPOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Take them from this file instead.", valueName: "file"))
     var netrcFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Send the cookies of this file (Netscape's format), and write there those that there are in the end.",
+            valueName: "file"))
+    var cookieJar: String?
+
     @Flag(help: "Request a compressed response and decode it.")
     var compressed = false
 

@@ -81,6 +81,7 @@ final class AttemptCompletion {
     func attemptDidFinish(_ record: TaskRecord, _ end: AttemptEnd) {
         self.origins.attemptEnded(end, record)
         self.admission.attemptEnded(end, record)
+        self.requests.keepCookies(of: end, record)
         guard let failure = end.failure else { return self.succeed(record, end) }
         // The body of a refused request may say why; it never goes where the request says.
         if failure == .tlsFailed, self.hooks.asksAboutTrust(record, end) { return }

@@ -80,7 +80,21 @@ struct AttemptRequestFactory {
         let fields = (record.attempt.headers ?? self.headers(record, of: record.hop)).filter { field in
             field.name != .userAgent && !authorization.contains { field.name == $0.name }
         }
-        return authorization.isEmpty ? fields : fields + authorization
+        return self.withCookies(authorization.isEmpty ? fields : fields + authorization, of: record.hop)
+    }
+
+    // The jar's follow the user's own, in one field (RFC 6265 5.4).
+    private func withCookies(_ fields: [HTTPField], of hop: Hop) -> [HTTPField] {
+        guard let kept = self.configuration.cookies?.field(for: hop.url, at: self.wallTime) else { return fields }
+        let own = fields.filter { $0.name == .cookie }.map(\.value)
+        guard let field = try? HTTPField("Cookie", (own + [kept]).joined(separator: "; ")) else { return fields }
+        return fields.filter { $0.name != .cookie } + [field]
+    }
+
+    /// Keeps the cookies that a response sets, also those of a redirect or an error.
+    func keepCookies(of end: AttemptEnd, _ record: TaskRecord) {
+        guard let jar = self.configuration.cookies, let head = end.outcome.head else { return }
+        jar.take(head.fields("Set-Cookie"), from: record.hop.url, at: self.wallTime)
     }
 
     // The attempt's place in its task's trace.

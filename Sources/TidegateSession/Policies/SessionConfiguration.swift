@@ -9,6 +9,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var maxConnections: Int
     /// The proxies of tasks that have none of their own; the environment is never read.
     public var proxy: ProxyPolicy
+    /// Where cookies are kept, which are sent to the servers that set them; nil keeps none.
+    ///
+    /// Several sessions may share one.
+    public var cookies: CookieJar?
     /// What certificates the session trusts.
     public var tls: ServerTrustPolicy
     /// How tasks are retried that have no policy of their own.
@@ -58,7 +62,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
         circuit: CircuitPolicy = CircuitPolicy(), waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
         redaction: URLRedaction = URLRedaction(), redirects: RedirectPolicy = .noDowngrade,
-        maxBodyBytes: Int? = nil, startsTraces: Bool = false
+        maxBodyBytes: Int? = nil, startsTraces: Bool = false, cookies: CookieJar? = nil
     ) {
         self.maxConnectionsPerHost = maxConnectionsPerHost
         self.maxConnections = maxConnections
@@ -79,6 +83,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         self.redirects = redirects
         self.maxBodyBytes = maxBodyBytes
         self.startsTraces = startsTraces
+        self.cookies = cookies
     }
 
     /// - Throws: the first property whose value is outside its range.

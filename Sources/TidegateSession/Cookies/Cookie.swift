@@ -1,0 +1,126 @@
+package import TidegateCore
+
+/// A cookie as a jar keeps it (RFC 6265 5.3).
+package struct Cookie: Sendable, Hashable {
+    package var name: String
+    package var value: String
+    /// In lower case, without a leading dot.
+    package var domain: String
+    /// True if only ``domain`` itself gets it.
+    package var isHostOnly: Bool
+    package var path: String
+    /// True if only https requests get it.
+    package var isSecure: Bool
+    /// True if programs in a page are not to see it; of no meaning here, but kept.
+    package var isHTTPOnly: Bool
+    /// When it ends; nil at the end of the session.
+    package var expiry: WallTime?
+
+    /// Reads a `Set-Cookie` field; nil for one that is to be ignored.
+    ///
+    /// A domain of one label, and an address, cannot be shared: only their own host gets the cookie.
+    package init?(_ field: String, from url: HTTPURL, at now: WallTime) {
+        guard field.utf8.count <= 4096, field.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+            return nil
+        }
+        let parts = field.split(separator: ";", omittingEmptySubsequences: false)
+        guard let pair = parts.first, let equals = pair.firstIndex(of: "=") else { return nil }
+        self.name = Self.trimmed(pair[..<equals])
+        self.value = Self.trimmed(pair[pair.index(after: equals)...])
+        self.domain = url.target.host
+        self.isHostOnly = true
+        self.path = Self.defaultPath(of: url)
+        (self.isSecure, self.isHTTPOnly) = (false, false)
+        guard !self.name.isEmpty else { return nil }
+        var hasAge = false
+        for part in parts.dropFirst() {
+            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = halves.count > 1 ? Self.trimmed(halves[1]) : ""
+            switch Self.trimmed(halves[0]).lowercased() {
+            case "domain": guard self.take(domain: value, of: url.target) else { return nil }
+            case "path": if value.hasPrefix("/") { self.path = value }
+            case "secure": self.isSecure = true
+            case "httponly": self.isHTTPOnly = true
+            case "max-age":
+                guard let seconds = Self.age(value) else { continue }
+                hasAge = true
+                self.expiry = WallTime(microseconds: now.microseconds + seconds * 1_000_000)
+            case "expires": if !hasAge, let end = CookieDate.parse(value) { self.expiry = end }
+            default: break
+            }
+        }
+        guard self.keepsItsPromises(url) else { return nil }
+    }
+
+    /// A cookie of a file.
+    init(
+        name: String, value: String, domain: String, isHostOnly: Bool, path: String, isSecure: Bool, isHTTPOnly: Bool,
+        expiry: WallTime?
+    ) {
+        self.name = name
+        self.value = value
+        self.domain = domain
+        self.isHostOnly = isHostOnly
+        self.path = path
+        self.isSecure = isSecure
+        self.isHTTPOnly = isHTTPOnly
+        self.expiry = expiry
+    }
+
+    // RFC 6265 5.2.3; false if the domain is not the server's to give.
+    private mutating func take(domain text: String, of target: Target) -> Bool {
+        let name = (text.hasPrefix(".") ? String(text.dropFirst()) : text).lowercased()
+        guard !name.isEmpty, name != target.host else { return true }
+        guard target.address == nil, name.contains("."), !name.hasSuffix("."), target.host.hasSuffix(".\(name)") else {
+            return false
+        }
+        (self.domain, self.isHostOnly) = (name, false)
+        return true
+    }
+
+    // What a name promises, and that plain HTTP does not set what is for https (RFC 6265bis 4.1.3, 5.7).
+    private func keepsItsPromises(_ url: HTTPURL) -> Bool {
+        if self.isSecure, url.scheme != .https { return false }
+        let name = self.name.lowercased()
+        if name.hasPrefix("__secure-"), !self.isSecure { return false }
+        return !name.hasPrefix("__host-") || self.isSecure && self.isHostOnly && self.path == "/"
+    }
+
+    // A huge number is as good as for ever.
+    private static func age(_ text: String) -> Int64? {
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        let limit: Int64 = 400 * 86_400
+        return text.hasPrefix("-") ? 0 : min(Int64(text) ?? limit, limit)
+    }
+
+    // RFC 6265 5.1.4.
+    private static func defaultPath(of url: HTTPURL) -> String {
+        guard let slash = url.path.lastIndex(of: "/"), slash > url.path.startIndex else { return "/" }
+        return String(url.path[..<slash])
+    }
+
+    private static func trimmed(_ text: some StringProtocol) -> String {
+        let blanks: Set<Character> = [" ", "\t"]
+        let start = text.drop { blanks.contains($0) }
+        return String(start.reversed().drop { blanks.contains($0) }.reversed())
+    }
+
+    // MARK: - Use
+
+    /// True if a request to this URL gets it.
+    func isFor(_ url: HTTPURL) -> Bool {
+        guard !self.isSecure || url.scheme == .https else { return false }
+        let host = url.target.host
+        guard host == self.domain || !self.isHostOnly && host.hasSuffix(".\(self.domain)") else { return false }
+        guard url.path.hasPrefix(self.path) else { return false }
+        return self.path.hasSuffix("/") || url.path.count == self.path.count
+            || url.path.dropFirst(self.path.count).hasPrefix("/")
+    }
+
+    /// True if another cookie takes its place.
+    func isSame(as other: Cookie) -> Bool {
+        self.name == other.name && self.domain == other.domain && self.path == other.path
+            && self.isHostOnly == other.isHostOnly
+    }
+}

@@ -1,0 +1,132 @@
+internal import Synchronization
+package import TidegateCore
+
+/// The cookies of a session (RFC 6265), in memory; a program that keeps them reads and writes them as text.
+///
+/// libcurl's own engine would not do: every hop is an attempt of its own, in a handle that serves other tasks, too, and
+/// its file is written by the thread of all transfers.
+///
+/// Public suffixes are not known: a server can set a cookie for `co.uk`, but never for a domain of one label.
+public final class CookieJar: Sendable {
+    private struct Entry {
+        var cookie: Cookie
+        /// Counts cookies, so that of equal ones the earlier is sent first.
+        let number: Int
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var lastNumber = 0
+    }
+
+    /// How many cookies a domain has, and how many there are in all; the oldest go.
+    private static let (perDomain, inAll) = (50, 3000)
+
+    private let state = Mutex(State())
+
+    /// An empty jar.
+    public init() {}
+
+    /// A jar with the cookies of a file in Netscape's format, as curl(1) writes it; lines that make no sense are ignored.
+    public convenience init(netscape text: String) {
+        self.init()
+        for line in text.split(whereSeparator: \.isNewline) {
+            if let cookie = Cookie(netscape: line) { self.put(cookie) }
+        }
+    }
+
+    /// The cookies in Netscape's format; those that end with the session have 0 for their end.
+    public var netscapeText: String {
+        let lines = self.state.withLock { $0.entries.map(\.cookie.netscapeLine) }
+        return (["# Netscape HTTP Cookie File"] + lines).joined(separator: "\n") + "\n"
+    }
+
+    /// How many cookies there are.
+    public var count: Int { self.state.withLock { $0.entries.count } }
+
+    /// Removes every cookie.
+    public func removeAll() { self.state.withLock { $0.entries = [] } }
+
+    // MARK: - Requests and responses
+
+    /// What a request sends; nil for nothing.
+    package func field(for url: HTTPURL, at now: WallTime) -> String? {
+        let entries = self.state.withLock { state in
+            state.entries.removeAll { $0.cookie.expiry.map { $0 <= now } ?? false }
+            return state.entries.filter { $0.cookie.isFor(url) }
+        }
+        guard !entries.isEmpty else { return nil }
+        let sorted = entries.sorted {
+            ($1.cookie.path.count, $0.number) < ($0.cookie.path.count, $1.number)
+        }
+        return sorted.map { "\($0.cookie.name)=\($0.cookie.value)" }.joined(separator: "; ")
+    }
+
+    /// Takes what a response sets.
+    package func take(_ fields: [String], from url: HTTPURL, at now: WallTime) {
+        for field in fields {
+            guard let cookie = Cookie(field, from: url, at: now) else { continue }
+            self.put(cookie, at: now)
+        }
+    }
+
+    private func put(_ cookie: Cookie, at now: WallTime? = nil) {
+        self.state.withLock { state in
+            let place = state.entries.firstIndex { $0.cookie.isSame(as: cookie) }
+            if let end = cookie.expiry, let now, end <= now {
+                if let place { state.entries.remove(at: place) }
+                return
+            }
+            if let place { return state.entries[place].cookie = cookie }
+            state.lastNumber += 1
+            state.entries.append(Entry(cookie: cookie, number: state.lastNumber))
+            if state.entries.count(where: { $0.cookie.domain == cookie.domain }) > Self.perDomain,
+                let oldest = state.entries.firstIndex(where: { $0.cookie.domain == cookie.domain })
+            {
+                state.entries.remove(at: oldest)
+            }
+            if state.entries.count > Self.inAll { state.entries.removeFirst() }
+        }
+    }
+}
+
+extension CookieJar: Hashable {
+    /// Jars are equal if they are the same.
+    public static func == (left: CookieJar, right: CookieJar) -> Bool { left === right }
+
+    /// Hashes its identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+// MARK: - Netscape's format
+
+extension Cookie {
+    private static let onlyHTTP = "#HttpOnly_"
+
+    fileprivate init?(netscape line: some StringProtocol) {
+        let isHTTPOnly = line.hasPrefix(Self.onlyHTTP)
+        guard isHTTPOnly || !line.hasPrefix("#") else { return nil }
+        let text = isHTTPOnly ? String(line.dropFirst(Self.onlyHTTP.count)) : String(line)
+        let parts = text.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 7, let end = Int64(parts[4]), !parts[5].isEmpty, parts[2].hasPrefix("/"),
+            (0...253_402_300_799).contains(end)
+        else { return nil }
+        let domain = (parts[0].hasPrefix(".") ? String(parts[0].dropFirst()) : parts[0]).lowercased()
+        guard !domain.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }), !parts[6].contains(";")
+        else { return nil }
+        self.init(
+            name: parts[5], value: parts[6], domain: domain, isHostOnly: parts[1].uppercased() != "TRUE",
+            path: parts[2],
+            isSecure: parts[3].uppercased() == "TRUE", isHTTPOnly: isHTTPOnly,
+            expiry: end == 0 ? nil : WallTime(microseconds: end * 1_000_000))
+    }
+
+    fileprivate var netscapeLine: String {
+        let end = self.expiry.map { $0.microseconds / 1_000_000 } ?? 0
+        return (self.isHTTPOnly ? Self.onlyHTTP : "")
+            + [
+                self.isHostOnly ? self.domain : ".\(self.domain)", self.isHostOnly ? "FALSE" : "TRUE", self.path,
+                self.isSecure ? "TRUE" : "FALSE", "\(end)", self.name, self.value,
+            ].joined(separator: "\t")
+    }
+}

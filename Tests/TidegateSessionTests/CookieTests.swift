@@ -1,0 +1,134 @@
+import HTTPTypes
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateSession
+
+/// Cookies, as RFC 6265 has them: which are kept, which are sent, and how a file has them.
+@Suite(.timeLimit(.minutes(5)))
+struct CookieTests {
+    private static let now = WallTime(microseconds: 1_800_000_000_000_000)
+
+    private static func sent(_ fields: [String], from url: String, to other: String) throws -> String? {
+        let jar = CookieJar()
+        jar.take(fields, from: try HTTPURL(url), at: self.now)
+        return jar.field(for: try HTTPURL(other), at: self.now)
+    }
+
+    @Test(
+        "A cookie goes where its domain, its path and its scheme allow",
+        arguments: [
+            ("a=1", "http://x.test/", "http://x.test/any", "a=1"),
+            ("a=1", "http://x.test/", "http://www.x.test/", nil),
+            ("a=1; Domain=x.test", "http://www.x.test/", "http://api.x.test/", "a=1"),
+            ("a=1; Domain=.x.test", "http://www.x.test/", "http://x.test/", "a=1"),
+            ("a=1; Domain=x.test", "http://www.x.test/", "http://yx.test/", nil),
+            ("a=1; Domain=y.test", "http://x.test/", "http://y.test/", nil),
+            ("a=1; Domain=test", "http://x.test/", "http://y.test/", nil),
+            ("a=1; Domain=test", "http://x.test/", "http://x.test/", nil),
+            ("a=1; Domain=0.2.7", "http://192.0.2.7/", "http://198.0.2.7/", nil),
+            ("a=1", "http://192.0.2.7/", "http://192.0.2.7:81/", "a=1"),
+            ("a=1", "http://x.test/a/b", "http://x.test/a/c", "a=1"),
+            ("a=1", "http://x.test/a/b", "http://x.test/c", nil),
+            ("a=1; Path=/a", "http://x.test/", "http://x.test/ab", nil),
+            ("a=1; Path=/a", "http://x.test/", "http://x.test/a/b", "a=1"),
+            ("a=1; Path=no", "http://x.test/a/b", "http://x.test/a/", "a=1"),
+            ("a=1; Secure", "https://x.test/", "https://x.test/", "a=1"),
+            ("a=1; Secure", "https://x.test/", "http://x.test/", nil),
+            ("a=1; Secure", "http://x.test/", "https://x.test/", nil),
+            ("__Secure-a=1", "https://x.test/", "https://x.test/", nil),
+            ("__Host-a=1; Secure; Path=/; Domain=x.test", "https://www.x.test/", "https://www.x.test/", nil),
+            ("__Host-a=1; Secure; Path=/", "https://x.test/", "https://x.test/", "__Host-a=1"),
+            ("a=1; Max-Age=60", "http://x.test/", "http://x.test/", "a=1"),
+            ("a=1; Max-Age=0", "http://x.test/", "http://x.test/", nil),
+            ("a=1; Max-Age=-99999999999999999999", "http://x.test/", "http://x.test/", nil),
+            ("a=1; Max-Age=99999999999999999999", "http://x.test/", "http://x.test/", "a=1"),
+            ("a=1; Expires=Wed, 21 Oct 2015 07:28:00 GMT", "http://x.test/", "http://x.test/", nil),
+            ("a=1; Expires=Wednesday, 21-Oct-99 07:28:00 GMT", "http://x.test/", "http://x.test/", nil),
+            ("a=1; Expires=Wed, 21 Oct 2099 07:28:00 GMT; Max-Age=0", "http://x.test/", "http://x.test/", nil),
+            ("a=1; Expires=soon", "http://x.test/", "http://x.test/", "a=1"),
+            (" a = 1 2 ;;; =; x", "http://x.test/", "http://x.test/", "a=1 2"),
+            ("=1", "http://x.test/", "http://x.test/", nil), ("a", "http://x.test/", "http://x.test/", nil),
+            ("a=1\u{1}", "http://x.test/", "http://x.test/", nil),
+            ("a=" + String(repeating: "x", count: 4096), "http://x.test/", "http://x.test/", nil),
+        ])
+    func rules(_ field: String, _ from: String, _ to: String, _ expected: String?) throws {
+        #expect(try Self.sent([field], from: from, to: to) == expected)
+    }
+
+    @Test("Longer paths come first, then older cookies; a new value takes its place, and a past one removes it")
+    func order() throws {
+        let url = try HTTPURL("http://x.test/a/b")
+        let jar = CookieJar()
+        jar.take(["one=1; Path=/", "two=2; Path=/a", "three=3; Path=/"], from: url, at: Self.now)
+        jar.take(["one=9; Path=/"], from: url, at: Self.now)
+        #expect(jar.field(for: url, at: Self.now) == "two=2; one=9; three=3")
+        jar.take(["two=; Path=/a; Max-Age=0"], from: url, at: Self.now)
+        #expect(jar.field(for: url, at: Self.now) == "one=9; three=3")
+        jar.removeAll()
+        #expect(jar.field(for: url, at: Self.now) == nil)
+    }
+
+    @Test("A server cannot fill the jar")
+    func bounds() throws {
+        let jar = CookieJar()
+        for number in 0..<60 {
+            jar.take(["c\(number)=1"], from: try HTTPURL("http://x.test/"), at: Self.now)
+        }
+        #expect(jar.count == 50)
+        #expect(jar.field(for: try HTTPURL("http://x.test/"), at: Self.now)?.hasPrefix("c10=1;") == true)
+    }
+
+    @Test("A file of curl's is read, junk in it is ignored, and what is written is read again")
+    func file() throws {
+        let text = """
+            # Netscape HTTP Cookie File
+            x.test\tFALSE\t/\tFALSE\t0\tsession\t1
+            #HttpOnly_.y.test\tTRUE\t/p\tTRUE\t1900000000\tkept\ta=b
+
+            junk
+            x.test\tFALSE\t/\tFALSE\tnever\tbad\t1
+            x.test\tFALSE\t/\tFALSE\t99999999999999\tbad\t1
+            x.test\tFALSE\tno\tFALSE\t0\tbad\t1
+            x.test\tFALSE\t/\tFALSE\t0\tbad\ta; b
+            """
+        let jar = CookieJar(netscape: text)
+        #expect(jar.count == 2)
+        #expect(jar.field(for: try HTTPURL("http://x.test/"), at: Self.now) == "session=1")
+        #expect(jar.field(for: try HTTPURL("https://www.y.test/p/q"), at: Self.now) == "kept=a=b")
+        #expect(jar.netscapeText.contains("#HttpOnly_.y.test\tTRUE\t/p\tTRUE\t1900000000\tkept\ta=b\n"))
+        #expect(CookieJar(netscape: jar.netscapeText).netscapeText == jar.netscapeText)
+    }
+
+    @Test("Every hop sends its own cookies only, and a redirect may set one; without a jar none is kept")
+    func hops() async throws {
+        let other = try LiveServer { .respond(text: $0.field("cookie") ?? "none") }
+        defer { other.stop() }
+        let elsewhere = "http://other.test:\(other.port)/"
+        let server = try LiveServer { request in
+            switch request.path {
+            case "/out": .respond(302, ["Location: \(elsewhere)", "Set-Cookie: out=1"])
+            case "/back": .respond(302, ["Location: /", "Set-Cookie: back=1"])
+            default: .respond(text: request.field("cookie") ?? "none")
+            }
+        }
+        defer { server.stop() }
+        let loopback = IPAddress(ipv4: 0x7F00_0001)
+        for jar in [CookieJar(), nil] {
+            let fixture = try SessionFixture(
+                .init(cookies: jar), resolver: ScriptedResolver(["one.test": [loopback], "other.test": [loopback]]))
+            func body(_ path: String, own: String? = nil) async throws -> String {
+                var headers: [HTTPField] = []
+                if let own { headers = [try HTTPField("Cookie", own)] }
+                let task = fixture.run(try TaskRequest(url: "http://one.test:\(server.port)\(path)", headers: headers))
+                _ = await task.result()
+                return String(decoding: task.body(), as: UTF8.self)
+            }
+            #expect(try await body("/out") == "none")
+            #expect(try await body("/back") == (jar == nil ? "none" : "out=1; back=1"))
+            #expect(try await body("/", own: "own=1") == (jar == nil ? "own=1" : "own=1; out=1; back=1"))
+            await fixture.session.invalidate(cancellingTasks: true)
+        }
+    }
+}
