@@ -115,7 +115,7 @@ final class HookQuestions {
     /// Asks whether a server is trusted that the attempt was refused for; false if there is nothing to ask.
     func asksAboutTrust(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
         // A server that shows other certificates every time is not asked about for ever.
-        guard record.attempt.trustVerdicts.count < 8, let trust = record.attempt.trustQuestion?.trust,
+        guard record.attempt.trust.verdicts.count < 8, let trust = record.attempt.trust.question?.trust,
             let hook = self.delegate.hook(record.task, \.askServerTrust)
         else { return false }
         self.driver.publish(

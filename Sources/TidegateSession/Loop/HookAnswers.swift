@@ -54,7 +54,7 @@ final class HookAnswers {
                 self.commands.cancel(record)
             }
         case (.serverTrust(let trust), .serverTrust(let verdict)):
-            record.attempt.trustVerdicts[trust] = verdict
+            record.attempt.trust.verdicts[trust] = verdict
             self.driver.feed(.decided, to: record)
         case (.disposition(let attempt, let end), .disposition(let decision)):
             if let live = record.live, live.id == attempt { self.decided(decision, record, live, end) }

@@ -26,10 +26,8 @@ struct AttemptState {
     var awaitsContinue = true
     /// The credentials that hooks gave; nil for most tasks.
     var authentication: AuthenticationState?
-    /// What a hook said of the servers it was asked about; empty for most tasks.
-    var trustVerdicts: [ServerTrust: ServerTrustVerdict] = [:]
-    /// What the attempt leaves to be asked of such a hook; nil without one.
-    var trustQuestion: TrustQuestion?
+    /// What a hook was and is to be asked about servers; empty for most tasks.
+    var trust = TrustState()
 }
 
 extension AttemptState {

@@ -10,3 +10,11 @@ final class TrustQuestion: Sendable {
 
     func ask(about trust: ServerTrust) { self.asked.withLock { $0 = trust } }
 }
+
+/// What a task knows of the servers that a hook judges.
+struct TrustState {
+    /// What it said so far.
+    var verdicts: [ServerTrust: ServerTrustVerdict] = [:]
+    /// What the attempt leaves to be asked; nil without such a hook.
+    var question: TrustQuestion?
+}
