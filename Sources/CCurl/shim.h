@@ -38,6 +38,10 @@ static inline CURLcode tg_easy_set_prerequest(CURL *easy, curl_prereq_callback v
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
 }
 
+static inline CURLcode tg_easy_set_debug(CURL *easy, curl_debug_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, value);
+}
+
 static inline CURLcode tg_easy_set_open(CURL *easy, curl_opensocket_callback value) {
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
 }

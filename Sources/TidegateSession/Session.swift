@@ -144,8 +144,12 @@ public final class Session: Sendable {
     }
 
     func sharedState(of request: TaskRequest, at wall: WallTime) -> PublishedTaskState {
-        PublishedTaskState(url: request.redactedURL(self.configuration.redaction), created: wall)
+        PublishedTaskState(
+            url: request.redactedURL(self.configuration.redaction), created: wall,
+            exchanges: self.configuration.recordsExchanges ? ExchangeLog() : nil)
     }
+
+    var time: any TimeSource { self.dependencies.time }
 
     /// Whether the session's thread has been in one turn for longer than 10 s.
     package var isStalled: Bool { self.dependencies.mailbox.isStalled }

@@ -29,7 +29,8 @@ package struct AttemptRequest: Sendable {
         proxy: Proxy? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
         acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, awaitsContinue: Bool = true,
         awaitsDisposition: Bool = false, bodyObserver: (any ChunkSink)? = nil, lastStage: Stage = .body,
-        usesFreshConnection: Bool = false, wantsCertificate: Bool = false, maxBodyBytes: Int64? = nil
+        usesFreshConnection: Bool = false, wantsCertificate: Bool = false, maxBodyBytes: Int64? = nil,
+        wireLog: WireLog? = nil
     ) {
         self.box = Box(
             Terms(
@@ -39,7 +40,7 @@ package struct AttemptRequest: Sendable {
                 bytesPerSecondLimit: bytesPerSecondLimit, awaitsContinue: awaitsContinue,
                 awaitsDisposition: awaitsDisposition,
                 bodyObserver: bodyObserver, lastStage: lastStage, usesFreshConnection: usesFreshConnection,
-                wantsCertificate: wantsCertificate, maxBodyBytes: maxBodyBytes))
+                wantsCertificate: wantsCertificate, maxBodyBytes: maxBodyBytes, wireLog: wireLog))
     }
 
     package subscript<Value>(dynamicMember term: KeyPath<Terms, Value>) -> Value { self.box.terms[keyPath: term] }
@@ -102,6 +103,8 @@ package struct AttemptRequest: Sendable {
         package var wantsCertificate: Bool
         /// How many bytes the whole body may have, decoded; more of a good response end the attempt with `tooLarge`.
         package var maxBodyBytes: Int64?
+        /// Is given what libcurl says and the heads as they are on the wire; nil for nothing.
+        package var wireLog: WireLog?
         /// The largest TCP segment that is accepted (TCP_MAXSEG, tcp(7)); nil for what fits the link.
         package var segmentSize: Int?
     }

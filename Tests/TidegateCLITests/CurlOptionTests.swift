@@ -28,7 +28,8 @@ import Testing
     func others() {
         for line in [
             "fetch -q -O -o f -X PUT -H a:b -u a:b https://a/", "fetch --max-time 5 --data x a", "run -- curl -k a",
-            "fetch -- -k", "tasks submit -k a", "tasks list -k", "status -k",
+            "fetch -- -k", "fetch -v -T f https://a/", "fetch --verbose https://a/", "tasks submit -k a",
+            "tasks list -k", "status -k",
         ] {
             #expect(CurlOption.message(for: line.split(separator: " ").map(String.init)) == nil, "\(line)")
         }

@@ -5,68 +5,21 @@ import TidegateTestKit
 /// `tidegate tasks` against a running daemon.
 @Suite(.timeLimit(.minutes(5)))
 struct TasksTests {
-    /// A daemon with a place of its own.
-    private final class Daemon {
-        let path = "/tmp/tidegate-tasks-\(UUID().uuidString.prefix(8))"
-        private var program: Program?
-
-        var socket: String { "\(self.path)/run/control.sock" }
-
-        func start() async throws {
-            let program = try Program([
-                BuiltProduct.path(of: "tidegate"), "serve", "--web.listen-address", "127.0.0.1:0", "--state.dir",
-                "\(self.path)/state", "--control.socket", self.socket,
-            ])
-            self.program = program
-            let isUp = await eventually(within: .seconds(20)) {
-                program.errorsSoFar.contains("msg=\"control socket listening\"")
-            }
-            try #require(isUp, "\(program.errorsSoFar)")
-        }
-
-        func tasks(_ arguments: String...) async throws -> Program.Output {
-            try await Program.run(
-                [BuiltProduct.path(of: "tidegate"), "tasks"] + arguments + ["--control.socket", self.socket])
-        }
-
-        func watch(_ command: [String] = ["watch", "--json"]) throws -> Program {
-            try Program(
-                [BuiltProduct.path(of: "tidegate"), "tasks"] + command + ["--control.socket", self.socket])
-        }
-
-        func stop(_ signal: Int32 = SIGTERM) async -> Program.Output? {
-            self.program?.signal(signal)
-            return await self.program?.finish(within: .seconds(12))
-        }
-
-        func file(_ name: String) -> String { "\(self.path)/\(name)" }
-
-        deinit {
-            self.program?.signal(SIGKILL)
-            try? FileManager.default.removeItem(atPath: self.path)
-        }
-    }
-
-    private static func id(_ output: Program.Output) throws -> String {
-        #expect(output.status == 0, "\(output)")
-        return try #require(output.output.split(separator: "\n").first.map(String.init), "\(output)")
-    }
-
     @Test("Tasks are submitted once for a key, shown, rested, let go and cancelled; kill -9 loses none")
     func steer() async throws {
         let server = try LiveServer { .pattern(1000, for: $0) }
         defer { server.stop() }
-        let daemon = Daemon()
+        let daemon = TasksDaemon()
         try await daemon.start()
         let url = server.url("/x")
-        let rests = try Self.id(
+        let rests = try TasksDaemon.id(
             await daemon.tasks("submit", url, "--suspended", "--key", "k", "-o", daemon.file("x")))
         let again = try await daemon.tasks("submit", url, "--key", "k")
-        #expect(try Self.id(again) == rests)
+        #expect(try TasksDaemon.id(again) == rests)
         #expect(
             again.errors
                 == "tidegate: nothing was submitted: the key \"k\" exists, and its task is suspended\n", "\(again)")
-        let next = try Self.id(await daemon.tasks("submit", url, "--key", "k", "--on-duplicate", "append"))
+        let next = try TasksDaemon.id(await daemon.tasks("submit", url, "--key", "k", "--on-duplicate", "append"))
         #expect(next != rests)
         let list = try await daemon.tasks("list")
         #expect(list.status == 0 && list.output.hasPrefix("ID ") && list.output.contains(" k  "), "\(list)")
@@ -84,8 +37,8 @@ struct TasksTests {
         #expect(FileManager.default.contents(atPath: daemon.file("x"))?.count == 1000)
         #expect(server.requests.count == 2)
 
-        let old = try Self.id(await daemon.tasks("submit", url, "--suspended", "--key", "r"))
-        let new = try Self.id(
+        let old = try TasksDaemon.id(await daemon.tasks("submit", url, "--suspended", "--key", "r"))
+        let new = try TasksDaemon.id(
             await daemon.tasks("submit", url, "--suspended", "--key", "r", "--on-duplicate", "replace"))
         #expect(try await daemon.tasks("show", old, "--json").output.contains("\"outcome\":\"cancelled\""))
         let cancelled = try await daemon.tasks("cancel", new)
@@ -98,11 +51,11 @@ struct TasksTests {
     func watch() async throws {
         let server = try LiveServer { .respond(text: $0.path) }
         defer { server.stop() }
-        let daemon = Daemon()
+        let daemon = TasksDaemon()
         try await daemon.start()
         let watching = try daemon.watch()
         #expect(await eventually { watching.outputSoFar.contains("\"event\":\"snapshot\"") })
-        let id = try Self.id(await daemon.tasks("submit", server.url("/w")))
+        let id = try TasksDaemon.id(await daemon.tasks("submit", server.url("/w")))
         let isReported = await eventually {
             watching.outputSoFar.contains("\"event\":\"task.completed\"") && watching.outputSoFar.contains(id)
         }
@@ -114,11 +67,11 @@ struct TasksTests {
 
     @Test("tasks list --watch prints the list again when it has changed, and only then")
     func watchList() async throws {
-        let daemon = Daemon()
+        let daemon = TasksDaemon()
         try await daemon.start()
         let watching = try daemon.watch(["list", "--watch"])
         try #require(await eventually { watching.outputSoFar == "no tasks\n" }, "\(watching.outputSoFar)")
-        _ = try Self.id(
+        _ = try TasksDaemon.id(
             await daemon.tasks("submit", "http://127.0.0.1:9/", "--key", "rests", "--suspended", "-o", daemon.file("x"))
         )
         let isListed = await eventually { watching.outputSoFar.contains("rests") }
@@ -134,7 +87,7 @@ struct TasksTests {
 
     @Test("What cannot be done ends with the right code and one sentence, and nothing is kept")
     func refusals() async throws {
-        let daemon = Daemon()
+        let daemon = TasksDaemon()
         let nobody = try await daemon.tasks("list")
         #expect(nobody.status == 1)
         #expect(
@@ -179,13 +132,13 @@ struct TasksTests {
             request.path == "/500" ? .respond(500, text: "sorry") : .respond(text: "hello")
         }
         defer { server.stop() }
-        let daemon = Daemon()
+        let daemon = TasksDaemon()
         try await daemon.start()
         let good = try await daemon.tasks("submit", server.url("/a"), "--key", "good")
         let hint = "without -o the first 64 KiB of the body are kept: tidegate tasks show good --body\n"
         #expect(good.errors == hint, "\(good)")
-        _ = try Self.id(await daemon.tasks("submit", server.url("/500"), "--key", "bad", "--retry", "0"))
-        let rests = try Self.id(
+        _ = try TasksDaemon.id(await daemon.tasks("submit", server.url("/500"), "--key", "bad", "--retry", "0"))
+        let rests = try TasksDaemon.id(
             await daemon.tasks("submit", server.url("/b"), "--key", "rests", "--suspended", "-o", daemon.file("b")))
 
         let waited = try await daemon.tasks("wait", "good")
@@ -226,11 +179,12 @@ struct TasksTests {
                 : LiveServerAnswer([.waitFor(latch)] + LiveServerAnswer.respond(text: "x").steps)
         }
         defer { server.stop() }
-        let daemon = Daemon()
+        let daemon = TasksDaemon()
         try await daemon.start()
-        _ = try Self.id(await daemon.tasks("submit", server.url("/500"), "--key", "bad", "--retry", "0"))
+        _ = try TasksDaemon.id(await daemon.tasks("submit", server.url("/500"), "--key", "bad", "--retry", "0"))
         #expect(try await daemon.tasks("wait", "bad").status == 1)
-        let id = try Self.id(await daemon.tasks("submit", server.url("/x"), "-o", daemon.file("x"), "--key", "k"))
+        let id = try TasksDaemon.id(
+            await daemon.tasks("submit", server.url("/x"), "-o", daemon.file("x"), "--key", "k"))
         // By its id: a key could only be looked up while a daemon runs.
         let waiting = try Program([
             BuiltProduct.path(of: "tidegate"), "tasks", "wait", id, "--control.socket", daemon.socket,
@@ -250,7 +204,7 @@ struct TasksTests {
     @Test(
         "A user without a daemon is told about root's, and who may use its socket",
         .enabled(if: NetworkNamespace.isAvailable, "needs root"))
-    func rootsDaemon() async throws {
+    func rootsTasksDaemon() async throws {
         let tidegate = BuiltProduct.path(of: "tidegate")
         // A /run of its own: nothing of the host's is touched.
         let script = """

@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// How a run that was interrupted is continued, as something to paste into a shell.
 enum FetchContinuation {
     /// Options whose values are secrets, or may hold some.
@@ -15,7 +17,7 @@ enum FetchContinuation {
         }
         var line = arguments
         if !line.contains("--continue") { line.insert("--continue", at: fetch + 1) }
-        return (["tidegate"] + line.map(self.quoted)).joined(separator: " ")
+        return (["tidegate"] + line.map(ShellWord.quoted)).joined(separator: " ")
     }
 
     // Short options may have their values behind them without a space.
@@ -28,20 +30,5 @@ enum FetchContinuation {
         let parts = word.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, word.contains("://") else { return false }
         return parts[2].prefix { $0 != "/" && $0 != "?" && $0 != "#" }.contains("@")
-    }
-
-    // POSIX shells: within single quotes only the single quote itself is special.
-    private static func quoted(_ word: String) -> String {
-        let isPlain = word.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "-_./:=,@%+".utf8.contains(byte)
-            }
-        }
-        guard word.isEmpty || !isPlain else { return word }
-        let parts = word.split(separator: "'", omittingEmptySubsequences: false)
-        return "'\(parts.joined(separator: "'\\''"))'"
     }
 }

@@ -36,6 +36,18 @@ struct FetchOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Print errors only.")
     var quiet = false
 
+    @Flag(
+        name: .shortAndLong,
+        help: "Print what is said on connections, as curl -v does: * notes, > requests, < responses.")
+    var verbose = false
+
+    @Option(
+        help: ArgumentHelp("Write what was sent and received to this file as HAR 1.2.", valueName: "file"))
+    var har: String?
+
+    @Flag(help: "With -v and --har: credentials, cookies and values of queries, too.")
+    var showSecrets = false
+
     @Option(help: ArgumentHelp("Print an object for each finished transfer.", valueName: "format"))
     var writeOut: WriteOut?
 
@@ -53,6 +65,11 @@ struct FetchOptions: ParsableArguments {
         if self.urls.isEmpty, self.inputFile == nil {
             throw ValidationError("no URL specified; give one or use --input-file")
         }
+        if self.quiet, self.verbose { throw ValidationError("--quiet and --verbose are mutually exclusive") }
+        if self.showSecrets, !self.verbose, self.har == nil {
+            throw ValidationError("--show-secrets requires --verbose or --har")
+        }
+        if let har, har.isEmpty || har.hasSuffix("/") { throw ValidationError("--har: \"\(har)\" is not a file name") }
         if self.quiet, self.progress == .bar || self.progress == .plain {
             throw ValidationError("--quiet and --progress \(self.progress.rawValue) are mutually exclusive")
         }

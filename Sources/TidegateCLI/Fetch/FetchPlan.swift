@@ -171,6 +171,7 @@ struct FetchPlan: Sendable {
                 // A user is waiting, and --retry already limits the attempts.
                 circuit: .never)
             configuration.cookies = cookies
+            configuration.recordsExchanges = options.verbose || options.har != nil
             try configuration.validate()
             return configuration
         } catch {

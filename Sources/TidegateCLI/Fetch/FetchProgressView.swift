@@ -14,15 +14,17 @@ actor FetchProgressView {
         var writesObjects = false
         /// True if a body is written to standard output, so that nothing else may be.
         var writesBody = false
+        /// What is printed of exchanges; nil for nothing.
+        var exchanges: ExchangeText?
 
         /// True if this end of a transfer is displayed.
         func shows(_ result: TaskResult) -> Bool {
-            self.progress != .none || self.writesObjects || result.outcome != .success
+            self.progress != .none || self.writesObjects || self.exchanges != nil || result.outcome != .success
         }
     }
 
     private let feed: FetchFeed
-    private let options: Options
+    private var options: Options
     private let time: any TimeSource = SystemClock()
     private var displays: [TaskID: TransferDisplay] = [:]
     private var renderer = TerminalRenderer()
@@ -41,7 +43,7 @@ actor FetchProgressView {
 
     /// Follows the transfers until the Swift task is cancelled.
     func follow(_ bus: EventBus) async {
-        guard self.options.progress != .none else { return }
+        guard self.options.progress != .none || self.options.exchanges != nil else { return }
         let changes = bus.subscribe(.watch, bufferingNewest: 4096) { event in
             guard case .task(let task) = event.payload else { return false }
             // An attempt's first progress event says where it resumed; the bars read all other progress themselves.
@@ -61,10 +63,13 @@ actor FetchProgressView {
         if self.options.progress == .bar { self.render() }
     }
 
-    /// Reports the end of a transfer: its last line, and its object.
-    func didFinish(_ result: TaskResult, label: String, kept: Int64?) {
+    /// Reports the end of a transfer: what was said, its last line, and its object.
+    func didFinish(_ end: FetchFeed.Ended, kept: Int64?) {
+        let result = end.result
         self.displays[result.id] = nil
-        let line = FetchText.summary(result, label: label, kept: kept)
+        self.showExchanges(of: end.task)
+        self.options.exchanges?.forget(result.id)
+        let line = FetchText.summary(result, label: end.item.label, kept: kept)
         switch self.options.progress {
         case .bar: self.above.append(line)
         case .plain: self.options.terminal.printError(line)
@@ -73,6 +78,13 @@ actor FetchProgressView {
             if isShown { self.options.terminal.printError("tidegate: \(line)") }
         }
         if self.options.writesObjects { self.write(object: result.json.description) }
+    }
+
+    // With bars only the renderer writes to the terminal.
+    private func showExchanges(of task: TransferTask) {
+        guard let lines = self.options.exchanges?.newLines(of: task.exchanges, task.id) else { return }
+        if self.options.progress == .bar { return self.above += lines.map(TextStyle.escapingControls) }
+        for line in lines { self.options.terminal.printError(line) }
     }
 
     /// Prints a line that is no transfer's, above the bars if there are any.
@@ -101,7 +113,11 @@ actor FetchProgressView {
     }
 
     private func refresh() {
+        if self.options.exchanges != nil {
+            for transfer in self.feed.transfers { self.showExchanges(of: transfer.task) }
+        }
         if self.options.progress == .bar { return self.render() }
+        guard self.options.progress == .plain else { return }
         for transfer in self.feed.transfers {
             let info = transfer.task.info
             let line = self.displays[transfer.task.id, default: TransferDisplay(label: transfer.item.label)]

@@ -20,6 +20,9 @@ struct FetchRun: Sendable {
         var source = try FetchSource(self.options, self.plan)
         try await source.readFirst()
         // A body that nobody named a place for is looked at before it is poured on a terminal.
+        let archive = try self.options.har.map { path throws(CommandError) in
+            try ArchiveFile(path, showingSecrets: self.options.showSecrets)
+        }
         let isGuarded = self.plan.output == .standardOutput(isNamed: false) && self.terminal.isOutputTerminal
         let body = isGuarded ? source.streamBody() : nil
         let monitor = try self.monitor()
@@ -27,7 +30,7 @@ struct FetchRun: Sendable {
         let viewOptions = self.viewOptions
         let feed = FetchFeed(
             monitor.session, limit: self.options.network.parallel + Self.reserve, ends: continuation
-        ) { viewOptions.shows($0) }
+        ) { viewOptions.shows($0) || archive != nil }
         let view = FetchProgressView(feed, viewOptions)
         let signal = CapturedSignal()
         let interrupts = await Signals.interrupts()
@@ -35,7 +38,7 @@ struct FetchRun: Sendable {
             group.addTask { await view.follow(monitor.bus) }
             group.addTask { await self.stop(on: interrupts, signal, feed, monitor.session) }
             group.addTask { await self.diagnoseSilence(feed, monitor) }
-            async let hasKept = self.report(ends, view, feed, signal)
+            async let hasKept = self.report(ends, view, feed, signal, archive)
             async let bodyEnd = self.copy(body)
             await source.fill(feed) { await view.report($0) }
             await feed.finish()
@@ -44,6 +47,7 @@ struct FetchRun: Sendable {
             return result
         }
         await monitor.stop()
+        let archiveError = archive?.finish()
         if let file = self.options.http.cookieJar, let jar = self.plan.session.cookies {
             do throws(TextError) {
                 try CookieFile.write(jar, to: file)
@@ -51,13 +55,14 @@ struct FetchRun: Sendable {
                 throw CommandError(.no, "--cookie-jar: \(error)")
             }
         }
-        if let number = signal.number { throw self.interrupted(number, hasKept: hasKept) }
+        if let number = signal.number { throw self.interrupted(number, hasKept: hasKept, archiveError) }
         switch bodyEnd {
         case .written: break
         case .binary: throw CommandError(.no, TerminalBody.message)
         case .failed(let error): error.exitProgram()
         }
-        if let error = feed.tally.error { throw error }
+        if let error = feed.tally.error { throw error.after(archiveError, self.terminal) }
+        if let archiveError { throw archiveError }
         if let error = await view.outputError { error.exitProgram() }
     }
 
@@ -101,7 +106,8 @@ struct FetchRun: Sendable {
 
     /// Displays the ends of transfers; true if something was kept that another run can continue.
     private func report(
-        _ ends: AsyncStream<FetchFeed.Ended>, _ view: FetchProgressView, _ feed: FetchFeed, _ signal: CapturedSignal
+        _ ends: AsyncStream<FetchFeed.Ended>, _ view: FetchProgressView, _ feed: FetchFeed, _ signal: CapturedSignal,
+        _ archive: ArchiveFile?
     ) async -> Bool {
         var hasKept = false
         for await end in ends {
@@ -116,9 +122,10 @@ struct FetchRun: Sendable {
                 kept = end.task.resumeData?.point.offset
             }
             hasKept = hasKept || kept != nil
+            archive?.add(end.task)
             // Without a signal it is the command itself that did not want the rest.
             if end.result.outcome != .cancelled || signal.number != nil {
-                await view.didFinish(end.result, label: end.item.label, kept: kept)
+                await view.didFinish(end, kept: kept)
             }
             feed.reported()
         }
@@ -130,17 +137,19 @@ struct FetchRun: Sendable {
         return await TerminalBody.copy(body) { self.terminal.write($0) }
     }
 
-    private func interrupted(_ signal: Int32, hasKept: Bool) -> CommandError {
-        guard hasKept else { return CommandError(.signal(signal)) }
+    private func interrupted(_ signal: Int32, hasKept: Bool, _ archiveError: CommandError?) -> CommandError {
+        guard hasKept else { return CommandError(.signal(signal)).after(archiveError, self.terminal) }
         let command = FetchContinuation.command(Array(CommandLine.arguments.dropFirst()))
         return CommandError(
-            .signal(signal), "continue with: \(command ?? "the same command and --continue")")
+            .signal(signal), "continue with: \(command ?? "the same command and --continue")"
+        ).after(archiveError, self.terminal)
     }
 
     private var viewOptions: FetchProgressView.Options {
         var options = FetchProgressView.Options(terminal: self.terminal)
         options.writesObjects = self.options.writeOut == .json
         options.writesBody = self.plan.writesBody
+        if self.options.verbose { options.exchanges = ExchangeText(showingSecrets: self.options.showSecrets) }
         switch self.options.quiet ? .none : self.options.progress {
         case .bar: options.progress = .bar
         case .plain: options.progress = .plain
@@ -151,5 +160,13 @@ struct FetchRun: Sendable {
             options.progress = isMixed ? .none : self.terminal.isErrorTerminal ? .bar : .plain
         }
         return options
+    }
+}
+
+extension CommandError {
+    /// This error, once the message of one that happened before was printed.
+    fileprivate func after(_ earlier: CommandError?, _ terminal: Terminal) -> CommandError {
+        if let message = earlier?.message { terminal.printError("tidegate: \(message)") }
+        return self
     }
 }

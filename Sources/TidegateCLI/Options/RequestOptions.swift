@@ -20,10 +20,10 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("POST this text as application/x-www-form-urlencoded.", valueName: "text"))
     var data: String?
 
-    @Option(help: ArgumentHelp("POST this text as application/json.", valueName: "text"))
+    @Option(help: ArgumentHelp("POST this text, or what is in @FILE, as application/json.", valueName: "text"))
     var jsonBody: String?
 
-    @Option(help: ArgumentHelp("PUT this file.", valueName: "file"))
+    @Option(name: [.customShort("T"), .long], help: ArgumentHelp("PUT this file.", valueName: "file"))
     var uploadFile: String?
 
     @Option(
@@ -40,6 +40,7 @@ struct RequestOptions: ParsableArguments {
 
     func validate() throws {
         _ = try self.fields()
+        _ = try self.json()
         let bodies = [
             self.data.map { _ in "--data" }, self.jsonBody.map { _ in "--json-body" },
             self.uploadFile.map { _ in "--upload-file" },
@@ -62,11 +63,23 @@ struct RequestOptions: ParsableArguments {
         let fields = try self.fields()
         submission.method = self.method
         submission.headers = fields.isEmpty ? nil : fields.map { "\($0.name): \($0.value)" }
-        submission.body = self.data ?? self.jsonBody
+        submission.body = try self.data ?? self.json()
         submission.bodyFile = self.uploadFile
         submission.sha256 = self.sha256
         submission.redirects = self.redirects?.rawValue
         return submission
+    }
+
+    // As large as the body of a task may be that survives its process.
+    private static let maxBytes = 16 << 20
+
+    /// The body of `--json-body`; nil without.
+    private func json() throws -> String? {
+        guard let text = self.jsonBody, text.hasPrefix("@") else { return self.jsonBody }
+        let file = String(text.dropFirst())
+        return try OptionParsing.naming("--json-body: \(file)") { () throws(TextError) in
+            try TextFile.read(try PipedFile.readable(file), atMost: RequestOptions.maxBytes)
+        }
     }
 
     /// The files of `-H @FILE`.

@@ -7,7 +7,14 @@ struct TaskReferenceOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Tasks: keys, names, ids or unambiguous beginnings of ids.", valueName: "task"))
     var tasks: [String]
 
+    @Flag(name: .shortAndLong, help: "Print errors only.")
+    var quiet = false
+
     @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        if self.quiet, self.control.json { throw ValidationError("--quiet and --json are mutually exclusive") }
+    }
 
     /// How commands treat several tasks.
     static let help = """
@@ -20,7 +27,7 @@ struct TaskReferenceOptions: ParsableArguments {
     func send(_ command: TaskCommand) async throws {
         try await self.control.forEach(self.tasks) { id throws(ControlClientError) in
             let reply = try await self.control.client.command(command, id)
-            self.control.show(reply) { task, _ in ["\(task.id) \(TaskText.state(task))"] }
+            if !self.quiet { self.control.show(reply) { task, _ in ["\(task.id) \(TaskText.state(task))"] } }
         }
     }
 }

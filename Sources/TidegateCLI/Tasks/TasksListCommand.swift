@@ -76,17 +76,25 @@ struct TasksListCommand: AsyncParsableCommand {
 
 extension TaskText.State: ExpressibleByArgument {}
 
+extension ExportFormat: ExpressibleByArgument {}
+
 /// `tidegate tasks show`.
 struct TasksShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the details of a task, or the body that it received.",
+        commandName: "show", abstract: "Show the details of a task, the body that it received, or its request.",
         discussion: """
             The body of a task without -o is kept by the daemon: its first 64 KiB, of the last 256 tasks, in memory \
             until the daemon is restarted. Of an error response the same is kept.
 
+            --as curl prints the request as a command for a shell, --as har what each attempt sent and received, as \
+            HAR 1.2. Both are kept as long; of a task that ended before, only its method and the URL without its \
+            query are left. Credentials, cookies and values of queries are replaced, unless --show-secrets is given; \
+            bodies are not looked at.
+
             Examples:
               tidegate tasks show nightly-backup
               tidegate tasks show nightly-backup --body | jq .
+              tidegate tasks show nightly-backup --as curl
 
             Exit status: 0 on success, 1 if there is no such task or its body is not kept, 2 for usage errors.
             """)
@@ -97,14 +105,30 @@ struct TasksShowCommand: AsyncParsableCommand {
     @Flag(help: "Write the kept body to standard output.")
     var body = false
 
+    @Option(name: .customLong("as"), help: ArgumentHelp("Print the request as curl or har.", valueName: "format"))
+    var format: ExportFormat?
+
+    @Flag(help: "With --as: credentials, cookies and values of queries, too.")
+    var showSecrets = false
+
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
         if self.body, self.control.json { throw ValidationError("--body and --json are mutually exclusive") }
+        if self.format != nil, self.body || self.control.json {
+            throw ValidationError("--as and \(self.body ? "--body" : "--json") are mutually exclusive")
+        }
+        if self.showSecrets, self.format == nil { throw ValidationError("--show-secrets requires --as") }
     }
 
     func run() async throws {
         let id = try await self.control.id(of: self.task)
+        if let format {
+            let text = try await self.control.connecting { () throws(ControlClientError) in
+                try await self.control.client.export(id, as: format, showingSecrets: self.showSecrets)
+            }
+            return Terminal().print(text)
+        }
         let reply = try await self.control.connecting { () throws(ControlClientError) in
             try await self.control.client.task(id)
         }

@@ -62,6 +62,9 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     @Flag(help: "Submit the task suspended.")
     var suspended = false
 
+    @Flag(name: .shortAndLong, help: "Print ids and errors only.")
+    var quiet = false
+
     @OptionGroup var control: ControlOptions
 
     /// What happens if a task has the key already.
@@ -81,11 +84,11 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             self.control.show(reply) { response, _ in [response.id] }
             if reply.value.new {
                 if submission.output == nil { newWithoutFile.append(reply.value.id) }
-            } else if !self.control.json, let key = submission.key {
+            } else if !self.control.json, !self.quiet, let key = submission.key {
                 await self.describe(reply.value.id, key: key)
             }
         }
-        guard !self.control.json, let last = newWithoutFile.last else { return }
+        guard !self.control.json, !self.quiet, let last = newWithoutFile.last else { return }
         Terminal().printError(
             "without -o the first 64 KiB of the body are kept: tidegate tasks show \(self.key ?? last) --body")
     }

@@ -147,7 +147,8 @@ package final class HTTPURL: Sendable {
         }
     }
 
-    private static func percentDecoded(_ text: some StringProtocol) -> String {
+    /// A text whose `%` escapes are bytes of UTF-8 (RFC 3986 2.1); what is no escape stays.
+    package static func percentDecoded(_ text: some StringProtocol) -> String {
         String(decoding: PercentEncoding.decode(text), as: UTF8.self)
     }
 

@@ -16,16 +16,20 @@ package struct PhaseDurations: Sendable, Hashable {
     /// From the first byte of the answer to the last.
     package var transfer: Duration?
 
+    /// From the request to the last byte of its body, which is a part of ``processing``; nil without a body.
+    package var sending: Duration?
+
     /// Durations from their parts.
     package init(
         resolve: Duration? = nil, connect: Duration? = nil, tls: Duration? = nil, processing: Duration? = nil,
-        transfer: Duration? = nil
+        transfer: Duration? = nil, sending: Duration? = nil
     ) {
         self.resolve = resolve
         self.connect = connect
         self.tls = tls
         self.processing = processing
         self.transfer = transfer
+        self.sending = sending
     }
 
     /// The duration of one phase.

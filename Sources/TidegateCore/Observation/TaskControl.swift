@@ -9,8 +9,20 @@ package protocol TaskControl: Sendable {
     func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument
     /// What is kept of the body of a task that is over: what was not written to a file, or came with a refusal.
     func body(_ id: TaskID) async throws(ControlRefusal) -> [UInt8]
+    /// A task's request, and what came of it, in a format of other programs.
+    func export(
+        _ id: TaskID, as format: ExportFormat, showingSecrets: Bool
+    ) async throws(ControlRefusal) -> String
     /// Carries out a command; returns once it is durable, with the task as it is then.
     func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument
+}
+
+/// The formats in which a task's request can be had.
+package enum ExportFormat: String, Sendable, Hashable, CaseIterable {
+    /// A command of curl(1).
+    case curl
+    /// An HTTP Archive, HAR 1.2.
+    case har
 }
 
 /// What can be done with a submitted task.

@@ -85,6 +85,7 @@ extension Configuration {
             maxBodyBytes: transfers.maxFilesize.map { Int($0.bytes) })
         configuration.startsTraces = transfers.tracing ?? standard.startsTraces
         configuration.reportsRetryTokens = self.metrics.mode != .off
+        configuration.recordsExchanges = true
         return configuration
     }
 }

@@ -147,6 +147,18 @@ struct SessionControl: TaskControl {
                 + "in memory, until it is restarted")
     }
 
+    func export(
+        _ id: TaskID, as format: ExportFormat, showingSecrets: Bool
+    ) async throws(ControlRefusal) -> String {
+        if let task = self.session.task(withID: id) {
+            return task.export(as: format, showingSecrets: showingSecrets, keptBody: self.bodies[id])
+        }
+        guard let kept = try await self.list(.task(id)).first else {
+            throw ControlRefusal(.unknown, "no such task: \(id)")
+        }
+        return kept.export(as: format)
+    }
+
     private func isKnown(_ id: TaskID) -> Bool { self.session.task(withID: id) != nil }
 
     func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {

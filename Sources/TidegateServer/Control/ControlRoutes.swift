@@ -28,6 +28,10 @@ struct ControlRoutes: Sendable {
             ])
         table.add("/api/v1/tasks/{id}", [(.get, Self.answering { try await routes.show($1) })])
         table.add("/api/v1/tasks/{id}/body", [(.get, Self.answering { try await routes.body($1) })])
+        for format in ExportFormat.allCases {
+            let handler = Self.answering { try await routes.export(format, $0, $1) }
+            table.add("/api/v1/tasks/{id}/\(format.rawValue)", [(.get, handler)])
+        }
         for command in TaskCommand.allCases {
             let handler = Self.answering { try await routes.carryOut(command, $1) }
             table.add("/api/v1/tasks/{id}/\(command.rawValue)", [(.post, handler)])
@@ -87,6 +91,16 @@ struct ControlRoutes: Sendable {
         return Response(
             status: .ok, headers: [.contentType: "application/octet-stream"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    private func export(
+        _ format: ExportFormat, _ request: Request, _ context: ServerContext
+    ) async throws(ControlRefusal) -> Response {
+        let text = try await self.control.export(
+            try Self.id(context), as: format, showingSecrets: request.uri.queryParameters["secrets"] == "true")
+        let type = format == .har ? "application/json" : "text/plain; charset=utf-8"
+        return Response(
+            status: .ok, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text + "\n")))
     }
 
     private func carryOut(_ command: TaskCommand, _ context: ServerContext) async throws(ControlRefusal) -> Response {

@@ -50,6 +50,14 @@ package struct ControlClient: Sendable {
         try await self.call(.GET, "/api/v1/tasks/\(id)/body").bytes
     }
 
+    /// A task's request in a format of other programs.
+    package func export(
+        _ id: String, as format: ExportFormat, showingSecrets: Bool
+    ) async throws(ControlClientError) -> String {
+        let query = showingSecrets ? "?secrets=true" : ""
+        return try await self.call(.GET, "/api/v1/tasks/\(id)/\(format.rawValue)\(query)").text
+    }
+
     /// Submits a task; once this returns the task is in the journal, and runs even if the daemon is killed.
     package func submit(_ submission: TaskSubmission) async throws(ControlClientError) -> ControlReply<SubmitDocument> {
         guard let body = try? JSONEncoder().encode(submission) else {

@@ -51,7 +51,8 @@ struct AttemptRequestFactory {
             bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init),
             awaitsContinue: record.attempt.awaitsContinue,
             awaitsDisposition: live.hook == .awaitsHead, bodyObserver: self.bodyObserver(of: record),
-            maxBodyBytes: (request.maxBodyBytes ?? self.configuration.maxBodyBytes).map(Int64.init))
+            maxBodyBytes: (request.maxBodyBytes ?? self.configuration.maxBodyBytes).map(Int64.init),
+            wireLog: record.task.shared.exchanges?.wire(of: live.number))
     }
 
     // What judges the server in place of its verification; nil if that decides.

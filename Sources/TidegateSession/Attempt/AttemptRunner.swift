@@ -46,6 +46,8 @@ final class AttemptRunner {
         record.attempt.live = LiveAttempt(
             id: id, number: record.machine.attempts, tryNumber: record.attempt.beginTry(), started: now,
             knowing: target.known)
+        record.task.shared.exchanges?.begin(
+            Exchange(number: record.machine.attempts, of: record.hop, record.request, at: self.requests.wallTime))
         record.attempt.headers = nil
         record.gate.wasReported = false
         record.gate.shut = nil

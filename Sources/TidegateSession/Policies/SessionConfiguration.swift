@@ -50,6 +50,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// True if every task without a trace of its own begins one (W3C Trace Context): its requests have the field
     /// `traceparent`, and its events the trace's id.
     public var startsTraces: Bool
+    /// True keeps what each attempt of a task sent and received, without bodies, as ``TransferTask/exchanges``; false by
+    /// default.
+    ///
+    /// A few KiB for each attempt, 128 at most, for as long as the task is known.
+    public var recordsExchanges = false
     /// True if the statistics include the hosts' retry budgets, which reads every origin.
     package var reportsRetryTokens = false
 

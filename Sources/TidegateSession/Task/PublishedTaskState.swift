@@ -49,11 +49,14 @@ final class PublishedTaskState: Sendable {
     /// The task's URL as it is published.
     let url: String
     let created: WallTime
+    /// What its attempts sent and received; nil if that is not wanted.
+    let exchanges: ExchangeLog?
     private let state = Mutex(State())
 
-    init(url: String, created: WallTime) {
+    init(url: String, created: WallTime, exchanges: ExchangeLog? = nil) {
         self.url = url
         self.created = created
+        self.exchanges = exchanges
     }
 
     var snapshot: TaskSnapshot { self.state.withLock { $0.snapshot } }

@@ -34,6 +34,24 @@ func readBody(
     }
 }
 
+func logWire(
+    _ easy: UnsafeMutableRawPointer?, _ type: curl_infotype, _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    let kind: WireLog.Kind
+    switch type {
+    case CURLINFO_TEXT: kind = .note
+    case CURLINFO_HEADER_OUT: kind = .sent
+    case CURLINFO_HEADER_IN: kind = .received
+    default: return 0
+    }
+    guard let context else { return 0 }
+    return withObject(CurlTransfer.self, at: context) { transfer in
+        transfer.request?.wireLog?.add(kind, UnsafeRawBufferPointer(start: bytes, count: size))
+        return 0
+    }
+}
+
 func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
     return withObject(CurlTransfer.self, at: context) {
@@ -144,6 +162,7 @@ extension CurlTransfer {
         guard let body = self.request?.body else { return Int(CURL_READFUNC_ABORT) }
         switch self.upload.read(into: buffer, from: body) {
         case .bytes(let count):
+            self.timestamps.bodyRead = self.timestamps.clock.monotonic()
             self.note(.moved)
             return count
         case .wait:

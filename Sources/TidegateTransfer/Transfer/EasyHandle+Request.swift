@@ -23,6 +23,13 @@ extension EasyHandle {
         try self.set(CURLOPT_PRIVATE, pointer: UnsafeMutableRawPointer(bitPattern: number + 1))
     }
 
+    /// Has libcurl tell `context`'s transfer what it does.
+    func setLog(context: UnsafeMutableRawPointer) throws(CurlError) {
+        try CurlError.check(tg_easy_set_debug(self.raw, logWire), "CURLOPT_DEBUGFUNCTION")
+        try self.set(CURLOPT_DEBUGDATA, pointer: context)
+        try self.set(CURLOPT_VERBOSE, 1)
+    }
+
     func setConnection(_ request: AttemptRequest) throws(CurlError) {
         try self.set(CURLOPT_NOSIGNAL, 1)
         try self.set(CURLOPT_PROTOCOLS_STR, "http,https")

@@ -61,6 +61,7 @@ struct TransferOptions: ~Copyable {
         try transfer.easy.setConnection(request)
         try transfer.easy.setTLS(request.tls, context: context)
         try transfer.easy.setRequest(request, context: context)
+        if request.wireLog != nil { try transfer.easy.setLog(context: context) }
         self.reused = ReusedOptions(request, pool)
     }
 
@@ -92,7 +93,7 @@ struct TransferOptions: ~Copyable {
         }
         // libcurl would wait for a go-ahead before every upload; that pays only if a refusal saves much.
         let isWorthAsking = request.awaitsContinue && request.body.length > CurlLimits.expectContinue
-        if request.method != "GET", request.isUpload, !isWorthAsking,
+        if request.method != "GET" || !request.body.isNone, request.isUpload, !isWorthAsking,
             !request.headers.contains(where: { $0.name == .expect })
         {
             try self.fields.append("Expect:")
@@ -137,5 +138,6 @@ struct ReusedOptions {
         request.method == "GET" && request.body.isNone && request.resume == nil && request.proxy == nil
             && request.credentials == nil && request.bytesPerSecondLimit == nil
             && request.lastStage > .tls && !request.usesFreshConnection && !request.wantsCertificate
+            && request.wireLog == nil
     }
 }

@@ -10,6 +10,8 @@ struct TransferTimestamps {
     var connected: MonotonicTime?
     var wireReached: MonotonicTime?
     var firstByte: MonotonicTime?
+    /// When libcurl took the last bytes of the request's body.
+    var bodyRead: MonotonicTime?
     /// When the last byte moved, either way.
     var lastActivity = MonotonicTime(nanoseconds: 0)
 
@@ -30,6 +32,7 @@ struct TransferTimestamps {
         if hasOpened { self.addConnectPhases(to: &phases, easy) }
         if let reached = self.wireReached {
             phases.processing = self.firstByte.map { $0 - reached }
+            phases.sending = self.bodyRead.map { min($0, self.firstByte ?? $0) - reached }
         }
         phases.transfer = self.firstByte.map { end - $0 }
         return phases

@@ -46,6 +46,11 @@ struct ControlTests {
             return [0, 10, 255]
         }
 
+        func export(_ id: TaskID, as format: ExportFormat, showingSecrets: Bool) async throws(ControlRefusal) -> String
+        {
+            "\(try await self.task(id).method) as \(format)\(showingSecrets ? " with secrets" : "")"
+        }
+
         func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
             self.commands.withLock { $0.append(command) }
             return try await self.task(id)

@@ -29,6 +29,10 @@ struct ServerShutdownTests {
         func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse { throw self.refusal }
         func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument { throw self.refusal }
         func body(_ id: TaskID) async throws(ControlRefusal) -> [UInt8] { throw self.refusal }
+        func export(_ id: TaskID, as format: ExportFormat, showingSecrets: Bool) async throws(ControlRefusal) -> String
+        {
+            throw self.refusal
+        }
         func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
             throw self.refusal
         }

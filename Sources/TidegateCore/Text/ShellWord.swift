@@ -1,0 +1,19 @@
+/// Words of a shell command.
+package enum ShellWord {
+    /// `word` so that a POSIX shell takes it for one word and changes nothing in it.
+    ///
+    /// Within single quotes only the single quote itself is special (POSIX.1-2017 XCU 2.2.2).
+    package static func quoted(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-_./:=,@%+".utf8.contains(byte)
+            }
+        }
+        guard word.isEmpty || !isPlain else { return word }
+        let parts = word.split(separator: "'", omittingEmptySubsequences: false)
+        return "'\(parts.joined(separator: "'\\''"))'"
+    }
+}

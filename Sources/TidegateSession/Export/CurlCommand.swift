@@ -1,0 +1,121 @@
+internal import TidegateCore
+internal import FoundationEssentials
+internal import HTTPTypes
+
+/// A request as a command of curl(1) that makes it once more.
+///
+/// It says nothing of how the task waited, was retried and resumed.
+public struct CurlCommand: Sendable, Hashable {
+    /// The words of the command, `curl` first.
+    public private(set) var arguments: [String]
+    /// What the command would have to have besides, one sentence each without a final full stop: a body that is not
+    /// kept.
+    public private(set) var notes: [String]
+    /// What the command reads from standard input; nil if it reads nothing.
+    package private(set) var input: [UInt8]?
+
+    // A single argument has 128 KiB at most (execve(2)), its end included.
+    private static let argumentLimit = 131_071
+
+    /// The command of a request.
+    ///
+    /// Without `showingSecrets` credentials, cookies, fields whose names say that they hold secrets, and the values of
+    /// the query are `REDACTED`; the body is left as it is.
+    public init(_ request: TaskRequest, showingSecrets: Bool = false) {
+        self.arguments = ["curl"]
+        self.notes = []
+        let redaction = SecretRedaction(isOn: !showingSecrets)
+        self.addMethod(request)
+        for field in request.headers {
+            let (name, value) = (field.name.rawName, redaction.value(field.value, of: field.name.rawName))
+            // curl sends an empty field only with a semicolon.
+            self.arguments += ["-H", value.isEmpty ? "\(name);" : "\(name): \(value)"]
+        }
+        if let credentials = request.credentials ?? request.address.credentials {
+            let mark = SecretRedaction.mark
+            self.arguments += [
+                "-u", showingSecrets ? "\(credentials.user):\(credentials.password)" : "\(mark):\(mark)",
+            ]
+        }
+        self.addBody(request)
+        if request.acceptsCompression { self.arguments.append("--compressed") }
+        self.arguments.append(request.usesHTTP2 ? "--http2" : "--http1.1")
+        if let tls = request.tls {
+            if let file = tls.caFile { self.arguments += ["--cacert", file] }
+            if tls.isInsecure { self.arguments.append("--insecure") }
+        }
+        if request.maxRedirects > 0 { self.arguments += ["--location", "--max-redirs", "\(request.maxRedirects)"] }
+        // Brackets and braces are no patterns here.
+        self.arguments += ["--globoff", redaction.url(request.address.text)]
+    }
+
+    /// The command of a request of which only this is known.
+    package init(method: String, url: String, notes: [String]) {
+        self.arguments = ["curl"]
+        self.notes = notes
+        if method == "HEAD" {
+            self.arguments.append("--head")
+        } else if method != "GET" {
+            self.arguments += ["-X", method]
+        }
+        self.arguments += ["--globoff", url]
+    }
+
+    /// The command as a line for a POSIX shell; ``notes`` stand before it as comments.
+    public var line: String {
+        let command = self.arguments.map(ShellWord.quoted).joined(separator: " ")
+        let piped = self.input.map { "printf \(CurlCommand.format($0)) | \(command)" } ?? command
+        return (self.notes.map { "# \($0)" } + [piped]).joined(separator: "\n")
+    }
+
+    // curl would send POST for a body, and GET without one.
+    private mutating func addMethod(_ request: TaskRequest) {
+        switch (request.method, request.body) {
+        case ("GET", .none): break
+        case ("HEAD", .none): self.arguments.append("--head")
+        case (let method, _): self.arguments += ["-X", method]
+        }
+    }
+
+    private mutating func addBody(_ request: TaskRequest) {
+        switch request.body {
+        case .none:
+            // These say that they have no body.
+            guard ["POST", "PUT", "PATCH"].contains(request.method) else { return }
+            self.addData(["--data-raw", ""], request)
+        case .data(let bytes):
+            if let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0),
+                bytes.count < CurlCommand.argumentLimit
+            {
+                self.addData(["--data-raw", text], request)
+            } else if bytes.count < CurlCommand.argumentLimit / 4 {
+                self.addData(["--data-binary", "@-"], request)
+                self.input = bytes
+            } else {
+                self.notes.append(
+                    "the body of \(ByteText(Int64(bytes.count))) is too long for a command: "
+                        + "write it to a file and add --data-binary @FILE")
+            }
+        case .file(let path):
+            // After -T a URL that ends with a slash would get the file's name.
+            self.addData(["--data-binary", path == "-" ? "@./-" : "@\(path)"], request)
+        case .stream:
+            self.notes.append("the body was a stream and is not kept: write it to a file and add --data-binary @FILE")
+        }
+    }
+
+    // curl would say that it is a form.
+    private mutating func addData(_ words: [String], _ request: TaskRequest) {
+        self.arguments += words
+        if request.headers.first(named: .contentType) == nil { self.arguments += ["-H", "Content-Type:"] }
+    }
+
+    // An argument of printf(1) that gives these bytes.
+    private static func format(_ bytes: [UInt8]) -> String {
+        let escaped = bytes.map { byte in
+            let digits = String(byte, radix: 8)
+            return "\\\(String(repeating: "0", count: 3 - digits.count))\(digits)"
+        }
+        return "'\(escaped.joined())'"
+    }
+}

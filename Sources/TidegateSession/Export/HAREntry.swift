@@ -1,0 +1,185 @@
+internal import FoundationEssentials
+internal import TidegateCore
+
+/// One entry of an archive, as the specification of HAR 1.2 has it (w3c.github.io/web-performance, HAR/Overview).
+struct HAREntry {
+    let exchange: Exchange
+    let redaction: SecretRedaction
+    let requestBody: RequestBody
+    let responseBody: [UInt8]?
+
+    private let request: MessageHead?
+    private let response: MessageHead?
+
+    init(exchange: Exchange, redaction: SecretRedaction, requestBody: RequestBody, responseBody: [UInt8]?) {
+        (self.exchange, self.redaction) = (exchange, redaction)
+        (self.requestBody, self.responseBody) = (requestBody, responseBody)
+        (self.request, self.response) = (exchange.requestHead, exchange.responseHead)
+    }
+
+    var json: JSONValue {
+        let timings = HARTimings(self.exchange.summary)
+        var members: [JSONValue.Member] = [
+            .init("startedDateTime", .string(self.exchange.started.description)), .init("time", .number(timings.total)),
+            .init("request", self.requestJSON), .init("response", self.responseJSON), .init("cache", .object([])),
+            .init("timings", timings.json),
+        ]
+        if let remote = self.exchange.summary?.remote {
+            members.append(.init("serverIPAddress", .string(remote.description)))
+        }
+        var comment = ["attempt \(self.exchange.number)"]
+        if self.exchange.summary == nil {
+            // Either it is under way, or no more is kept of it than it says itself.
+            let isOver = self.exchange.status != nil || self.exchange.failure != nil
+            comment += isOver ? self.exchange.lines.map(\.text) : ["under way"]
+        }
+        if let failure = self.exchange.failure { comment.append("\(failure)") }
+        members.append(.init("comment", .string(comment.joined(separator: ": "))))
+        return .object(members)
+    }
+
+    // MARK: - Request
+
+    private var requestJSON: JSONValue {
+        let url = self.redaction.url(self.exchange.url)
+        var members: [JSONValue.Member] = [
+            .init("method", .string(self.exchange.method)), .init("url", .string(url)),
+            .init("httpVersion", .string(self.request?.version ?? "")),
+            .init("cookies", self.cookies(self.request, "cookie")), .init("headers", self.headers(self.request)),
+            .init("queryString", HAREntry.query(of: url)),
+        ]
+        if let data = self.postData { members.append(.init("postData", data)) }
+        members += [
+            .init("headersSize", .integer(Int64(self.request?.size ?? -1))),
+            .init("bodySize", self.exchange.summary.map { .integer($0.sent) } ?? -1),
+        ]
+        return .object(members)
+    }
+
+    private var postData: JSONValue? {
+        guard self.exchange.hasBody else { return nil }
+        let type = JSONValue.string(self.request?.first("content-type") ?? "application/octet-stream")
+        switch self.requestBody {
+        case .data(let bytes):
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                let text = Data(bytes).base64EncodedString()
+                return ["mimeType": type, "text": .string(text), "comment": "the text is the body in Base64"]
+            }
+            return ["mimeType": type, "text": .string(text)]
+        case .file(let path):
+            return ["mimeType": type, "text": "", "comment": .string("the body was the file \(path)")]
+        case .stream, .none: return ["mimeType": type, "text": "", "comment": "the body is not kept"]
+        }
+    }
+
+    private static func query(of url: String) -> JSONValue {
+        let query = url.drop { $0 != "?" && $0 != "#" }.prefix { $0 != "#" }
+        let parts = query.dropFirst().split(separator: "&").map { part -> JSONValue in
+            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { side in
+                let text = String(side.map { $0 == "+" ? " " : $0 })
+                return HTTPURL.percentDecoded(text)
+            }
+            return ["name": .string(sides[0]), "value": .string(sides.count > 1 ? sides[1] : "")]
+        }
+        return .array(parts)
+    }
+
+    // MARK: - Response
+
+    private var responseJSON: JSONValue {
+        let summary = self.exchange.summary
+        let type = self.response?.first("content-type") ?? "x-unknown"
+        let location = self.response?.first("location").map { self.redaction.url($0) }
+        let isRedirect = (300..<400).contains(self.exchange.status ?? 0)
+        return [
+            "status": .integer(Int64(self.exchange.status ?? self.response?.status ?? 0)),
+            "statusText": .string(self.response?.reason ?? ""),
+            "httpVersion": .string(self.response?.version ?? ""),
+            "cookies": self.cookies(self.response, "set-cookie"), "headers": self.headers(self.response),
+            "content": self.content(type), "redirectURL": .string(isRedirect ? location ?? "" : ""),
+            "headersSize": .integer(Int64(self.response?.size ?? -1)),
+            "bodySize": self.response == nil ? -1 : .integer(summary?.receivedWire ?? -1),
+        ]
+    }
+
+    private func content(_ type: String) -> JSONValue {
+        let size = self.responseBody.map { Int64($0.count) } ?? self.exchange.summary?.receivedWire ?? 0
+        let content: JSONValue = ["size": .integer(size), "mimeType": .string(type)]
+        guard let body = self.responseBody, !body.isEmpty else { return content }
+        if let text = String(validating: body, as: UTF8.self) { return content.adding(.init("text", .string(text))) }
+        return content.adding(.init("text", .string(Data(body).base64EncodedString())))
+            .adding(.init("encoding", "base64"))
+    }
+
+    // MARK: - Fields
+
+    private func headers(_ head: MessageHead?) -> JSONValue {
+        let fields = head?.fields ?? []
+        return .array(
+            fields.map { name, value in
+                ["name": .string(name), "value": .string(self.redaction.value(value, of: name))]
+            })
+    }
+
+    // Cookie has all in one field, Set-Cookie one each with attributes behind it.
+    private func cookies(_ head: MessageHead?, _ name: String) -> JSONValue {
+        let values = (head?.fields ?? []).filter { $0.name.lowercased() == name }.map(\.value)
+        let pairs = values.flatMap { value in
+            let parts = value.split(separator: ";")
+            return name == "cookie" ? parts : Array(parts.prefix(1))
+        }
+        return .array(
+            pairs.compactMap { pair in
+                let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                let cookie = sides[0].drop { $0 == " " }
+                guard sides.count == 2, !cookie.isEmpty else { return nil }
+                let value = self.redaction.isOn ? SecretRedaction.mark : String(sides[1])
+                return ["name": .string(String(cookie)), "value": .string(value)]
+            })
+    }
+}
+
+/// How long the phases of an exchange took, in milliseconds; -1 is not known, or not done.
+struct HARTimings {
+    private(set) var blocked = -1.0
+    private(set) var dns = -1.0
+    /// From the first SYN to the connection, the TLS handshake included.
+    private(set) var connect = -1.0
+    private(set) var ssl = -1.0
+    private(set) var send = -1.0
+    private(set) var wait = -1.0
+    private(set) var receive = -1.0
+
+    init(_ summary: AttemptSummary?) {
+        guard let summary else { return }
+        let phases = summary.phases
+        self.dns = HARTimings.milliseconds(phases.resolve)
+        self.ssl = HARTimings.milliseconds(phases.tls)
+        self.connect = HARTimings.milliseconds(phases.connect.map { $0 + (phases.tls ?? .zero) })
+        self.receive = HARTimings.milliseconds(phases.transfer)
+        // Without a body the request is one write.
+        self.send = HARTimings.milliseconds(phases.sending ?? phases.processing.map { _ in .zero })
+        self.wait = HARTimings.milliseconds(phases.processing.map { max(.zero, $0 - (phases.sending ?? .zero)) })
+        // What is left was spent in queues of this program; of an attempt without a response that is not known.
+        guard self.wait >= 0, self.receive >= 0 else { return }
+        self.blocked = max(0, HARTimings.milliseconds(summary.duration) - self.total)
+    }
+
+    /// The sum of what is known; the handshake is part of `connect`.
+    var total: Double {
+        [self.blocked, self.dns, self.connect, self.send, self.wait, self.receive].reduce(0) { $0 + max(0, $1) }
+    }
+
+    var json: JSONValue {
+        [
+            "blocked": .number(self.blocked), "dns": .number(self.dns), "connect": .number(self.connect),
+            "ssl": .number(self.ssl), "send": .number(self.send), "wait": .number(self.wait),
+            "receive": .number(self.receive),
+        ]
+    }
+
+    // To the microsecond.
+    private static func milliseconds(_ duration: Duration?) -> Double {
+        duration.map { ($0.inSeconds * 1_000_000).rounded() / 1000 } ?? -1
+    }
+}

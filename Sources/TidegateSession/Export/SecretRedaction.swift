@@ -1,0 +1,76 @@
+internal import HTTPTypes
+internal import TidegateCore
+
+/// Takes secrets out of what is exported: credentials, cookies, fields whose names say so, and the values of queries.
+struct SecretRedaction: Sendable {
+    /// What stands in the place of a secret.
+    static let mark = "REDACTED"
+
+    // Parts of the names, in small letters; names of fields are the same in every case (RFC 9110 5.1).
+    private static let secretNames = [
+        "authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "auth", "session", "credential",
+        "signature",
+    ]
+    // Their values are URLs.
+    private static let urlNames: Set = ["location", "content-location", "referer", "refresh", "link"]
+
+    /// False leaves everything as it is.
+    let isOn: Bool
+
+    /// A field's value.
+    func value(_ value: String, of name: String) -> String {
+        guard self.isOn, !value.isEmpty else { return value }
+        let name = name.lowercased()
+        if Self.urlNames.contains(name) { return self.url(value) }
+        // What signs or seals the request may stand in several words; only the scheme is no secret.
+        guard Self.secretNames.contains(where: name.contains), name != "www-authenticate", name != "proxy-authenticate"
+        else { return value }
+        let scheme = name.hasSuffix("authorization") ? value.split(separator: " ", maxSplits: 1) : []
+        return scheme.count == 2 ? "\(scheme[0]) \(Self.mark)" : Self.mark
+    }
+
+    /// A URL, or a reference to one, without user information and with the names of its query alone.
+    func url(_ url: String) -> String {
+        guard self.isOn else { return url }
+        let base = URLRedaction().text(of: url)
+        let rest = url.drop { $0 != "?" && $0 != "#" }
+        guard rest.first == "?" else { return base }
+        return "\(base)?\(self.query(String(rest.dropFirst().prefix { $0 != "#" })))"
+    }
+
+    /// A query without its values; a part that is no `NAME=VALUE` is one.
+    func query(_ query: String) -> String {
+        guard self.isOn else { return query }
+        return query.split(separator: "&", omittingEmptySubsequences: false).map { part in
+            guard !part.isEmpty else { return "" }
+            guard let sign = part.firstIndex(of: "=") else { return Self.mark }
+            return "\(part[...sign])\(Self.mark)"
+        }.joined(separator: "&")
+    }
+
+    /// A line of an exchange; nil for one that says a second time what is in a head.
+    func line(_ line: Exchange.Line) -> Exchange.Line? {
+        guard self.isOn else { return line }
+        switch line.kind {
+        case .note:
+            // libcurl lists the fields of HTTP/2 heads in notes, too.
+            if line.text.hasPrefix("h2h3 [") || line.text.hasPrefix("[HTTP/") { return nil }
+            guard let start = line.text.firstRange(of: "with user '")?.upperBound else { return line }
+            return Exchange.Line(.note, "\(line.text[..<start])\(Self.mark)'")
+        case .sent, .received:
+            if let colon = line.text.firstRange(of: ": "), !line.text[..<colon.lowerBound].contains(" ") {
+                let name = String(line.text[..<colon.lowerBound])
+                return Exchange.Line(
+                    line.kind, "\(name): \(self.value(String(line.text[colon.upperBound...]), of: name))")
+            }
+            let words = line.text.split(separator: " ", omittingEmptySubsequences: false)
+            guard line.kind == .sent, words.count == 3 else { return line }
+            return Exchange.Line(.sent, "\(words[0]) \(self.url(String(words[1]))) \(words[2])")
+        }
+    }
+}
+
+extension Exchange {
+    /// ``lines`` without credentials, cookies and the values of queries.
+    public var redactedLines: [Line] { self.lines.compactMap(SecretRedaction(isOn: true).line) }
+}
