@@ -218,8 +218,10 @@ import TidegateDaemon
                                       implies).
               -H, --header <header>   Header field 'Name: value', or @FILE (repeatable).
               --data <text>           POST this text as application/x-www-form-urlencoded.
-              --json-body <text>      POST this text as application/json.
-              --upload-file <file>    PUT this file.
+              --json-body <text>      POST this text, or what is in @FILE, as
+                                      application/json.
+              -T, --upload-file <file>
+                                      PUT this file.
               --sha256 <hex>          Fail unless the response body has this SHA-256 digest.
             """
         for arguments in [["fetch"], ["tasks", "submit"]] {

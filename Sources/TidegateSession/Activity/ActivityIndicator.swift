@@ -103,7 +103,8 @@ public final class ActivityIndicator: Sendable {
         case .resumed: self.storage.withLock { $0.machine.add(event.id, at: now) }
         case .suspended, .completed: self.storage.withLock { $0.machine.remove(event.id, at: now) }
         case .created, .held, .released, .gate, .attemptStarted, .responseHead, .progress, .attemptFailed,
-            .attemptSucceeded, .retryScheduled, .retriesExhausted, .continued, .restarted, .refetched, .moved, .moveFailed:
+            .attemptSucceeded, .retryScheduled, .retriesExhausted, .continued, .restarted, .refetched, .moved,
+            .moveFailed:
             return
         }
         self.publish()
@@ -130,7 +131,7 @@ public final class ActivityIndicator: Sendable {
             storage.timer?.cancel()
             storage.timer = storage.machine.deadline.map { deadline in
                 Task { [weak self] in
-                    guard (try? await Task.sleep(for: deadline - now)) != nil else { return }
+                    guard (try? await ContinuousClock().sleep(for: deadline - now)) != nil else { return }
                     self?.publish()
                 }
             }

@@ -6,7 +6,7 @@ internal import HTTPTypes
 ///
 /// It says nothing of how the task waited, was retried and resumed.
 public struct CurlCommand: Sendable, Hashable {
-    /// The words of the command, `curl` first.
+    /// The program and its arguments, `curl` first.
     public private(set) var arguments: [String]
     /// What the command would have to have besides, one sentence each without a final full stop: a body that is not
     /// kept.
@@ -105,8 +105,8 @@ public struct CurlCommand: Sendable, Hashable {
     }
 
     // curl would say that it is a form.
-    private mutating func addData(_ words: [String], _ request: TaskRequest) {
-        self.arguments += words
+    private mutating func addData(_ parts: [String], _ request: TaskRequest) {
+        self.arguments += parts
         if request.headers.first(named: .contentType) == nil { self.arguments += ["-H", "Content-Type:"] }
     }
 

@@ -20,8 +20,8 @@ struct MessageHead: Sendable {
 
     /// The protocol's version as it was written: `HTTP/1.1`, or empty.
     var version: String {
-        let words = self.start.split(separator: " ")
-        return words.first { $0.hasPrefix("HTTP/") }.map(String.init) ?? ""
+        let parts = self.start.split(separator: " ")
+        return parts.first { $0.hasPrefix("HTTP/") }.map(String.init) ?? ""
     }
 
     /// The reason phrase of a status line.

@@ -22,7 +22,7 @@ struct SecretRedaction: Sendable {
         guard self.isOn, !value.isEmpty else { return value }
         let name = name.lowercased()
         if Self.urlNames.contains(name) { return self.url(value) }
-        // What signs or seals the request may stand in several words; only the scheme is no secret.
+        // What signs or seals the request may stand in several parts; only the scheme is no secret.
         guard Self.secretNames.contains(where: name.contains), name != "www-authenticate", name != "proxy-authenticate"
         else { return value }
         let scheme = name.hasSuffix("authorization") ? value.split(separator: " ", maxSplits: 1) : []
@@ -63,9 +63,9 @@ struct SecretRedaction: Sendable {
                 return Exchange.Line(
                     line.kind, "\(name): \(self.value(String(line.text[colon.upperBound...]), of: name))")
             }
-            let words = line.text.split(separator: " ", omittingEmptySubsequences: false)
-            guard line.kind == .sent, words.count == 3 else { return line }
-            return Exchange.Line(.sent, "\(words[0]) \(self.url(String(words[1]))) \(words[2])")
+            let parts = line.text.split(separator: " ", omittingEmptySubsequences: false)
+            guard line.kind == .sent, parts.count == 3 else { return line }
+            return Exchange.Line(.sent, "\(parts[0]) \(self.url(String(parts[1]))) \(parts[2])")
         }
     }
 }

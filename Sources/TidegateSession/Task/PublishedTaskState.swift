@@ -46,18 +46,20 @@ final class PublishedTaskState: Sendable {
         init(_ resumeData: ResumeData) { self.resumeData = resumeData }
     }
 
-    /// The task's URL as it is published.
-    let url: String
-    let created: WallTime
+    private let origin: (url: String, created: WallTime)
     /// What its attempts sent and received; nil if that is not wanted.
     let exchanges: ExchangeLog?
     private let state = Mutex(State())
 
     init(url: String, created: WallTime, exchanges: ExchangeLog? = nil) {
-        self.url = url
-        self.created = created
+        self.origin = (url, created)
         self.exchanges = exchanges
     }
+
+    /// The task's URL as it is published.
+    var url: String { self.origin.url }
+
+    var created: WallTime { self.origin.created }
 
     var snapshot: TaskSnapshot { self.state.withLock { $0.snapshot } }
 

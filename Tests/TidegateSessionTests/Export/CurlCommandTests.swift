@@ -27,15 +27,15 @@ struct CurlCommandTests {
         ]
     }
 
-    @Test("A shell takes the line for the words that it was made of")
-    func words() async throws {
+    @Test("A shell takes the line for the parts that it was made of")
+    func parts() async throws {
         for request in try Self.requests("http://h:8080") {
             let command = CurlCommand(request, showingSecrets: true)
             let script = "curl() { cat >/dev/null 2>&1 </dev/null; printf '%s\\0' \"$@\"; }; \(command.line)"
             let output = try await Program.expect(["sh", "-c", "\(script) | od -An -v -tx1"])
             let bytes = output.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) }
-            let words = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
-            #expect(words.map { String(decoding: $0, as: UTF8.self) } == Array(command.arguments.dropFirst()))
+            let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+            #expect(parts.map { String(decoding: $0, as: UTF8.self) } == Array(command.arguments.dropFirst()))
         }
     }
 
