@@ -162,7 +162,7 @@ final class AttemptReports {
         record.result.status = end.status ?? record.result.status
         if end.failure == nil { record.download.finalProgress = record.progress }
         if let head = end.outcome.head { record.result.head = head }
-        record.task.shared.exchanges?.end(end.summary(of: record.hop), end.failure)
+        record.task.shared.exchanges?.end(end.summary(of: record.attempt), end.failure)
         record.attempt.live = nil
         if let state = record.journal {
             self.journal.noteReach(
