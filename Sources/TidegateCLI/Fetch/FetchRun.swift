@@ -19,10 +19,10 @@ struct FetchRun: Sendable {
         try self.options.network.trust.check()
         var source = try FetchSource(self.options, self.plan)
         try await source.readFirst()
-        // A body that nobody named a place for is looked at before it is poured on a terminal.
         let archive = try self.options.har.map { path throws(CommandError) in
             try ArchiveFile(path, showingSecrets: self.options.showSecrets)
         }
+        // A body that nobody named a place for is looked at before it is poured on a terminal.
         let isGuarded = self.plan.output == .standardOutput(isNamed: false) && self.terminal.isOutputTerminal
         let body = isGuarded ? source.streamBody() : nil
         let monitor = try self.monitor()
