@@ -62,7 +62,7 @@ import TidegateCore
         let summary = AttemptSummary(number: 1, method: "GET", status: 200, duration: .zero, span: SpanID(span))
         let event = TaskEvent(id: id, taskKind: .data, trace: TraceID(trace), kind: .attemptSucceeded(summary))
         let json = self.json(.task(event))
-        #expect(json.hasSuffix(#","attempt":1,"try":1,"status":200,"span":"\#(span)","trace":"\#(trace)"}"#))
+        #expect(json.hasSuffix(#","attempt":1,"try":1,"status":200,"tls":null,"span":"\#(span)","trace":"\#(trace)"}"#))
         let again = try JSONDecoder().decode(TaskEvent.self, from: Data(json.utf8))
         #expect(again.trace?.description == trace)
         guard case .attemptSucceeded(let read) = again.kind else {

@@ -43,7 +43,7 @@ struct PathLossTests {
             names == [
                 "created", "resumed", "gate(immediate)", "attemptStarted(1)", "responseHead(200)",
                 "attemptFailed(stalled, free)", "held(path)", "released(path)", "gate(delayed)", "attemptStarted(2)",
-                "responseHead(206)", "attemptSucceeded", "moved", "completed(success)",
+                "responseHead(206)", "continued", "attemptSucceeded", "moved", "completed(success)",
             ])
         #expect(fixture.poolRenewals == 1)
         #expect(fixture.resolver.invalidations == 1)
