@@ -9,7 +9,13 @@ public import TidegateCore
 public final class StatusWatch: Sendable {
     private let monitor: Monitor
     private let onChange: @Sendable (Verdict) -> Void
-    private let reading = Mutex<Task<Void, Never>?>(nil)
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Reads the changes, and after ``StatusWatch/stop()`` may still be in a call.
+        var reader: Task<Void, Never>?
+        var isRunning = false
+    }
 
     init(of monitor: Monitor, onChange: @escaping @Sendable (Verdict) -> Void) {
         self.monitor = monitor
@@ -20,26 +26,31 @@ public final class StatusWatch: Sendable {
     deinit { self.stop() }
 
     /// True between ``start()`` and ``stop()``.
-    public var isRunning: Bool { self.reading.withLock { $0 != nil } }
+    public var isRunning: Bool { self.state.withLock { $0.isRunning } }
 
-    /// Starts again after ``stop()``: the closure is called with the present verdict first; does nothing while it runs.
+    /// Starts again after ``stop()``: the closure is called with the present verdict first, once a call that is under way
+    /// has returned; does nothing while it runs.
     public func start() {
-        self.reading.withLock { reading in
-            guard reading == nil else { return }
+        self.state.withLock { state in
+            guard !state.isRunning else { return }
+            state.isRunning = true
             // Subscribed before the verdict is read, so that no change is lost in between.
             let changes = self.monitor.bus.subscribe(.library, bufferingNewest: 16) { event in
                 if case .path(let path) = event.payload { path.scope == .global } else { false }
             }
-            let (monitor, onChange) = (self.monitor, self.onChange)
-            reading = Task { await Self.read(changes, of: monitor, onChange) }
+            let (monitor, onChange, before) = (self.monitor, self.onChange, state.reader)
+            state.reader = Task {
+                await before?.value
+                await Self.read(changes, of: monitor, onChange)
+            }
         }
     }
 
     /// Stops the calls; one that is being made may still be under way when this returns.
     public func stop() {
-        self.reading.withLock { reading in
-            reading?.cancel()
-            reading = nil
+        self.state.withLock { state in
+            state.isRunning = false
+            state.reader?.cancel()
         }
     }
 

@@ -16,7 +16,7 @@ import TidegateSerialization
             """
         let feed = try XMLValue(parsing: text)
         #expect(feed.name == "a:feed")
-        #expect(feed.attributes == ["xmlns:a": "urn:x", "note": "1 < 2 A  !"])
+        #expect(feed.attributes == ["xmlns:a": "urn:x", "note": "1 < 2\nA  !"])
         #expect(feed.children.map(\.attributes) == [["id": "1"], ["id": "2"]])
         #expect(feed["entry"]?.content == [])
         #expect(feed.children[1].text == "é😃")
@@ -31,6 +31,7 @@ import TidegateSerialization
             ("text", "no element begins in line 1"),
             ("<a>\n<b></a>", "an end tag does not belong to the element before it in line 2"),
             ("<a>", "an element has no end in line 1"), ("<a/><b/>", "something follows the root element in line 1"),
+            ("<![CDATA[x]]><a/>", "text stands outside of the root element in line 1"),
             ("<a x=1/>", "an attribute's value is not quoted in line 1"),
             ("<a x/>", "an attribute has no value in line 1"),
             ("<a x='1' x='2'/>", "an attribute is given twice in line 1"),

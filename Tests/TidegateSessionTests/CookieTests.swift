@@ -80,6 +80,29 @@ struct CookieTests {
         #expect(jar.field(for: try HTTPURL("http://x.test/"), at: Self.now)?.hasPrefix("c10=1;") == true)
     }
 
+    @Test("A server cannot put cookies of others into the file")
+    func forged() throws {
+        let jar = CookieJar()
+        let rest = ".bank.example\tTRUE\t/\tTRUE\t0\tsid\tevil"
+        let url = try HTTPURL("https://x.test/")
+        jar.take(["a=x\u{2028}\(rest)", "b=x\u{85}.bank.example", "c=x; Path=/\tq", "d\t=1"], from: url, at: Self.now)
+        #expect(jar.field(for: url, at: Self.now) == "b=x\u{85}.bank.example; d=1")
+        let again = CookieJar(netscape: jar.netscapeText + "x.test\tFALSE\t/\tFALSE\t0\te\tx\u{2028}\(rest)\n")
+        #expect(again.field(for: try HTTPURL("https://bank.example/"), at: Self.now) == nil)
+        #expect(again.count == 2)
+        #expect(
+            CookieJar(netscape: "x.test\tFALSE\t/\tFALSE\t0\ta\tb\r\ny.test\tFALSE\t/\tFALSE\t0\ta\tb\r\n").count == 2)
+    }
+
+    @Test("Plain HTTP does not replace a cookie that is for https alone")
+    func secure() throws {
+        let (secure, plain) = (try HTTPURL("https://x.test/"), try HTTPURL("http://x.test/"))
+        let jar = CookieJar()
+        jar.take(["sid=1; Secure; Path=/"], from: secure, at: Self.now)
+        jar.take(["sid=2; Path=/", "sid=; Path=/; Max-Age=0"], from: plain, at: Self.now)
+        #expect(jar.field(for: secure, at: Self.now) == "sid=1")
+    }
+
     @Test("A file of curl's is read, junk in it is ignored, and what is written is read again")
     func file() throws {
         let text = """

@@ -33,6 +33,14 @@ struct ServerTrustPolicyTests {
             (.init(pins: ["a.example": []]), "tls.pins: a.example has no pin"),
             (.init(pins: ["a b": [Self.pin]]), "tls.pins: \"a b\" is not a host"),
             (
+                .init(pins: ["a.example:443": [Self.pin]]),
+                "tls.pins: \"a.example:443\" has a port; what is given for a host holds for all of its ports"
+            ),
+            (
+                .init(hosts: ["A.example": .init(), "a.example": .init()]),
+                "tls.hosts: \"A.example\" and \"a.example\" are the same host"
+            ),
+            (
                 .init(pins: ["a.example": ["sha1//AAAA"]]),
                 "tls.pins: a.example: \"sha1//AAAA\" is neither sha256// and the hash of a public key in base64, nor "
                     + "the 64 hexadecimal digits of a certificate's SHA-256 fingerprint"

@@ -81,6 +81,31 @@ struct TransferGroupTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    @Test("Lengths that nobody can send are no trap")
+    func absurdLengths() async throws {
+        let server = try LiveServer { _ in
+            LiveServerAnswer([
+                .send(LiveServerAnswer.head(200, ["Content-Length: 9223372036854775807"])),
+                .pattern(from: 0, count: 10),
+                .hang,
+            ])
+        }
+        defer { server.stop() }
+        let fixture = try SessionFixture()
+        let group = TransferGroup(
+            try (0..<2).map { number in
+                var request = try TaskRequest(url: server.url("/\(number)"))
+                request.destination = .discard
+                return fixture.session.makeTask(request)
+            })
+        group.resume()
+        #expect(await fixture.wait { group.tasks.allSatisfy { $0.currentProgress.expected != nil } })
+        #expect(group.currentProgress.expected == .max)
+        group.cancel()
+        _ = await group.results()
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("A group suspends and cancels all of its tasks")
     func control() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }

@@ -193,6 +193,17 @@ struct ServerTrustTests {
         #expect(trusts.first?.certificates.first?.isEmpty == false)
     }
 
+    @Test("A hook's refusal holds where nothing else is verified, and nothing is sent")
+    func refusalWithoutVerification() async throws {
+        let server = try await TestTLSServer(try await self.authority.selfSigned("tide.example"))
+        let tls = TLSOptions(isInsecure: true, evaluator: TrustEvaluator { _ in .refused("it is not ours") })
+        for number in 1...2 {
+            let outcome = try self.run(UInt64(number), server, tls)
+            #expect(outcome.failure == .tlsFailed && !outcome.reachedWire)
+            #expect(outcome.text == "the app does not trust tide.example: it is not ours")
+        }
+    }
+
     @Test("What a hook did not object to is still checked against the name")
     func evaluatorLeavesNames() async throws {
         let server = try await TestTLSServer(try await self.authority.sign(["other.example"]))

@@ -48,22 +48,27 @@ struct FetchRun: Sendable {
         }
         await monitor.stop()
         let archiveError = archive?.finish()
-        if let file = self.options.http.cookieJar, let jar = self.plan.session.cookies {
-            do throws(TextError) {
-                try CookieFile.write(jar, to: file)
-            } catch {
-                throw CommandError(.no, "--cookie-jar: \(error)")
-            }
-        }
-        if let number = signal.number { throw self.interrupted(number, hasKept: hasKept, archiveError) }
+        let fileError = self.writeCookies()?.after(archiveError, self.terminal) ?? archiveError
+        if let number = signal.number { throw self.interrupted(number, hasKept: hasKept, fileError) }
         switch bodyEnd {
         case .written: break
         case .binary: throw CommandError(.no, TerminalBody.message)
         case .failed(let error): error.exitProgram()
         }
-        if let error = feed.tally.error { throw error.after(archiveError, self.terminal) }
-        if let archiveError { throw archiveError }
+        if let error = feed.tally.error { throw error.after(fileError, self.terminal) }
+        if let fileError { throw fileError }
         if let error = await view.outputError { error.exitProgram() }
+    }
+
+    // Why the file of cookies could not be written; nil if it was, or if there is none.
+    private func writeCookies() -> CommandError? {
+        guard let file = self.options.http.cookieJar, let jar = self.plan.session.cookies else { return nil }
+        do throws(TextError) {
+            try CookieFile.write(jar, to: file)
+            return nil
+        } catch {
+            return CommandError(.no, "--cookie-jar: \(error)")
+        }
     }
 
     // So many more than there are connections, so that transfers that wait for a retry do not keep others from one.
@@ -137,12 +142,12 @@ struct FetchRun: Sendable {
         return await TerminalBody.copy(body) { self.terminal.write($0) }
     }
 
-    private func interrupted(_ signal: Int32, hasKept: Bool, _ archiveError: CommandError?) -> CommandError {
-        guard hasKept else { return CommandError(.signal(signal)).after(archiveError, self.terminal) }
+    private func interrupted(_ signal: Int32, hasKept: Bool, _ fileError: CommandError?) -> CommandError {
+        guard hasKept else { return CommandError(.signal(signal)).after(fileError, self.terminal) }
         let command = FetchContinuation.command(Array(CommandLine.arguments.dropFirst()))
         return CommandError(
             .signal(signal), "continue with: \(command ?? "the same command and --continue")"
-        ).after(archiveError, self.terminal)
+        ).after(fileError, self.terminal)
     }
 
     private var viewOptions: FetchProgressView.Options {

@@ -203,10 +203,17 @@ package enum HTTPURLError: Error, Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .character(let text):
             let printable = text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : Character($0) }
-            return "\"\(String(printable))\" has a space or a control character in it"
-        case .scheme(let text): return "\"\(text)\" is not an http:// or https:// URL"
-        case .target(let error, let text): return "\"\(text)\" names no host that can be asked: \(error)"
+            return "\"\(Self.shown(String(printable)))\" has a space or a control character in it"
+        case .scheme(let text): return "\"\(Self.shown(text))\" is not an http:// or https:// URL"
+        case .target(let error, let text): return "\"\(Self.shown(text))\" names no host that can be asked: \(error)"
         }
+    }
+
+    // Of a text with an @ only what follows the last one: what stands before it may be a password.
+    private static func shown(_ text: String) -> String {
+        guard let at = text.lastIndex(of: "@") else { return text }
+        let scheme = text.firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""
+        return scheme + "…" + text[at...]
     }
 }
 

@@ -31,6 +31,10 @@ package struct Proxy: Sendable, Hashable, CustomStringConvertible {
         guard let scheme = Scheme(rawValue: name.lowercased()) else {
             throw ProxyError("\(shown) is not a proxy of http, https, socks4a, socks5 or socks5h")
         }
+        // What stands before it is no host, but a part of a password.
+        guard !rest.dropFirst(authority.count).contains("@") else {
+            throw ProxyError("the user or the password of a proxy has a slash in it, which has to be written as %2F")
+        }
         guard rest.dropFirst(authority.count).allSatisfy({ $0 == "/" }) else {
             throw ProxyError("\(shown) has a path, which a proxy has not")
         }
@@ -54,7 +58,11 @@ package struct Proxy: Sendable, Hashable, CustomStringConvertible {
 
     /// With them, for libcurl, which authenticates to the proxy with them.
     package var textWithCredentials: String {
-        "\(self.scheme.rawValue)://\(self.userInfo.map { "\($0)@" } ?? "")\(self.target.encoded)"
+        // libcurl would take the user information to end at these.
+        let user = self.userInfo.map { text in
+            text.unicodeScalars.map { $0 == "#" ? "%23" : $0 == "?" ? "%3F" : String($0) }.joined() + "@"
+        }
+        return "\(self.scheme.rawValue)://\(user ?? "")\(self.target.encoded)"
     }
 }
 

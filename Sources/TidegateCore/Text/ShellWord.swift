@@ -13,7 +13,8 @@ package enum ShellWord {
             }
         }
         guard word.isEmpty || !isPlain else { return word }
-        let parts = word.split(separator: "'", omittingEmptySubsequences: false)
+        // Scalars, because a quote with a combining mark behind it is another character than a quote.
+        let parts = word.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map(String.init)
         return "'\(parts.joined(separator: "'\\''"))'"
     }
 }

@@ -85,7 +85,7 @@ final class QueryBox {
 
     private static func number(_ value: Double, _ text: String, at path: [any CodingKey]) throws -> QueryNode {
         guard value.isFinite else { throw RequestSerializationError.notFinite(path: path.text) }
-        let isWhole = value == value.rounded() && abs(value) < 1e15
+        let isWhole = value == value.rounded() && abs(value) < 1e16
         return .text(isWhole ? QueryNode.text(of: value) : text)
     }
 }

@@ -61,6 +61,6 @@ extension QueryNode {
     /// The text of a number: whole ones without a fraction, as AFNetworking writes them.
     static func text(of number: Double) -> String {
         if number == 0 { return number.sign == .minus ? "-0" : "0" }
-        return number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+        return number == number.rounded() && abs(number) < 1e16 ? String(Int64(number)) : String(number)
     }
 }

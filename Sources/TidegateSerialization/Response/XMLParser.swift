@@ -103,6 +103,7 @@ private struct XMLParser {
             } else if self.take("<!--") {
                 _ = try self.take(until: "-->", of: "a comment")
             } else if self.take("<![CDATA[") {
+                guard !open.isEmpty else { throw self.error("text stands outside of the root element") }
                 self.add(String(decoding: try self.take(until: "]]>", of: "a CDATA section"), as: UTF8.self), to: &open)
             } else if self.take("<?") {
                 _ = try self.take(until: "?>", of: "a processing instruction")
@@ -125,11 +126,11 @@ private struct XMLParser {
 
     private func add(_ text: String, to open: inout [XMLValue]) {
         guard let last = open.indices.last, !text.isEmpty else { return }
-        if case .text(let before)? = open[last].content.last {
-            open[last].content[open[last].content.count - 1] = .text(before + text)
-        } else {
-            open[last].content.append(.text(text))
-        }
+        guard case .text(var whole)? = open[last].content.last else { return open[last].content.append(.text(text)) }
+        // Taken out, so that it is not copied for every piece.
+        open[last].content.removeLast()
+        whole += text
+        open[last].content.append(.text(whole))
     }
 
     private mutating func startTag() throws(XMLError) -> (XMLValue, isEmpty: Bool) {
@@ -149,14 +150,12 @@ private struct XMLParser {
             }
             let quote = self.bytes[self.offset]
             self.offset += 1
-            let value = try self.text { $0 == quote || $0 == UInt8(ascii: "<") }
+            let value = try self.text(spacesOnly: true) { $0 == quote || $0 == UInt8(ascii: "<") }
             guard !self.isAtEnd, self.bytes[self.offset] == quote else {
                 throw self.error("an attribute's value has no end")
             }
             self.offset += 1
-            // XML 1.0 3.3.3: white space in a value is spaces.
-            let spaced = String(value.map { $0 == "\n" || $0 == "\t" ? " " : $0 })
-            guard element.attributes.updateValue(spaced, forKey: name) == nil else {
+            guard element.attributes.updateValue(value, forKey: name) == nil else {
                 throw self.error("an attribute is given twice")
             }
         }
@@ -183,8 +182,9 @@ private struct XMLParser {
 
     // MARK: - Text
 
-    /// Text with its references replaced, up to a byte that ends it.
-    private mutating func text(until isEnd: (UInt8) -> Bool) throws(XMLError) -> String {
+    /// Text with its references replaced, up to a byte that ends it; with `spacesOnly` the white space that stands in it,
+    /// and not that of references, becomes spaces (XML 1.0 3.3.3).
+    private mutating func text(spacesOnly: Bool = false, until isEnd: (UInt8) -> Bool) throws(XMLError) -> String {
         var text: [UInt8] = []
         while !self.isAtEnd, !isEnd(self.bytes[self.offset]) {
             let byte = self.bytes[self.offset]
@@ -193,7 +193,7 @@ private struct XMLParser {
                 self.offset += 1
                 text += Array(String(try self.reference()).utf8)
             } else {
-                text.append(byte)
+                text.append(spacesOnly && byte < 0x20 ? 0x20 : byte)
                 self.offset += 1
             }
         }

@@ -55,6 +55,13 @@ struct AttemptRequestFactory {
             wireLog: record.task.shared.exchanges?.wire(of: live.number))
     }
 
+    /// False if a hook is to judge the server, and the handshake of an https proxy could be taken for the server's.
+    func canEvaluateTrust(_ record: TaskRecord) -> Bool {
+        guard record.attempt.proxy?.scheme == .https, record.hop.url.scheme == .https else { return true }
+        return self.delegate.hook(record.task, \.evaluateServerTrust) == nil
+            && self.delegate.hook(record.task, \.askServerTrust) == nil
+    }
+
     // What judges the server in place of its verification; nil if that decides.
     private func trustEvaluator(of record: TaskRecord) -> TrustEvaluator? {
         if let hook = self.delegate.hook(record.task, \.evaluateServerTrust) { return TrustEvaluator(hook) }

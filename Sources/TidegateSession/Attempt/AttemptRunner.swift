@@ -94,6 +94,11 @@ final class AttemptRunner {
             !self.asksForNewBody(record, live, on: addresses),
             self.journaledForSending(record, live, on: addresses)
         else { return }
+        guard self.requests.canEvaluateTrust(record) else {
+            let message =
+                "the app cannot evaluate a server's certificates behind an https proxy; use an http or a SOCKS proxy"
+            return self.cannotStart(record, .invalidRequest, message)
+        }
         do {
             try self.bodies.checkUpload(record)
             let sink = try self.bodies.sink(of: record)

@@ -49,6 +49,8 @@ package struct Cookie: Sendable, Hashable {
             default: break
             }
         }
+        // A file's fields end at tabs.
+        guard ![self.name, self.value, self.path].contains(where: { $0.utf8.contains(0x09) }) else { return nil }
         guard self.keepsItsPromises(url) else { return nil }
     }
 

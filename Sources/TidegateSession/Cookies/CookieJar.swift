@@ -30,8 +30,10 @@ public final class CookieJar: Sendable {
     /// A jar with the cookies of a file in Netscape's format, as curl(1) writes it; lines that make no sense are ignored.
     public convenience init(netscape text: String) {
         self.init()
-        for line in text.split(whereSeparator: \.isNewline) {
-            if let cookie = Cookie(netscape: line) { self.put(cookie) }
+        // At line feeds alone: the value of a cookie may have what Unicode takes for the end of a line.
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            if let cookie = Cookie(netscape: String(decoding: line, as: UTF8.self)) { self.put(cookie) }
         }
     }
 
@@ -66,13 +68,15 @@ public final class CookieJar: Sendable {
     package func take(_ fields: [String], from url: HTTPURL, at now: WallTime) {
         for field in fields {
             guard let cookie = Cookie(field, from: url, at: now) else { continue }
-            self.put(cookie, at: now)
+            self.put(cookie, at: now, isFromHTTPS: url.scheme == .https)
         }
     }
 
-    private func put(_ cookie: Cookie, at now: WallTime? = nil) {
+    private func put(_ cookie: Cookie, at now: WallTime? = nil, isFromHTTPS: Bool = true) {
         self.state.withLock { state in
             let place = state.entries.firstIndex { $0.cookie.isSame(as: cookie) }
+            // Over plain HTTP nobody takes the place of a cookie for https alone (RFC 6265bis 5.7).
+            if let place, state.entries[place].cookie.isSecure, !isFromHTTPS { return }
             if let end = cookie.expiry, let now, end <= now {
                 if let place { state.entries.remove(at: place) }
                 return

@@ -23,7 +23,8 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     public var isInsecure: Bool
     /// A PEM file with the certificate, and those that vouch for it, that is shown to a server that asks for one.
     ///
-    /// As other credentials it is not shown to another origin than the task's.
+    /// As other credentials it is not shown to another origin than the task's; one that ``hosts`` gives for a host is shown to
+    /// that host, also after a redirect.
     public var clientCertificate: String?
     /// A PEM file with the key of ``clientCertificate``, without a passphrase; nil if it is in the same file.
     public var clientKey: String?
@@ -89,8 +90,8 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     /// - Throws: the first property that cannot be.
     package func validate() throws(ConfigurationValueError) {
         try self.validateOwn()
+        try Self.checkHosts(self.hosts.keys, "tls.hosts")
         for (host, policy) in self.hosts.sorted(by: { $0.key < $1.key }) {
-            try ConfigurationValueError.check((try? Target(host)) != nil, "tls.hosts", "\"\(host)\" is not a host")
             try ConfigurationValueError.check(
                 policy.hosts.isEmpty, "tls.hosts", "the policy of \(host) has policies of other hosts")
             do throws(ConfigurationValueError) {
@@ -98,6 +99,24 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
             } catch {
                 throw ConfigurationValueError(property: "tls.hosts", problem: "\(host): \(error.problem)")
             }
+        }
+    }
+
+    // Hosts without a port, each once: which of two would count could not be said.
+    private static func checkHosts(
+        _ keys: some Sequence<String>, _ property: String
+    ) throws(ConfigurationValueError) {
+        var known: [String: String] = [:]
+        for key in keys.sorted() {
+            guard let target = try? Target(key) else {
+                throw ConfigurationValueError(property: property, problem: "\"\(key)\" is not a host")
+            }
+            try ConfigurationValueError.check(
+                target.port == nil, property,
+                "\"\(key)\" has a port; what is given for a host holds for all of its ports")
+            let other = known.updateValue(key, forKey: target.host) ?? key
+            try ConfigurationValueError.check(
+                other == key, property, "\"\(other)\" and \"\(key)\" are the same host")
         }
     }
 
@@ -114,9 +133,8 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         try ConfigurationValueError.check(
             self.validatesHostName || !self.pins.isEmpty, "tls.validatesHostName",
             "names are validated unless a host has pins")
+        try Self.checkHosts(self.pins.keys.filter { $0 != "*" }, "tls.pins")
         for (host, pins) in self.pins.sorted(by: { $0.key < $1.key }) {
-            try ConfigurationValueError.check(
-                host == "*" || (try? Target(host)) != nil, "tls.pins", "\"\(host)\" is not a host")
             try ConfigurationValueError.check(!pins.isEmpty, "tls.pins", "\(host) has no pin")
             for pin in pins {
                 do throws(TextError) {

@@ -203,9 +203,9 @@ public struct TaskRequest: Sendable {
         case .none: body = .none
         case .data(let bytes): body = .data(bytes)
         case .multipart(let form):
-            if headers.first(named: .contentType) == nil {
-                headers.append(HTTPField(name: .contentType, value: form.contentType))
-            }
+            // Without the form's own boundary nobody can read it.
+            headers.removeAll { $0.name == .contentType }
+            headers.append(HTTPField(name: .contentType, value: form.contentType))
             body = try RequestBody(form)
         }
         if compressing, body != .none {

@@ -22,17 +22,24 @@ actor MultipartReader {
         var length: Int64? = 0
         for content in contents {
             switch content {
-            case .data(let bytes): length = length.map { $0 + Int64(bytes.count) }
+            case .data(let bytes): length = Self.sum(length, Int64(bytes.count))
             case .file(let path):
                 let identity = try FileIdentity.of(path)
                 identities[path] = identity
-                length = length.map { $0 + identity.size }
-            case .stream(let known, _): length = known.flatMap { known in length.map { $0 + known } }
+                length = Self.sum(length, identity.size)
+            case .stream(let known, _): length = Self.sum(length, known)
             }
         }
         self.contents = contents[...]
         self.identities = identities
         self.length = length
+    }
+
+    // Nil if one is not known, or cannot be a length.
+    private static func sum(_ one: Int64?, _ other: Int64?) -> Int64? {
+        guard let one, let other, other >= 0 else { return nil }
+        let (sum, isTooLarge) = one.addingReportingOverflow(other)
+        return isTooLarge ? nil : sum
     }
 
     /// The next piece; nil after the last one.

@@ -30,7 +30,7 @@ public struct SessionHooks: Sendable {
     /// It is called on the thread of all transfers, which wait meanwhile: it may compute, and must not wait. The same
     /// values have to get the same verdict. Pins (``ServerTrustPolicy/pins``) have to match whatever it says.
     public var evaluateServerTrust: (@Sendable (ServerTrust) -> ServerTrustVerdict)?
-    /// Judges each server as ``evaluateServerTrust`` does, if that is nil, and may take its time.
+    /// Judges each server as ``evaluateServerTrust`` does (neither works behind an https proxy: the task fails), if that is nil, and may take its time.
     ///
     /// The attempt is given up before its request is sent, and another one follows with the verdict: once for each
     /// chain of certificates that a task is shown.

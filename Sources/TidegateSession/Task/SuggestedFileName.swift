@@ -76,9 +76,10 @@ private enum FileNameText {
 
     /// The text as the name of a file, without directories; nil if nothing is left.
     static func sanitized(_ text: String) -> String? {
-        let name = text.split { $0 == "/" || $0 == "\\" }.last ?? ""
-        let visible = String.UnicodeScalarView(name.unicodeScalars.filter { !Self.isUnfit($0) })
-        var rest = String(visible).drop { $0 == "." || $0 == " " }
+        // Scalars, because a slash with a combining mark or a joiner behind it is another character than a slash.
+        let fit = text.unicodeScalars.filter { !Self.isUnfit($0) }
+        guard let last = fit.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
+        var rest = Substring(last.drop { $0 == "." || $0 == " " })
         while rest.utf8.count > 255 { rest = rest.dropLast() }
         while rest.last == " " { rest = rest.dropLast() }
         return rest.isEmpty ? nil : String(rest)

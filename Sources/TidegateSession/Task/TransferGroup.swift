@@ -118,7 +118,9 @@ public struct GroupProgress: Sendable, Hashable {
 
     private static func sum(_ one: Int64?, _ other: Int64?) -> Int64? {
         guard let one, let other else { return nil }
-        return one + other
+        // Servers say any length.
+        let (sum, isTooLarge) = one.addingReportingOverflow(other)
+        return isTooLarge ? .max : sum
     }
 
     private static func share(_ part: Int64, of whole: Int64?) -> Double? {

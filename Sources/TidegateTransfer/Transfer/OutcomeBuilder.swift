@@ -132,6 +132,12 @@ struct OutcomeBuilder {
         {
             return "the proxy \(proxy) made no connection: \(message)"
         }
+        // libcurl would quote the proxy's password.
+        if self.code == CURLE_COULDNT_RESOLVE_PROXY || self.code == CURLE_URL_MALFORMAT,
+            let proxy = self.transfer.request?.proxy
+        {
+            return "the proxy \(proxy) cannot be used: its host is not found, or its user and password are not encoded"
+        }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
     }

@@ -29,11 +29,12 @@ struct TrustCheck {
         let certificates = ServerCertificates(
             store, of: ssl, verifyResult: Int(isVerified ? X509_V_OK : X509_STORE_CTX_get_error(store)))
         if let ssl { certificates.keep(with: ssl) }
+        // An https proxy has a handshake of its own, which cannot be told from the server's here: ``mayTrust(_:)`` sees the
+        // server's, and hooks are not asked behind such a proxy.
+        guard let request = self.transfer.request, request.proxy?.scheme != .https else { return isVerified }
         // Not those of a handshake that a server asks for later on.
         if self.transfer.connection.starts == 0 { self.transfer.connection.certificates = certificates }
-        guard let request = self.transfer.request, request.tls.evaluator != nil, !self.isProxy(ssl) else {
-            return isVerified
-        }
+        guard request.tls.evaluator != nil else { return isVerified }
         guard self.isAccepted(certificates, request) else {
             if X509_STORE_CTX_get_error(store) == X509_V_OK {
                 X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
@@ -44,15 +45,11 @@ struct TrustCheck {
         return true
     }
 
-    // An https proxy has a handshake of its own; it is always verified by libcurl alone.
-    private func isProxy(_ ssl: OpaquePointer?) -> Bool {
-        guard let proxy = self.transfer.request?.proxy, proxy.scheme == .https, let ssl else { return false }
-        return tg_ssl_servername(ssl).map { String(cString: $0) } == proxy.target.host
-    }
-
     /// Whether the request may be sent on its connection: asked before every one, because a kept connection was made
     /// for another request.
     func mayTrust(_ request: AttemptRequest) -> Bool {
+        // A hook has refused: libssl goes on nevertheless if nothing is to be verified.
+        guard self.transfer.abortReason == nil else { return false }
         guard request.usesTLS, let ssl = tg_easy_get_ssl(self.transfer.easy.raw).map({ OpaquePointer($0) }) else {
             return !request.usesTLS || request.tls.pins.isEmpty && request.tls.evaluator == nil
         }

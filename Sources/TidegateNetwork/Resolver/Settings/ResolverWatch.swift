@@ -18,9 +18,11 @@ package final class ResolverWatch: Sendable {
     ) throws(LoopError) {
         let store = ResolverStore(files.read())
         self.store = store
+        // Read here, as the settings are: what changes before the thread begins is a change, too.
+        let hosts = SystemFile.text(files.hosts).hashValue
         self.thread = try LoopThread(name: "tg-resolv-conf") { loop in
             onThreadStart()
-            return ResolverWatchWorker(loop: loop, files: files, store: store, onChange: onChange)
+            return ResolverWatchWorker(loop: loop, files: files, hosts: hosts, store: store, onChange: onChange)
         }
     }
 

@@ -27,10 +27,10 @@ final class ResolverWatchWorker: LoopHandler {
     private var entries: [Int32: Set<String>] = [:]
     private var timer: TimerID?
     // The text of the hosts file, which is compared only.
-    private var hosts = 0
+    private var hosts: Int
 
     init(
-        loop: Loop, files: ResolverFiles, store: ResolverStore,
+        loop: Loop, files: ResolverFiles, hosts: Int, store: ResolverStore,
         onChange: @escaping @Sendable (ResolverSettings) -> Void
     ) {
         self.loop = loop
@@ -38,7 +38,7 @@ final class ResolverWatchWorker: LoopHandler {
         self.store = store
         self.onChange = onChange
         self.notifier = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-        self.hosts = SystemFile.text(files.hosts).hashValue
+        self.hosts = hosts
         self.start()
     }
 
