@@ -100,10 +100,12 @@ package final class Prometheus {
             self.prefix + ["curl", "-s", "-G"] + arguments + ["http://127.0.0.1:\(self.port)/api/v1/\(path)"])
     }
 
-    /// Waits for so many more scrapes of the job `tidegate`.
+    /// Waits for so many more scrapes of the job `tidegate` that succeed, the latest one included: after one that failed,
+    /// for want of a processor most often, every series is stale.
     package func scraped(_ times: Int) async throws {
-        let count = "count_over_time(up{job=\"tidegate\"}[10m])"
-        let before = try await self.query(count).first?.value ?? 0
+        let all = "sum_over_time(up{job=\"tidegate\"}[10m])"
+        let count = "\(all) and up{job=\"tidegate\"} == 1"
+        let before = try await self.query(all).first?.value ?? 0
         let isScraped = try await eventually(within: .seconds(60)) {
             try await self.query(count).first.map { $0.value >= before + Double(times) } == true
         }
