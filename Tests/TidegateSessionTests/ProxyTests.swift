@@ -87,7 +87,43 @@ struct ProxyTests {
         let result = await fixture.run(try TaskRequest(url: "http://tide.test/")).result()
         #expect(
             result.explanation?.contains("(through the proxy http://proxy.test:\(free.port))") == true, "\(result)")
+        #expect(
+            result.attribution?.evidence == ["the proxy http://proxy.test:\(free.port) refused the connection"])
         #expect(result.attribution?.party == .mine, "nothing listens on this host")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A name of a proxy that does not exist is the proxy's")
+    func unknownName() async throws {
+        let fixture = try Self.fixture(ProxyPolicy("http://no-proxy.test:3128"))
+        var request = try TaskRequest(url: "http://tide.test/")
+        request.retry = RetryPolicy.never
+        let result = await fixture.run(request).result()
+        #expect(
+            result.attribution?.evidence == [
+                "the resolver says that the name of the proxy http://no-proxy.test:3128 has no address"
+            ], "\(result)")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A proxy that speaks TLS has to prove who it is", .enabled(if: TestAuthority.isAvailable))
+    func https() async throws {
+        let authority = try await TestAuthority()
+        let proxy = try await ProxyServer(identity: authority.sign(["proxy.test"]))
+        let stranger = try await ProxyServer(identity: authority.sign(["other.test"]))
+        let fixture = try Self.fixture(ProxyPolicy("https://proxy.test:\(proxy.port)"))
+        var request = try TaskRequest(url: "http://tide.test/")
+        request.retry = RetryPolicy.never
+        request.tls = ServerTrustPolicy(caFile: authority.certificate)
+        let task = fixture.run(request)
+        #expect(await task.result().outcome == .success)
+        #expect(String(decoding: task.body(), as: UTF8.self) == "by proxy")
+        #expect(proxy.requests == ["http http://tide.test/"])
+
+        request.proxy = ProxyPolicy("https://proxy.test:\(stranger.port)")
+        let result = await fixture.run(request).result()
+        #expect(result.failure == .tlsFailed && stranger.requests.isEmpty, "\(result)")
+        #expect(result.explanation?.contains("the proxy https://proxy.test:\(stranger.port)") == true, "\(result)")
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

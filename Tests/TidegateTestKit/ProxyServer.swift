@@ -15,9 +15,12 @@ package final class ProxyServer: Sendable {
     /// True if python3(1) is installed.
     package static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") }
 
-    /// Starts it; with a user it requires `USER:PASSWORD`.
-    package init(_ manner: Manner = .serve, user: String = "") async throws {
-        let program = try Program(["python3", "-u", "-c", Self.script, manner.rawValue, user])
+    /// Starts it; with a user it requires `USER:PASSWORD`, and with a certificate it speaks TLS to its clients.
+    package init(
+        _ manner: Manner = .serve, user: String = "", identity: TestAuthority.Identity? = nil
+    ) async throws {
+        let files = identity.map { [$0.certificate, $0.key] } ?? []
+        let program = try Program(["python3", "-u", "-c", Self.script, manner.rawValue, user] + files)
         guard await eventually({ program.outputSoFar.contains("\n") }),
             let port = program.outputSoFar.split(separator: "\n").first.flatMap({ UInt16($0) })
         else { throw Program.NotStarted(description: "proxy: \(program.errorsSoFar)") }
@@ -33,7 +36,7 @@ package final class ProxyServer: Sendable {
     }
 
     private static let script = """
-        import base64, socket, struct, sys, threading, time
+        import base64, socket, ssl, struct, sys, threading, time
         manner, user = sys.argv[1], sys.argv[2]
         def exactly(c, n):
             b = b''
@@ -102,10 +105,14 @@ package final class ProxyServer: Sendable {
             relay(c, socket.create_connection(('127.0.0.1', int(target.rsplit(':', 1)[1]))))
         def serve(c):
             try:
+                if tls: c = tls.wrap_socket(c, server_side=True)
                 first = exactly(c, 1)
                 {5: socks5, 4: socks4}.get(first[0], lambda c: http(c, first))(c)
             except (OSError, EOFError): pass
             finally: c.close()
+        tls = None
+        if len(sys.argv) > 3:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER); tls.load_cert_chain(sys.argv[3], sys.argv[4])
         s = socket.create_server(('127.0.0.1', 0))
         print(s.getsockname()[1])
         while True:

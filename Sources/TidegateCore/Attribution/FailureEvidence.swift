@@ -26,6 +26,8 @@ package struct FailureEvidence: Sendable, Hashable {
     package var lacksClientCertificate = false
     /// What a proxy said to the connection that was wanted of it; nil if it said nothing.
     package var proxyAnswer: ProxyAnswer?
+    /// The proxy that the attempt went through, without credentials; nil if it connected directly.
+    package var proxy: String?
     /// The verdict when the attempt started.
     package var before: Verdict
     /// The verdict when it failed.

@@ -74,8 +74,8 @@ package enum FaultClassifier {
 
     private static func name(_ evidence: FailureEvidence) -> Attribution {
         guard evidence.resolveFailure != .nameNotFound else {
-            return Attribution(
-                party: .mine, rung: .dns, evidence: ["the resolver says that the name has no address"])
+            let name = evidence.proxy.map { "the name of the proxy \($0)" } ?? "the name"
+            return Attribution(party: .mine, rung: .dns, evidence: ["the resolver says that \(name) has no address"])
         }
         // A resolver that is silent together with everything else is not the one that failed.
         let silence = evidence.silence(.resolvers([]))
@@ -97,7 +97,9 @@ package enum FaultClassifier {
             sender: sender, destination: evidence.peer, link: path?.interface ?? "the link", gateway: path?.gateway,
             witnesses: evidence.allWitnesses)
         let cause = ICMPErrorClassifier.cause(of: error, context)
-        let clause = error.sentence(about: evidence.peer, role: sender.role)
+        // The address alone would be taken for the server's.
+        let proxy = evidence.proxy.map { ", connecting to the proxy \($0)" } ?? ""
+        let clause = error.sentence(about: evidence.peer, role: sender.role) + proxy
         switch cause {
         case .router(.absent(let gateway, let link)):
             return Attribution(

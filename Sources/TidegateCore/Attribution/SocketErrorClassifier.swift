@@ -1,7 +1,7 @@
 /// Decides whose failure it was by an error number alone, or by silence.
 enum SocketErrorClassifier {
     static func attribution(of evidence: FailureEvidence) -> Attribution {
-        let host = evidence.peer.map { "\($0)" } ?? "the host"
+        let host = self.host(evidence)
         let clause = evidence.socketError?.clause(host: host) ?? ""
         switch evidence.socketError {
         case .refused: return self.refused(evidence, clause)
@@ -18,6 +18,15 @@ enum SocketErrorClassifier {
         case .blackholed: return self.mine(.route, clause)
         case .addressNotAvailable: return self.mine(.address, clause)
         case .timedOut, .other, nil: return self.silence(evidence, host)
+        }
+    }
+
+    // Who was connected to: behind a proxy that answers, a server may be the silent one.
+    private static func host(_ evidence: FailureEvidence) -> String {
+        guard let proxy = evidence.proxy else { return evidence.peer.map { "\($0)" } ?? "the host" }
+        switch evidence.stage {
+        case .resolve, .connect, nil: return "the proxy \(proxy)"
+        case .tls, .request, .response, .body: return "the proxy \(proxy), or the server behind it,"
         }
     }
 

@@ -65,6 +65,7 @@ final class FailureReporter {
             after: after, gateway: found?.gateway ?? .unknown, witnesses: found?.witnesses ?? [])
         evidence.lacksClientCertificate = outcome.lacksClientCertificate
         evidence.proxyAnswer = outcome.proxyAnswer
+        evidence.proxy = record.attempt.proxy.map { "\($0)" }
         return evidence
     }
 
