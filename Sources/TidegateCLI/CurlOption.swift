@@ -14,7 +14,8 @@ enum CurlOption {
         "-C": "use --continue", "--continue-at": "use --continue", "-d": "use --data", "--data-raw": "use --data",
         "--json": "use --json-body", "-m": "use --max-time", "-x": "use --proxy",
         "-A": "use -H 'User-Agent: TEXT'", "--user-agent": "use -H 'User-Agent: TEXT'",
-        "-b": "use -H 'Cookie: TEXT'", "-c": "use --cookie-jar", "--cookie": "use -H 'Cookie: TEXT'",
+        "--form-string": "use --form 'NAME=\"TEXT\"'", "-b": "use -H 'Cookie: TEXT'", "-c": "use --cookie-jar",
+        "--cookie": "use -H 'Cookie: TEXT'",
         "-e": "use -H 'Referer: URL'",
         "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N", "--location-trusted": "use --redirects free",
     ]
@@ -35,11 +36,21 @@ enum CurlOption {
         return nil
     }
 
+    /// The arguments of `fetch` with `-FNAME=VALUE` as two of them, because the parser takes `-FNAME` for an option.
+    static func separated(_ arguments: [String]) -> [String] {
+        guard arguments.first == "fetch" else { return arguments }
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        let options = arguments[..<end].flatMap { argument in
+            argument.hasPrefix("-F") && argument != "-F" ? ["-F", String(argument.dropFirst(2))] : [argument]
+        }
+        return options + arguments[end...]
+    }
+
     // Of letters that stand together, as in -sSL, the first that is not known here.
     private static func option(in argument: String) -> String? {
         guard !argument.hasPrefix("--") else { return argument.split(separator: "=").first.map(String.init) }
-        // What follows -u is its value.
-        let options = argument.dropFirst().prefix { $0 != "u" }.map { "-\($0)" }
+        // What follows -u and -F is their value.
+        let options = argument.dropFirst().prefix { $0 != "u" && $0 != "F" }.map { "-\($0)" }
         return options.first { self.hints[$0] != nil }
     }
 }

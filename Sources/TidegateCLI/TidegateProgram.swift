@@ -8,7 +8,7 @@ enum TidegateProgram {
         StandardDescriptors.fill()
         let terminal = Terminal()
         do {
-            let arguments = Array(CommandLine.arguments.dropFirst())
+            let arguments = CurlOption.separated(Array(CommandLine.arguments.dropFirst()))
             SecretArguments.erase()
             let unknown = UnknownCommand.message(for: arguments, root: TidegateCommand.self)
             if let message = unknown ?? CurlOption.message(for: arguments) {

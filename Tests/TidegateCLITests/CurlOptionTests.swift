@@ -35,6 +35,14 @@ import Testing
         }
     }
 
+    @Test("A part of a form may stand behind -F without a space")
+    func joined() {
+        #expect(
+            CurlOption.separated(["fetch", "-Fa=b", "-F", "c=d", "u"]) == ["fetch", "-F", "a=b", "-F", "c=d", "u"])
+        #expect(CurlOption.separated(["fetch", "--", "-Fa=b"]) == ["fetch", "--", "-Fa=b"])
+        #expect(CurlOption.separated(["run", "-Fa=b"]) == ["run", "-Fa=b"])
+    }
+
     @Test("No hint hides an option that fetch has")
     func conflicts() throws {
         #expect(throws: Never.self) {

@@ -124,7 +124,9 @@ final class FetchFeed: Sendable {
     }
 
     private func start(_ item: FetchPlan.Item) {
-        let task = self.session.makeTask(item.request) { task, result in self.ended(task, item, result) }
+        let task = self.session.makeTask(item.request, options: item.options) { task, result in
+            self.ended(task, item, result)
+        }
         self.state.withLock { state in
             state.started += 1
             state.transfers[task.id] = Transfer(task: task, item: item, position: state.started)

@@ -65,6 +65,12 @@ struct FetchOptions: ParsableArguments {
         if self.urls.isEmpty, self.inputFile == nil {
             throw ValidationError("no URL specified; give one or use --input-file")
         }
+        if !self.http.form.isEmpty, let other = self.request.bodyOptions.first {
+            throw ValidationError("\(other) and --form are mutually exclusive")
+        }
+        if self.inputFile == "-", try self.http.formFields().contains(where: \.readsStandardInput) {
+            throw ValidationError("--input-file and --form cannot both read standard input")
+        }
         if self.quiet, self.verbose { throw ValidationError("--quiet and --verbose are mutually exclusive") }
         if self.showSecrets, !self.verbose, self.har == nil {
             throw ValidationError("--show-secrets requires --verbose or --har")

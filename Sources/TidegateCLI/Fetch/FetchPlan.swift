@@ -9,6 +9,18 @@ struct FetchPlan: Sendable {
         var request: TaskRequest
         /// A device or pipe that is opened when the transfers start, and receives the body.
         var stream: String?
+        /// The form that the request sends; nil if it sends none.
+        var form: MultipartForm?
+
+        /// What the task has besides its request: a form is read anew when it is sent again.
+        var options: TaskOptions? {
+            guard let form = self.form, case .stream = self.request.body else { return nil }
+            let request = self.request
+            return TaskOptions(
+                hooks: SessionHooks(newBodyStream: { _ in
+                    if case .stream(let stream)? = try? request.sending(form).body { stream } else { nil }
+                }))
+        }
 
         /// The name in progress lines: its file, or its URL.
         var label: String {
@@ -34,6 +46,7 @@ struct FetchPlan: Sendable {
     let output: Output
     private let continues: Bool
     private let netrc: Netrc?
+    private let form: MultipartForm?
     /// The request before, of which the next one has everything but its URL and its destination.
     private var template: TaskRequest
 
@@ -44,6 +57,10 @@ struct FetchPlan: Sendable {
         self.continues = options.continues
         do throws(TextError) { self.netrc = try options.http.passwords() } catch {
             throw ValidationError("--netrc: \(error)")
+        }
+        let fields = try options.http.formFields()
+        self.form = try OptionParsing.naming("--form") { () throws(TextError) in
+            fields.isEmpty ? nil : try MultipartForm(fields)
         }
         self.session = try FetchPlan.session(options, timeouts)
         self.internetCheck = timeouts.internetCheck
@@ -64,14 +81,17 @@ struct FetchPlan: Sendable {
     /// The transfer of a URL; `names` are those of the files before.
     mutating func item(for url: String, _ names: inout FileNames) throws(TextError) -> Item {
         switch self.output {
-        case .standardOutput: return Item(request: try self.request(url, to: .descriptor(1)))
-        case .discard: return Item(request: try self.request(url, to: .discard))
-        case .file(let path): return Item(request: try self.request(url, to: self.file(path)))
-        // It has no descriptor until it is opened.
-        case .stream(let path): return Item(request: try self.request(url, to: .discard), stream: path)
+        case .standardOutput: return try self.item(url, to: .descriptor(1))
+        case .discard: return try self.item(url, to: .discard)
+        case .file(let path): return try self.item(url, to: self.file(path))
+        case .stream(let path):
+            // It has no descriptor until it is opened.
+            var item = try self.item(url, to: .discard)
+            item.stream = path
+            return item
         case .folder(let folder):
             do throws(TextError) {
-                return Item(request: try self.request(url, to: self.file(folder + names.name(for: url))))
+                return try self.item(url, to: self.file(folder + names.name(for: url)))
             } catch {
                 // What is no URL at all has no file name either.
                 _ = try self.request(url, to: .discard)
@@ -81,6 +101,16 @@ struct FetchPlan: Sendable {
     }
 
     private func file(_ path: String) -> Destination { .file(path, continues: self.continues) }
+
+    private mutating func item(_ url: String, to destination: Destination) throws(TextError) -> Item {
+        let request = try self.request(url, to: destination)
+        guard let form = self.form else { return Item(request: request) }
+        do throws(TaskError) {
+            return Item(request: try request.sending(form), form: form)
+        } catch {
+            throw TextError("--form: \(error.underlying)")
+        }
+    }
 
     private mutating func request(_ url: String, to destination: Destination) throws(TextError) -> TaskRequest {
         do throws(TaskError) {
@@ -128,6 +158,7 @@ struct FetchPlan: Sendable {
         do {
             // Every URL takes this one's place.
             var submission = try options.request.submission(for: "http://localhost/")
+            if !options.http.form.isEmpty { submission.method = submission.method ?? "POST" }
             submission.bodyFile = try submission.bodyFile.map { file throws(TextError) in
                 do { return try PipedFile.readable(file) } catch { throw TextError("--upload-file: \(file) \(error)") }
             }

@@ -4,6 +4,13 @@ internal import TidegateCore
 /// HTTP options of `fetch`.
 struct HTTPOptions: ParsableArguments {
     @Option(
+        name: [.customShort("F"), .long],
+        help: ArgumentHelp(
+            "POST a form of parts NAME=VALUE, NAME=@FILE or NAME=<FILE (its contents as text), with ;type= and "
+                + ";filename= as curl -F takes them (repeatable).", valueName: "part"))
+    var form: [String] = []
+
+    @Option(
         name: [.customShort("u", allowingJoined: true), .customLong("user")],
         help: ArgumentHelp("User and password for basic authentication.", valueName: "user:password"))
     var user: String?
@@ -52,8 +59,16 @@ struct HTTPOptions: ParsableArguments {
         return try Netrc(file, isRequired: self.netrcFile != nil)
     }
 
+    /// The parts of `--form`.
+    func formFields() throws -> [FormField] {
+        try self.form.map { text in
+            try OptionParsing.naming("--form") { () throws(TextError) in try FormField(parsing: text) }
+        }
+    }
+
     func validate() throws {
         _ = try self.maxBodyBytes()
+        _ = try self.formFields()
         guard (0...100).contains(self.maxRedirs) else {
             throw ValidationError("--max-redirs: \(self.maxRedirs) is out of range (0 to 100)")
         }

@@ -41,12 +41,17 @@ struct RequestOptions: ParsableArguments {
     func validate() throws {
         _ = try self.fields()
         _ = try self.json()
-        let bodies = [
+        let bodies = self.bodyOptions
+        if bodies.count > 1 { throw ValidationError("\(bodies[0]) and \(bodies[1]) are mutually exclusive") }
+        if let sha256 { _ = try OptionParsing.digest(sha256, of: "--sha256") }
+    }
+
+    /// The options that were given for the request's body.
+    var bodyOptions: [String] {
+        [
             self.data.map { _ in "--data" }, self.jsonBody.map { _ in "--json-body" },
             self.uploadFile.map { _ in "--upload-file" },
         ].compactMap(\.self)
-        if bodies.count > 1 { throw ValidationError("\(bodies[0]) and \(bodies[1]) are mutually exclusive") }
-        if let sha256 { _ = try OptionParsing.digest(sha256, of: "--sha256") }
     }
 
     private static func redirectPolicy(_ text: String) throws -> RedirectPolicy {

@@ -18,7 +18,20 @@ public struct MultipartForm: Sendable {
 
     /// The largest piece that is sent at once, and what time passes between two; nil sends as fast as it can.
     package private(set) var throttle: (bytes: Int, interval: Duration)?
-    private var parts: [(head: [UInt8], content: MultipartContent)] = []
+    package private(set) var parts: [Part] = []
+
+    /// A part as it was added, for those who describe the form.
+    package struct Part: Sendable {
+        /// The field's name; nil if the caller gave the whole head.
+        package var name: String?
+        /// The name of a file, which need not be that of ``content``.
+        package var fileName: String?
+        /// The content type that is sent; nil for none.
+        package var contentType: String?
+        /// What is sent.
+        package let content: MultipartContent
+        fileprivate let head: [UInt8]
+    }
 
     /// A form without parts, its boundary made of 64 random bits.
     public init(generator: some RandomNumberGenerator = SystemRandomNumberGenerator()) {
@@ -49,19 +62,29 @@ public struct MultipartForm: Sendable {
         if case .file(let path) = content, fileName == nil {
             fileName = path.split(separator: "/").last.map(String.init) ?? path
         }
+        self.append(content, name, fileName, contentType ?? fileName.map(MIMEType.ofFile))
+    }
+
+    /// Adds a part with the bytes of a file, as a text and not as a file.
+    package mutating func append(contentsOf path: String, name: String, contentType: String? = nil) {
+        self.append(.file(path), name, nil, contentType)
+    }
+
+    private mutating func append(
+        _ content: MultipartContent, _ name: String, _ fileName: String?, _ contentType: String?
+    ) {
         var disposition = "form-data; name=\"\(MultipartForm.quoted(MultipartForm.withCRLF(name)))\""
         if let fileName { disposition += "; filename=\"\(MultipartForm.quoted(fileName))\"" }
         var head = "Content-Disposition: \(disposition)\r\n"
-        if let type = contentType ?? fileName.map(MIMEType.ofFile) {
-            head += "Content-Type: \(MultipartForm.quoted(type))\r\n"
-        }
-        self.parts.append((Array(head.utf8), content))
+        if let contentType { head += "Content-Type: \(MultipartForm.quoted(contentType))\r\n" }
+        self.parts.append(
+            Part(name: name, fileName: fileName, contentType: contentType, content: content, head: Array(head.utf8)))
     }
 
     /// Adds a part with header fields of the caller's own.
     public mutating func append(_ content: MultipartContent, headers: [HTTPField]) {
         let head = headers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
-        self.parts.append((Array(head.utf8), content))
+        self.parts.append(Part(content: content, head: Array(head.utf8)))
     }
 
     /// Adds a part for each parameter, named as in a query; bytes are sent as they are, and nil as nothing.

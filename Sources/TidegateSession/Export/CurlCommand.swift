@@ -1,6 +1,7 @@
 internal import TidegateCore
 internal import FoundationEssentials
 internal import HTTPTypes
+internal import TidegateSerialization
 
 /// A request as a command of curl(1) that makes it once more.
 ///
@@ -26,7 +27,7 @@ public struct CurlCommand: Sendable, Hashable {
         self.notes = []
         let redaction = SecretRedaction(isOn: !showingSecrets)
         self.addMethod(request)
-        for field in request.headers {
+        for field in request.headers where request.body.form == nil || field.name != .contentType {
             let (name, value) = (field.name.rawName, redaction.value(field.value, of: field.name.rawName))
             // curl sends an empty field only with a semicolon.
             self.arguments += ["-H", value.isEmpty ? "\(name);" : "\(name): \(value)"]
@@ -99,8 +100,21 @@ public struct CurlCommand: Sendable, Hashable {
         case .file(let path):
             // After -T a URL that ends with a slash would get the file's name.
             self.addData(["--data-binary", path == "-" ? "@./-" : "@\(path)"], request)
-        case .stream:
+        case .stream(let stream):
+            if let form = stream.form { return self.addForm(form) }
             self.notes.append("the body was a stream and is not kept: write it to a file and add --data-binary @FILE")
+        }
+    }
+
+    // With a boundary of curl's own.
+    private mutating func addForm(_ form: MultipartForm) {
+        for part in form.parts {
+            if let field = part.curlField, field.utf8.count < CurlCommand.argumentLimit {
+                self.arguments += ["-F", field]
+            } else {
+                let name = part.name.map { " \($0.escapingControls)" } ?? ""
+                self.notes.append("a part\(name) of the form is not kept: write it to a file and add -F NAME=@FILE")
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import TidegateCore
+internal import TidegateSerialization
 
 /// One entry of an archive, as the specification of HAR 1.2 has it (w3c.github.io/web-performance, HAR/Overview).
 struct HAREntry {
@@ -68,6 +69,8 @@ struct HAREntry {
             return ["mimeType": type, "text": .string(text)]
         case .file(let path):
             return ["mimeType": type, "text": "", "comment": .string("the body was the file \(path)")]
+        case .stream(let stream) where stream.form != nil:
+            return ["mimeType": type, "params": .array((stream.form?.parts ?? []).map(\.json))]
         case .stream, .none: return ["mimeType": type, "text": "", "comment": "the body is not kept"]
         }
     }

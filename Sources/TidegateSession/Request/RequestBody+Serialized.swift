@@ -47,12 +47,12 @@ extension UploadStream {
             let reader = try MultipartReader(form.contents)
             let next: @Sendable () async throws -> [UInt8]? = { try await reader.next() }
             guard let throttle = form.throttle else {
-                self.init(length: reader.length, next: next)
+                self.init(length: reader.length, form: form, next: next)
                 return
             }
             let pieces = UploadStream(length: reader.length, next: next)
                 .throttled(bytes: throttle.bytes, every: throttle.interval)
-            self.init(length: reader.length, next: pieces.make)
+            self.init(length: reader.length, form: form, next: pieces.make)
         } catch {
             throw TaskError(reason: error.failure, underlying: error.description)
         }

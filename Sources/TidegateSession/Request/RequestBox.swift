@@ -17,7 +17,7 @@ final class RequestBox: Sendable {
         let method: String
         let url: String
         let address: HTTPURL
-        let body: RequestBody
+        var body: RequestBody
         var headers: [HTTPField]
         var destination = Destination.memory(limit: 16 << 20)
         var options = RequestOptions()

@@ -1,5 +1,6 @@
 public import HTTPTypes
 public import TidegateCore
+package import TidegateSerialization
 internal import TidegateTransfer
 
 extension TaskRequest {
@@ -40,6 +41,19 @@ extension TaskRequest {
         let address: HTTPURL
         do { address = try HTTPURL(url, near: self.address) } catch { throw TaskRequest.invalid(error.description) }
         return TaskRequest(self, url: url, address: address, destination: destination)
+    }
+
+    /// The same request with a form as its body, in place of any other; a form with files is a stream of its own for
+    /// each copy.
+    ///
+    /// - Throws: ``TaskError`` with the reason `fileError` if a file of the form cannot be read.
+    package func sending(_ form: MultipartForm) throws(TaskError) -> TaskRequest {
+        var request = self
+        // Without the form's own boundary nobody can read it.
+        request.headers.removeAll { $0.name == .contentType }
+        request.headers.append(HTTPField(name: .contentType, value: form.contentType))
+        request.body = try RequestBody(form)
+        return request
     }
 
     /// Why the file to send cannot be read, or the destination not written; nil if both can.

@@ -14,7 +14,10 @@ public struct TaskRequest: Sendable {
         set { self.change { $0.headers = newValue } }
     }
     /// The request's body.
-    public var body: RequestBody { self.box.parts.body }
+    public internal(set) var body: RequestBody {
+        get { self.box.parts.body }
+        set { self.change { $0.body = newValue } }
+    }
 
     /// The name shown in lists and results.
     public var name: String? {

@@ -1,5 +1,6 @@
 internal import Synchronization
 internal import TidegateCore
+internal import TidegateSerialization
 package import TidegateTransfer
 
 /// A request's body that is made while it is sent, and can be read once.
@@ -23,6 +24,8 @@ public final class UploadStream: Sendable {
     }
 
     let make: @Sendable () async throws -> [UInt8]?
+    /// The form that the stream sends; nil for any other content.
+    let form: MultipartForm?
     private let state = Mutex(State())
 
     /// A stream of what `next` gives: a chunk each time, and nil after the last one.
@@ -31,6 +34,13 @@ public final class UploadStream: Sendable {
     public init(length: Int64? = nil, next: @escaping @Sendable () async throws -> [UInt8]?) {
         self.length = length
         self.make = next
+        self.form = nil
+    }
+
+    init(length: Int64?, form: MultipartForm, next: @escaping @Sendable () async throws -> [UInt8]?) {
+        self.length = length
+        self.make = next
+        self.form = form
     }
 
     deinit { self.stopFetching() }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 import TidegateCore
+import TidegateSerialization
 import TidegateTestKit
 
 @testable import TidegateSession
@@ -58,6 +59,41 @@ struct CurlCommandTests {
                 Set(theirs.fields.map { "\($0.name.canonicalName): \($0.value)" })
                     == Set(ours.fields.map { "\($0.name.canonicalName): \($0.value)" }), "\(line)")
         }
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("curl sends the form that the task sent; a part that is gone is said before the line")
+    func form() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let (fixture, scratch) = (try SessionFixture(), try Scratch())
+        scratch.write(Array("contents".utf8), to: "a \"b\",c.txt")
+        var form = MultipartForm()
+        form.append(.data(Array(Self.nasty.utf8)), name: "k \"1\"")
+        form.append(.data(Array("@/etc/passwd".utf8)), name: "at")
+        form.append(.data(Array("{}".utf8)), name: "j", contentType: "application/json; charset=utf-8")
+        form.append(.file(scratch.file("a \"b\",c.txt")), name: "f")
+        form.append(.file(scratch.file("a \"b\",c.txt")), name: "g", fileName: "é;.bin", contentType: "x/y")
+        form.append(contentsOf: scratch.file("a \"b\",c.txt"), name: "text")
+        let request = try TaskRequest(
+            SerializedRequest(method: "POST", url: server.url("/"), body: .multipart(form)))
+        let task = fixture.run(request)
+        #expect(await task.result().outcome == .success)
+        let line = task.curlCommand().line
+        _ = try await Program.expect(["sh", "-c", line.replacingOccurrences(of: "curl ", with: "curl -q -sS ")])
+        try #require(server.requests.count == 2)
+        let bodies = try server.requests.map { request in
+            let type = try #require(request.field("content-type"))
+            let boundary = try #require(type.split(separator: "=").last)
+            return String(decoding: request.body, as: UTF8.self)
+                .replacingOccurrences(of: "--\(boundary)", with: "--B")
+        }
+        #expect(bodies[0] == bodies[1], "\(line)")
+        form.append(.stream { nil }, name: "s")
+        let other = try TaskRequest(SerializedRequest(method: "POST", url: "http://h/", body: .multipart(form)))
+        #expect(
+            CurlCommand(other).line.hasPrefix(
+                "# a part s of the form is not kept: write it to a file and add -F NAME=@FILE\ncurl -X POST -F "))
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
