@@ -16,12 +16,14 @@ enum CurlOption {
         "-A": "use -H 'User-Agent: TEXT'", "--user-agent": "use -H 'User-Agent: TEXT'",
         "--form-string": "use --form 'NAME=\"TEXT\"'", "-b": "use -H 'Cookie: TEXT'", "-c": "use --cookie-jar",
         "--cookie": "use -H 'Cookie: TEXT'",
+        "--etag-save": "use --validators DIR", "--etag-compare": "use --validators DIR", "-z": "use --validators DIR",
+        "--time-cond": "use --validators DIR",
         "-e": "use -H 'Referer: URL'",
         "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N", "--location-trusted": "use --redirects free",
     ]
 
     // What tasks have no option for: the daemon runs them with its own configuration.
-    private static let fetchOnly: Set<String> = ["-k", "-i", "-w", "-x", "-Z", "-#", "-C", "-s", "-I"]
+    private static let fetchOnly: Set<String> = ["-k", "-i", "-w", "-x", "-Z", "-#", "-C", "-s", "-I", "-z"]
 
     /// The error message for `arguments` that use an option of curl; nil if they do not.
     static func message(for arguments: [String]) -> String? {

@@ -52,6 +52,35 @@ struct FetchProgramTests {
         #expect(size == 300_000)
     }
 
+    @Test("With --validators a file that has not changed is kept, and says so; a damaged entry is named")
+    func validators() async throws {
+        let server = try LiveServer { request in
+            request.field("if-none-match") == "\"1\""
+                ? LiveServerAnswer([.send(LiveServerAnswer.head(304, []))]) : .respond(200, ["ETag: \"1\""], text: "x")
+        }
+        defer { server.stop() }
+        let folder = try Folder()
+        let store = "\(folder.path)/v"
+        let fetch = [
+            Self.tidegate, "fetch", "--validators", store, "-o", "\(folder.path)/f", "--write-out", "json",
+            server.url("/f"),
+        ]
+        let first = try await Program.run(fetch)
+        #expect(first.status == 0 && first.output.contains("\"notModified\":false"), "\(first)")
+        let second = try await Program.run(fetch)
+        #expect(second.status == 0 && second.output.contains("\"notModified\":true"), "\(second)")
+        #expect(second.errors == "f: started\nf: not modified\n")
+        let name = try #require(FileManager.default.subpaths(atPath: store)?.first { $0.hasSuffix(".json") })
+        try "junk".write(toFile: "\(store)/\(name)", atomically: true, encoding: .utf8)
+        let third = try await Program.run(fetch + ["--progress=none"])
+        #expect(third.status == 0 && third.output.contains("\"notModified\":false"), "\(third)")
+        #expect(third.errors == "tidegate: \(store)/\(name) is damaged; the response is requested again\n")
+        let bad = try await Program.run([
+            Self.tidegate, "fetch", "--validators", "\(folder.path)/f", "--discard", server.url("/f"),
+        ])
+        #expect(bad.status == 2 && bad.errors.contains("--validators: \(folder.path)/f is not a directory"), "\(bad)")
+    }
+
     @Test("A body larger than --max-filesize fails in one sentence, and leaves nothing")
     func maxFilesize() async throws {
         let server = try LiveServer { _ in .respond(200, body: [UInt8](repeating: 0, count: 2000)) }

@@ -37,6 +37,10 @@ import TidegateCore
                 #","origin":"http://a:80"}"#
             ),
             (.session(.restoredTasksEnded(count: 3)), #""session.restoredTasksEnded""#, #","count":3}"#),
+            (
+                .session(.storedResponseDropped(file: "/v/a.json", problem: "is damaged")),
+                #""session.storedResponseDropped""#, #","file":"/v/a.json","problem":"is damaged"}"#
+            ),
             (.session(.invalidated), #""session.invalidated""#, "}"),
             (.daemon(.configurationLoaded(isGood: false)), #""daemon.configurationLoaded""#, #","good":false}"#),
             (

@@ -57,7 +57,8 @@ import TidegateCore
                 {"schema":1,"url":"http://h/f","taskId":"018bcfe5-6800-7000-8000-000000000001","outcome":"failure",\
                 "status":503,"file":null,"bytes":5,"wireBytes":6,"sentBytes":0,"refetchedBytes":0,"attempts":2,\
                 "heldSeconds":{"path":1.2},"durationSeconds":2.5,"phaseSeconds":{"connect":0.0015},\
-                "reason":"httpStatus","party":"theirs","requireUnmet":null,"sha256":null}
+                "reason":"httpStatus","party":"theirs","requireUnmet":null,"sha256":null,\
+                "notModified":false}
                 """)
     }
 

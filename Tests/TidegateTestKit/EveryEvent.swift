@@ -100,7 +100,10 @@ package enum EveryEvent {
     }
 
     private static var sessions: [Event.Payload] {
-        [.session(.poolReplaced(number: 1)), .session(.invalidated)]
+        [
+            .session(.poolReplaced(number: 1)), .session(.invalidated),
+            .session(.storedResponseDropped(file: "/v/a.json", problem: "is damaged")),
+        ]
     }
 
     private static var daemon: [Event.Payload] {

@@ -189,6 +189,7 @@ struct FetchPlan: Sendable {
         let cookies = try options.http.cookieJar.map { file in
             try OptionParsing.naming("--cookie-jar") { () throws(TextError) in try CookieFile.read(file) }
         }
+        let validators = try options.http.validatorStore()
         let proxy = try options.network.proxies.policy(environment: Terminal.environment)
         do throws(ConfigurationValueError) {
             var configuration = SessionConfiguration(
@@ -202,6 +203,7 @@ struct FetchPlan: Sendable {
                 // A user is waiting, and --retry already limits the attempts.
                 circuit: .never)
             configuration.cookies = cookies
+            configuration.validators = validators
             configuration.recordsExchanges = options.verbose || options.har != nil
             try configuration.validate()
             return configuration

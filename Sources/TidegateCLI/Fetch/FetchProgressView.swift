@@ -45,6 +45,7 @@ actor FetchProgressView {
     func follow(_ bus: EventBus) async {
         guard self.options.progress != .none || self.options.exchanges != nil else { return }
         let changes = bus.subscribe(.watch, bufferingNewest: 4096) { event in
+            if case .session(.storedResponseDropped) = event.payload { return true }
             guard case .task(let task) = event.payload else { return false }
             // An attempt's first progress event says where it resumed; the bars read all other progress themselves.
             if case .progress(let progress, _) = task.kind { return progress.offset > 0 }
@@ -53,7 +54,11 @@ actor FetchProgressView {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await event in changes {
-                    if case .task(let task) = event.payload { await self.handle(task, at: event.moment) }
+                    switch event.payload {
+                    case .task(let task): await self.handle(task, at: event.moment)
+                    case .session(let session): await self.report(session.sentence)
+                    default: break
+                    }
                 }
             }
             group.addTask {

@@ -25,6 +25,8 @@ struct FetchRun: Sendable {
         // A body that nobody named a place for is looked at before it is poured on a terminal.
         let isGuarded = self.plan.output == .standardOutput(isNamed: false) && self.terminal.isOutputTerminal
         let body = isGuarded ? source.streamBody() : nil
+        // Taken before there is a session, which would publish them to nobody.
+        let problems = self.plan.session.validators?.takeProblems() ?? []
         let monitor = try self.monitor()
         let (ends, continuation) = AsyncStream.makeStream(of: FetchFeed.Ended.self)
         let viewOptions = self.viewOptions
@@ -32,6 +34,9 @@ struct FetchRun: Sendable {
             monitor.session, limit: self.options.network.parallel + Self.reserve, ends: continuation
         ) { viewOptions.shows($0) || archive != nil }
         let view = FetchProgressView(feed, viewOptions)
+        for problem in problems {
+            await view.report(SessionEvent.storedResponseDropped(file: problem.file, problem: problem.problem).sentence)
+        }
         let signal = CapturedSignal()
         let interrupts = await Signals.interrupts()
         let (hasKept, bodyEnd) = await withTaskGroup(of: Void.self) { group in

@@ -26,7 +26,7 @@ enum FetchText {
     /// The last line of a transfer; `kept` is what an interrupted download left for another run.
     static func summary(_ result: TaskResult, label: String, kept: Int64? = nil) -> String {
         switch result.outcome {
-        case .success: return "\(label): \(self.success(result))"
+        case .success: return "\(label): \(result.isRevalidated ? "not modified" : self.success(result))"
         case .cancelled: return "\(label): cancelled\(self.remainder(result, kept))"
         case .failure: return "\(label): \(self.failure(result))"
         }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Tidegate
 internal import TidegateCore
 
 /// HTTP options of `fetch`.
@@ -27,6 +28,14 @@ struct HTTPOptions: ParsableArguments {
             "Send the cookies of this file (Netscape's format), and write there those that there are in the end.",
             valueName: "file"))
     var cookieJar: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Keep the ETag and Last-Modified of downloads in this directory, and ask the server only whether a file that \
+            is still there has changed.
+            """, valueName: "directory"))
+    var validators: String?
 
     @Flag(help: "Request a compressed response and decode it.")
     var compressed = false
@@ -66,7 +75,18 @@ struct HTTPOptions: ParsableArguments {
         }
     }
 
+    /// The store with validators; nil if none is wanted.
+    func validatorStore() throws -> ValidatorStore? {
+        guard let directory = self.validators else { return nil }
+        do throws(ValidatorStoreError) {
+            return try ValidatorStore(directory: directory)
+        } catch {
+            throw ValidationError("--validators: \(error)")
+        }
+    }
+
     func validate() throws {
+        if self.validators == "" { throw ValidationError("--validators: path is empty") }
         _ = try self.maxBodyBytes()
         _ = try self.formFields()
         guard (0...100).contains(self.maxRedirs) else {

@@ -61,7 +61,8 @@ extension NetlinkEvent {
 }
 
 extension SessionEvent {
-    fileprivate var sentence: String {
+    /// What has happened, in one clause.
+    package var sentence: String {
         switch self {
         case .poolReplaced: "new connections from here on: the network changed"
         case .circuitOpened(let origin, let pause):
@@ -71,6 +72,7 @@ extension SessionEvent {
             "attempt \(attempt) failed by what is now known: \(to)"
         case .restoredTasksEnded(1): "the task that was left from an earlier run has ended"
         case .restoredTasksEnded(let count): "all \(count) tasks that were left from an earlier run have ended"
+        case .storedResponseDropped(let file, let problem): "\(file) \(problem); the response is requested again"
         case .invalidated: "no more requests are made"
         }
     }

@@ -17,6 +17,7 @@ extension TaskResult {
             "phaseSeconds": .object(phases), "reason": .optional(self.failure?.rawValue),
             "party": .optional(self.attribution?.party.rawValue),
             "requireUnmet": .optional(self.requireUnmet?.description), "sha256": .optional(self.sha256),
+            "notModified": .bool(self.isRevalidated),
         ]
     }
 }

@@ -24,6 +24,10 @@ extension SessionEvent {
         case .restoredTasksEnded(let count):
             EventProjection(
                 "session.restoredTasksEnded", .info, "restored tasks ended", [.both("count", .integer(Int64(count)))])
+        case .storedResponseDropped(let file, let problem):
+            EventProjection(
+                "session.storedResponseDropped", .warning, "stored response dropped",
+                [.both("file", .text(file)), .both("problem", .text(problem))])
         case .invalidated: EventProjection("session.invalidated", .debug, "session invalidated")
         }
     }

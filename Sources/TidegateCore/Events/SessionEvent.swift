@@ -10,6 +10,8 @@ public enum SessionEvent: Sendable {
     indirect case attributionRevised(task: TaskID, attempt: Int, from: FaultParty, to: FaultParty)
     /// Every task that was restored from the journal has ended; how many there were.
     case restoredTasksEnded(count: Int)
+    /// A response of the validator store was removed, or could not be written: the file, and what is wrong with it.
+    indirect case storedResponseDropped(file: String, problem: String)
     /// The session is over and its last task has ended.
     case invalidated
 }

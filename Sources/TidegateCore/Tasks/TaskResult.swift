@@ -118,6 +118,11 @@ public struct TaskResult: Sendable {
         get { self.parts.value.sha256 }
         set { self.parts.value.sha256 = newValue }
     }
+    /// True if the response is a stored one that the server has confirmed by a 304.
+    public var isRevalidated: Bool {
+        get { self.parts.value.isRevalidated }
+        set { self.parts.value.isRevalidated = newValue }
+    }
 
     // Behind one reference: a result is copied often, and read in few places.
     private var parts: Indirect<Parts>
@@ -130,7 +135,7 @@ public struct TaskResult: Sendable {
         refetchedBytes: Int64 = 0, attempts: Int = 0, held: [HoldReason: Duration] = [:], duration: Duration = .zero,
         phases: PhaseDurations = .init(), failure: TaskFailure? = nil, attribution: Attribution? = nil,
         explanation: String? = nil, requireUnmet: Requirement? = nil, sha256: String? = nil,
-        clause: String? = nil, activeTime: Duration? = nil
+        clause: String? = nil, activeTime: Duration? = nil, isRevalidated: Bool = false
     ) {
         self.url = url
         self.parts = Indirect(
@@ -141,7 +146,7 @@ public struct TaskResult: Sendable {
                 duration: duration, phases: phases, name: name, key: key, file: file, failure: failure,
                 attribution: attribution,
                 explanation: explanation, requireUnmet: requireUnmet, sha256: sha256, clause: clause,
-                activeTime: activeTime))
+                activeTime: activeTime, isRevalidated: isRevalidated))
     }
 
     private struct Parts: Sendable {
@@ -168,6 +173,7 @@ public struct TaskResult: Sendable {
         var sha256: String?
         var clause: String?
         var activeTime: Duration?
+        var isRevalidated: Bool
     }
 }
 

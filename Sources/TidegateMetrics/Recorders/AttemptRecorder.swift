@@ -69,7 +69,9 @@ struct AttemptRecorder: Sendable {
     func record(_ event: SessionEvent) {
         switch event {
         case .poolReplaced: self.epochs.add()
-        case .invalidated, .circuitOpened, .circuitClosed, .attributionRevised, .restoredTasksEnded: break
+        case .invalidated, .circuitOpened, .circuitClosed, .attributionRevised, .restoredTasksEnded,
+            .storedResponseDropped:
+            break
         }
     }
 }

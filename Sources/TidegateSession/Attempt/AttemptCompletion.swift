@@ -14,11 +14,12 @@ final class AttemptCompletion {
     private let bodies: TaskBodies
     private let hooks: HookQuestions
     private let requests: AttemptRequestFactory
+    private let revalidator: ResponseRevalidator
 
     init(
         driver: TaskDriver, gate: PathGate, runner: AttemptRunner, reports: AttemptReports, pool: PoolGeneration,
         admission: AttemptAdmission, origins: OriginGuard, failures: FailureReporter, bodies: TaskBodies,
-        hooks: HookQuestions, requests: AttemptRequestFactory
+        hooks: HookQuestions, requests: AttemptRequestFactory, revalidator: ResponseRevalidator
     ) {
         self.driver = driver
         self.gate = gate
@@ -31,6 +32,7 @@ final class AttemptCompletion {
         self.bodies = bodies
         self.hooks = hooks
         self.requests = requests
+        self.revalidator = revalidator
     }
 
     /// Takes a report of the engine's in.
@@ -82,6 +84,7 @@ final class AttemptCompletion {
         self.origins.attemptEnded(end, record)
         self.admission.attemptEnded(end, record)
         self.requests.keepCookies(of: end, record)
+        self.revalidator.invalidate(end, record)
         guard let failure = end.failure else { return self.succeed(record, end) }
         // The body of a refused request may say why; it never goes where the request says.
         if failure == .tlsFailed, self.hooks.asksAboutTrust(record, end) { return }
@@ -104,6 +107,7 @@ final class AttemptCompletion {
     }
 
     private func succeed(_ record: TaskRecord, _ end: AttemptEnd) {
+        if end.status == 304 { return self.notModified(record, end) }
         if record.paths != nil, !end.outcome.isLengthVerified {
             let message = "the server closed the connection without saying how long the body is; it may be incomplete"
             return self.failures.giveUp(record, end.with(.truncated, message), .truncated)
@@ -113,20 +117,29 @@ final class AttemptCompletion {
             if self.bodies.mayFetchAgain(record) { return self.restart(record, wrong, .digestMismatch) }
             return self.failures.giveUp(record, wrong, .digestMismatch)
         }
+        self.noteSuccess(record, end)
+        record.download.body = end.outcome.body
+        record.result.delivered = end.delivered(with: record.download.partial)
+        let isStored = self.revalidator.willStore(record, end)
+        let needsCommit = record.download.file != nil || record.needsDigestOfMemory || isStored
+        self.driver.feed(.attemptCompletes(needsCommit: needsCommit), to: record)
+    }
+
+    private func noteSuccess(_ record: TaskRecord, _ end: AttemptEnd) {
         self.driver.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
         record.retry.counter.succeeded()
         self.origins.controller.succeeded(
             record.origin, refunding: record.retry.counter.paid, at: self.driver.now)
-        record.download.body = end.outcome.body
-        record.result.delivered = self.delivered(record, end)
-        self.driver.feed(
-            .attemptCompletes(needsCommit: record.download.file != nil || record.needsDigestOfMemory), to: record)
     }
 
-    private func delivered(_ record: TaskRecord, _ end: AttemptEnd) -> Int64 {
-        let (progress, partial) = (end.outcome.progress, record.download.partial)
-        if end.outcome.head?.range == .alreadyComplete { return max(0, partial.offset - partial.start) }
-        return max(0, progress.offset + progress.received - partial.start)
+    // The body is the stored one, and takes the place of what a commit would bring.
+    private func notModified(_ record: TaskRecord, _ end: AttemptEnd) {
+        guard self.revalidator.confirms(record, by: end) else {
+            let wrong = end.with(.httpStatus, "the server answered 304 about another version than the stored one")
+            return self.leadAgain(record, wrong, .httpStatus)
+        }
+        self.noteSuccess(record, end)
+        self.driver.feed(.attemptCompletes(needsCommit: true), to: record)
     }
 
     // MARK: - Again from another place, or from the start
@@ -161,7 +174,11 @@ final class AttemptCompletion {
     // The server has refused the request unread, so that sending it once more is no repetition.
     private func sendWithoutExpect(_ record: TaskRecord, _ end: AttemptEnd) {
         record.attempt.awaitsContinue = false
-        self.failures.publishFailure(record, end, .httpStatus, isCharged: false)
+        self.leadAgain(record, end, .httpStatus)
+    }
+
+    private func leadAgain(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) {
+        self.failures.publishFailure(record, end, failure, isCharged: false)
         self.driver.feed(.attemptLeads, to: record)
     }
 
@@ -178,7 +195,7 @@ final class AttemptCompletion {
             self.failures.retryEvidence(record, end, failure), statuses: record.retryPolicy.statuses)
         switch decision {
         case .free, .retry:
-            if self.cannotContinue(record) { return self.failTruncated(record, end) }
+            if record.cannotContinue { return self.failTruncated(record, end) }
             if !self.requests.canSendBody(record) { return self.failures.giveUp(record, end, failure) }
         case .final, .forbidden: break
         }
@@ -212,10 +229,6 @@ final class AttemptCompletion {
         return .milliseconds(100)
     }
 
-    private func cannotContinue(_ record: TaskRecord) -> Bool {
-        record.isStream && record.download.partial.offset > 0 && record.download.partial.resumePoint == nil
-    }
-
     /// Ends a task whose body can neither be continued nor be delivered from its start once more.
     func failTruncated(_ record: TaskRecord, _ end: AttemptEnd) {
         let offset = record.download.partial.offset
@@ -237,9 +250,9 @@ final class AttemptCompletion {
     private func retry(
         _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, price: RetryPrice, atMost: Int?
     ) {
-        record.retry.counter.charge(madeProgress: self.madeProgress(record, end))
+        record.retry.counter.charge(madeProgress: end.madeProgress(with: record.download.partial))
         self.failures.publishFailure(record, end, failure, isCharged: true)
-        let (now, asked) = (self.driver.now, self.retryAfter(end))
+        let (now, asked) = (self.driver.now, end.retryAfter(now: self.requests.wallTime))
         let limits = RetryCounter.Limits(
             policy: record.retryPolicy, atMost: atMost, price: asked == nil ? price : .connect, asked: asked,
             active: record.clocks.activeTime(at: now),
@@ -250,19 +263,6 @@ final class AttemptCompletion {
         case .stop(let reason): self.exhaust(record, end, failure, reason)
         case .wait(let delay): self.backOff(record, end, failure, delay, isAsked: asked != nil)
         }
-    }
-
-    // Enough new bytes, in absolute terms or as a share of the whole.
-    private func madeProgress(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
-        guard record.download.partial.resumePoint != nil else { return false }
-        return end.gained >= max(65_536, (record.download.partial.total ?? 0) / 100)
-    }
-
-    private func retryAfter(_ end: AttemptEnd) -> RetryAfter? {
-        guard end.failure == .httpStatus, let head = end.outcome.head, let field = head.field("Retry-After") else {
-            return nil
-        }
-        return RetryAfter.parse(field, date: head.field("Date"), now: self.requests.wallTime)
     }
 
     private func backOff(

@@ -11,12 +11,14 @@ final class AttemptReports {
     private let bodies: TaskBodies
     private let delegate: DelegateDispatcher
     private let journal: JournalWriter
+    private let revalidator: ResponseRevalidator
     /// Tasks whose response's head came in this batch.
     private var withHead: [TaskRecord] = []
 
     init(
         engine: TransferEngine, driver: TaskDriver, lookup: AddressLookup, admission: AttemptAdmission,
-        failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher, journal: JournalWriter
+        failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher, journal: JournalWriter,
+        revalidator: ResponseRevalidator
     ) {
         self.engine = engine
         self.driver = driver
@@ -26,6 +28,7 @@ final class AttemptReports {
         self.bodies = bodies
         self.delegate = delegate
         self.journal = journal
+        self.revalidator = revalidator
     }
 
     /// Takes a report of the engine's in; gives the attempt's end if it is over.
@@ -102,7 +105,9 @@ final class AttemptReports {
         live.progress = outcome.progress
         live.head = outcome.head ?? live.head
         live.contact = outcome.connection ?? live.contact
-        return self.closeAccounts(AttemptEnd(live, outcome), record)
+        var end = AttemptEnd(live, outcome)
+        self.revalidator.take(&end, record)
+        return self.closeAccounts(end, record)
     }
 
     // An attempt's end waits for the answer of a hook that is asked about it.

@@ -9,16 +9,18 @@ struct AttemptRequestFactory {
     private let bodies: TaskBodies
     private let delegate: DelegateDispatcher
     private let random: RandomSource
+    private let revalidator: ResponseRevalidator
 
     init(
         configuration: SessionConfiguration, time: any TimeSource, bodies: TaskBodies,
-        delegate: DelegateDispatcher, random: RandomSource
+        delegate: DelegateDispatcher, random: RandomSource, revalidator: ResponseRevalidator
     ) {
         self.configuration = configuration
         self.time = time
         self.bodies = bodies
         self.delegate = delegate
         self.random = random
+        self.revalidator = revalidator
     }
 
     var wallTime: WallTime { self.time.wall() }
@@ -33,26 +35,48 @@ struct AttemptRequestFactory {
         _ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink
     ) -> AttemptRequest {
         let (request, hop) = (record.request, record.hop)
-        let tls = request.tls ?? self.configuration.tls
+        let tls = (request.tls ?? self.configuration.tls).options(
+            for: hop.url.target.host, showsCertificate: hop.keepsCredentials,
+            evaluator: hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil)
         let resume = record.download.partial.resumePoint
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
         return AttemptRequest(
             id: live.id, url: hop.url, method: hop.method,
-            headers: self.fields(record) + self.traceFields(record),
+            headers: self.withConditions(self.fields(record), record, tls) + self.traceFields(record),
             body: self.bodies.upload(of: record), addresses: addresses, sink: sink, resume: resume,
             connectTimeout: request.connectTimeout, allowsHTTP2: request.usesHTTP2,
-            tls: tls.options(
-                for: hop.url.target.host, showsCertificate: hop.keepsCredentials,
-                evaluator: hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil),
-            proxy: record.attempt.proxy, credentials: self.credentials(record),
-            userAgent: (record.attempt.headers ?? request.headers).first(named: .userAgent)
-                ?? self.configuration.userAgent,
+            tls: tls, proxy: record.attempt.proxy, credentials: self.credentials(record),
+            userAgent: self.userAgent(record),
             acceptsCompression: request.acceptsCompression && resume == nil,
             bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init),
             awaitsContinue: record.attempt.awaitsContinue,
             awaitsDisposition: live.hook == .awaitsHead, bodyObserver: self.bodyObserver(of: record),
-            maxBodyBytes: (request.maxBodyBytes ?? self.configuration.maxBodyBytes).map(Int64.init),
+            maxBodyBytes: self.maxBodyBytes(record).map(Int64.init),
             wireLog: record.task.shared.exchanges?.wire(of: live.number))
+    }
+
+    private func userAgent(_ record: TaskRecord) -> String {
+        (record.attempt.headers ?? record.request.headers).first(named: .userAgent) ?? self.configuration.userAgent
+    }
+
+    private func maxBodyBytes(_ record: TaskRecord) -> Int? {
+        record.request.maxBodyBytes ?? self.configuration.maxBodyBytes
+    }
+
+    // With the conditions by which a server is asked about a stored response.
+    private func withConditions(_ fields: [HTTPField], _ record: TaskRecord, _ tls: TLSOptions) -> [HTTPField] {
+        // An observer of data is shown a body while it comes.
+        guard self.configuration.validators != nil, !self.delegate.observesData(record.task) else { return fields }
+        let context = StoredRequest.Context(
+            credentials: self.credentials(record), clientCertificate: tls.clientCertificate,
+            userAgent: self.userAgent(record), isDecoded: record.request.acceptsCompression)
+        let limit: Int? =
+            if case .memory(let limit) = record.destination {
+                min(limit, self.maxBodyBytes(record) ?? limit)
+            } else {
+                nil
+            }
+        return fields + self.revalidator.conditions(record, fields, context, limit: limit)
     }
 
     /// False if a hook is to judge the server, and the handshake of an https proxy could be taken for the server's.

@@ -15,6 +15,8 @@ struct DownloadState {
     var isPrepared = false
     /// The response's body, if it is kept in memory.
     var body: [UInt8] = []
+    /// What the response has to do with the validator store; nil without one.
+    var revalidation: RevalidationState?
     /// How far the attempt had come that brought everything.
     var finalProgress: TransferProgress?
 }

@@ -12,6 +12,10 @@ struct DownloadWriter {
         case committed(Result<Bool, FileError>)
         /// What an unfinished download leaves behind has been kept or removed.
         case cleaned
+        /// The stored body that a server has confirmed; nil if it is damaged or gone.
+        case restored([UInt8]?)
+        /// The response was stored for later requests, or could not be.
+        case stored
     }
 
     /// What remains of a download that is not committed.

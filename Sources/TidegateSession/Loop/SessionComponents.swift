@@ -32,6 +32,7 @@ struct SessionComponents {
     let bodies: TaskBodies
     let admission: AttemptAdmission
     let requests: AttemptRequestFactory
+    let revalidator: ResponseRevalidator
 
     init(_ engine: TransferEngine, _ given: SessionDependencies) {
         let (configuration, mailbox) = (given.configuration, given.mailbox)
@@ -62,9 +63,12 @@ struct SessionComponents {
         self.admission = AttemptAdmission(
             driver: self.driver, table: self.table, gate: self.gate, failures: self.failures, origins: self.origins,
             bodies: self.bodies, configuration: configuration, random: given.random)
+        self.revalidator = ResponseRevalidator(
+            store: configuration.validators, disk: given.disk, driver: self.driver
+        ) { mailbox.send(.disk($0, $1)) }
         self.requests = AttemptRequestFactory(
             configuration: configuration, time: given.time, bodies: self.bodies, delegate: self.delegate,
-            random: given.random)
+            random: given.random, revalidator: self.revalidator)
     }
 }
 

@@ -21,7 +21,8 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
         let pool = PoolGeneration(engine: engine, lookup: base.lookup, publisher: base.driver.publisher)
         let reports = AttemptReports(
             engine: engine, driver: base.driver, lookup: base.lookup, admission: base.admission,
-            failures: base.failures, bodies: base.bodies, delegate: base.delegate, journal: base.journal)
+            failures: base.failures, bodies: base.bodies, delegate: base.delegate, journal: base.journal,
+            revalidator: base.revalidator)
         let questions = HookQuestions(
             driver: base.driver, delegate: base.delegate, failures: base.failures, requests: base.requests,
             random: given.random)
@@ -36,14 +37,15 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
         self.completion = AttemptCompletion(
             driver: base.driver, gate: base.gate, runner: self.runner, reports: reports, pool: pool,
             admission: base.admission, origins: base.origins, failures: base.failures, bodies: base.bodies,
-            hooks: questions, requests: base.requests)
+            hooks: questions, requests: base.requests, revalidator: base.revalidator)
         self.paths = PathLossHandler(
             engine: engine, driver: base.driver, table: base.table, gate: base.gate, pool: pool, runner: self.runner,
             reports: reports, admission: base.admission, completion: self.completion,
             configuration: given.configuration)
         self.finisher = TaskFinisher(
             driver: base.driver, table: base.table, gate: base.gate, admission: base.admission, origins: base.origins,
-            failures: base.failures, bodies: base.bodies, delegate: base.delegate, journal: base.journal)
+            failures: base.failures, bodies: base.bodies, delegate: base.delegate, journal: base.journal,
+            revalidator: base.revalidator)
         self.commands = TaskCommands(
             driver: base.driver, table: base.table, admission: base.admission, origins: base.origins,
             failures: base.failures, runner: self.runner, reports: reports, finisher: self.finisher,

@@ -13,6 +13,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// Several sessions may share one.
     public var cookies: CookieJar?
+    /// Where responses are stored about which servers are asked instead of for all of them; nil stores none.
+    ///
+    /// Several sessions may share one.
+    public var validators: ValidatorStore?
     /// What certificates the session trusts.
     public var tls: ServerTrustPolicy
     /// How tasks are retried that have no policy of their own.
@@ -67,7 +71,8 @@ public struct SessionConfiguration: Sendable, Hashable {
         silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
         circuit: CircuitPolicy = CircuitPolicy(), waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
         redaction: URLRedaction = URLRedaction(), redirects: RedirectPolicy = .noDowngrade,
-        maxBodyBytes: Int? = nil, startsTraces: Bool = false, cookies: CookieJar? = nil
+        maxBodyBytes: Int? = nil, startsTraces: Bool = false, cookies: CookieJar? = nil,
+        validators: ValidatorStore? = nil
     ) {
         self.maxConnectionsPerHost = maxConnectionsPerHost
         self.maxConnections = maxConnections
@@ -89,6 +94,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         self.maxBodyBytes = maxBodyBytes
         self.startsTraces = startsTraces
         self.cookies = cookies
+        self.validators = validators
     }
 
     /// - Throws: the first property whose value is outside its range.

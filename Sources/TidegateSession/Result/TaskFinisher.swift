@@ -12,10 +12,12 @@ final class TaskFinisher {
     private let bodies: TaskBodies
     private let delegate: DelegateDispatcher
     private let journal: JournalWriter
+    private let revalidator: ResponseRevalidator
 
     init(
         driver: TaskDriver, table: TaskTable, gate: PathGate, admission: AttemptAdmission, origins: OriginGuard,
-        failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher, journal: JournalWriter
+        failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher, journal: JournalWriter,
+        revalidator: ResponseRevalidator
     ) {
         self.driver = driver
         self.table = table
@@ -26,15 +28,15 @@ final class TaskFinisher {
         self.bodies = bodies
         self.delegate = delegate
         self.journal = journal
+        self.revalidator = revalidator
     }
 
     // MARK: - Commits
 
-    /// Every byte is here: commits the file or sums the body up, if either is needed.
+    /// Every byte is here: commits the file or sums the body up, if either is needed, and stores the response.
     func commit(_ record: TaskRecord) {
-        if record.download.file == nil, !record.needsDigestOfMemory {
-            return self.driver.feed(.committed(isGood: true), to: record)
-        }
+        if self.revalidator.restore(record) { return }
+        if record.download.file == nil, !record.needsDigestOfMemory { return self.finish(record) }
         if record.download.file != nil, record.journal != nil, let paths = record.paths,
             self.journal.recordCommit(of: record.task, paths)
         {
@@ -53,7 +55,14 @@ final class TaskFinisher {
         switch event {
         case .committed(let result): self.committed(record, result)
         case .cleaned: self.publishEnd(of: record)
+        case .restored(let body): self.revalidator.restored(body, record)
+        case .stored: self.revalidator.stored(record)
         }
+    }
+
+    // Everything is where it belongs.
+    private func finish(_ record: TaskRecord) {
+        if !self.revalidator.store(record) { self.driver.feed(.committed(isGood: true), to: record) }
     }
 
     private func committed(_ record: TaskRecord, _ result: Result<Bool, FileError>) {
@@ -68,7 +77,7 @@ final class TaskFinisher {
             record.download.hasTemporary = false
             record.result.movedTo = path
             self.driver.publish(.moved(file: path), record)
-            self.driver.feed(.committed(isGood: true), to: record)
+            self.finish(record)
         case .failure(let error) where error.failure == .diskFull && record.waitsForResources:
             self.bodies.waitForRoom(record, error)
         case .failure(let error) where error.isDescriptorShortage && record.waitsForResources:
@@ -85,7 +94,7 @@ final class TaskFinisher {
     // A body was summed up before it is the task's.
     private func summedUp(_ record: TaskRecord, isGood: Bool) {
         guard !isGood, let wanted = record.request.sha256, let found = record.download.commit?.digest else {
-            return self.driver.feed(.committed(isGood: isGood), to: record)
+            return isGood ? self.finish(record) : self.driver.feed(.committed(isGood: false), to: record)
         }
         if self.bodies.mayFetchAgain(record) {
             self.driver.publish(.restarted(discarded: record.download.partial.restart()), record)
@@ -173,9 +182,9 @@ final class TaskFinisher {
 
     private func showEnd(of record: TaskRecord) {
         let (progress, started, body) = (record.progress, record.result.started, record.download.body)
-        let (head, url) = (record.result.head, record.finalURL)
+        let (head, url, isRevalidated) = (record.result.head, record.finalURL, record.result.isRevalidated)
         record.task.shared.update { shared in
-            if let head = head ?? shared.response?.head { shared.response = (head, url) }
+            if let head = head ?? shared.response?.head { shared.response = (head, url, isRevalidated) }
             shared.snapshot.progress = progress
             shared.snapshot.started = started
             shared.body = body
@@ -204,6 +213,6 @@ final class TaskFinisher {
             explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : state.sentence?.text,
             requireUnmet: outcome == .failure ? state.requireUnmet : nil, sha256: state.sha256,
             clause: outcome == .failure ? state.sentence?.clause : nil,
-            activeTime: record.clocks.activeTime(at: self.driver.now))
+            activeTime: record.clocks.activeTime(at: self.driver.now), isRevalidated: isGood && state.isRevalidated)
     }
 }

@@ -52,6 +52,26 @@ struct AttemptEnd {
         return end
     }
 
+    /// How many bytes of the body a task that ends with this attempt has brought.
+    func delivered(with partial: PartialBody) -> Int64 {
+        let progress = self.outcome.progress
+        if self.outcome.head?.range == .alreadyComplete { return max(0, partial.offset - partial.start) }
+        return max(0, progress.offset + progress.received - partial.start)
+    }
+
+    /// Whether it brought enough new bytes, in absolute terms or as a share of the whole.
+    func madeProgress(with partial: PartialBody) -> Bool {
+        partial.resumePoint != nil && self.gained >= max(65_536, (partial.total ?? 0) / 100)
+    }
+
+    /// When the server asks to be asked again; nil if it does not say.
+    func retryAfter(now: WallTime) -> RetryAfter? {
+        guard self.failure == .httpStatus, let head = self.outcome.head, let field = head.field("Retry-After") else {
+            return nil
+        }
+        return RetryAfter.parse(field, date: head.field("Date"), now: now)
+    }
+
     /// Whether it failed because no descriptor was free.
     var lackedDescriptor: Bool {
         self.outcome.lackedDescriptor || self.resolveFailure != nil && DescriptorShortage.isNow

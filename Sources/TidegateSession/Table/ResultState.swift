@@ -20,6 +20,8 @@ struct ResultState {
     var sha256: String?
     /// The head of the last answer.
     var head: ResponseHead?
+    /// True if the server has confirmed a stored response, which is the task's.
+    var isRevalidated = false
     /// True once the end was published; nothing follows it.
     var isPublished = false
 }

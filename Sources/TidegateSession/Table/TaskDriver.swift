@@ -75,7 +75,7 @@ final class TaskDriver {
             shared.snapshot.stall = stall
             shared.held = held
             shared.lastByte = lastByte
-            if let head { shared.response = (head, url) }
+            if let head { shared.response = (head, url, false) }
         }
     }
 

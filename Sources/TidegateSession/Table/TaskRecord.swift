@@ -93,6 +93,11 @@ final class TaskRecord {
         }
     }
 
+    /// True if a part of the body was delivered for good, and the rest cannot be asked for.
+    var cannotContinue: Bool {
+        self.isStream && self.download.partial.offset > 0 && self.download.partial.resumePoint == nil
+    }
+
     /// True if the body is in memory and has to be summed up.
     var needsDigestOfMemory: Bool {
         guard self.request.sha256 != nil, case .memory = self.destination else { return false }

@@ -26,8 +26,8 @@ final class PublishedTaskState: Sendable {
         /// What is left is boxed, because few leave any and each would keep room for it.
         var end: (result: TaskResult, leftover: Leftover?)?
         var body: [UInt8] = []
-        /// The head of the last response, and the URL that answered if it is not the request's.
-        var response: (head: ResponseHead, url: String?)?
+        /// The head of the last response, the URL that answered if it is not the request's, and whether it is a stored one.
+        var response: (head: ResponseHead, url: String?, isRevalidated: Bool)?
         /// True while a progress has the task paused.
         var isPausedByProgress = false
         var waiting: [CheckedContinuation<TaskResult, Never>] = []
@@ -72,7 +72,9 @@ final class PublishedTaskState: Sendable {
 
     func response(to request: TaskRequest) -> TaskResponse? {
         self.state.withLock { state in
-            state.response.map { TaskResponse($0.head, url: $0.url ?? request.address.text) }
+            state.response.map {
+                TaskResponse($0.head, url: $0.url ?? request.address.text, isRevalidated: $0.isRevalidated)
+            }
         }
     }
 

@@ -5,11 +5,16 @@ internal import TidegateTransfer
 public struct TaskResponse: Sendable {
     /// The URL that answered: after redirects the last one, without user information.
     public let url: String
+    /// True if this is a response of the session's ``ValidatorStore``, which the server has confirmed by a 304.
+    ///
+    /// Its fields are the stored ones with those of the 304 (RFC 9111 section 3.2).
+    public let isRevalidated: Bool
     private let head: ResponseHead
 
-    init(_ head: ResponseHead, url: String) {
+    init(_ head: ResponseHead, url: String, isRevalidated: Bool = false) {
         self.head = head
         self.url = url
+        self.isRevalidated = isRevalidated
     }
 
     /// The status, 200 to 599.

@@ -20,15 +20,16 @@ enum AtomicFile {
     /// Where a new file is written before it takes the old one's place.
     static func fresh(_ path: String) -> String { "\(path).new" }
 
-    /// Writes a new file durably, for its owner only, and puts it in the old one's place.
-    static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
+    /// Writes a new file, for its owner only, and puts it in the old one's place; durably unless a later reader can tell
+    /// a damaged one.
+    static func replace(_ path: String, with bytes: [UInt8], isDurable: Bool = true) throws(FileError) {
         let fresh = self.fresh(path)
         // What a crash, or another program, left there is not written into.
         unlink(fresh)
         let descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileError(operation: "open", path: fresh, code: errno) }
         let count = write(descriptor, bytes, bytes.count)
-        let code = count == bytes.count && fdatasync(descriptor) == 0 ? 0 : errno
+        let code = count == bytes.count && (!isDurable || fdatasync(descriptor) == 0) ? 0 : errno
         close(descriptor)
         guard code == 0, count == bytes.count else {
             unlink(fresh)

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Synchronization
-internal import TidegateCore
+package import TidegateCore
 
 /// The temporary file of a download, beside its destination: `.NAME.tidegate`.
 ///
@@ -99,6 +99,15 @@ package final class DownloadFile: Sendable {
         var status = stat()
         try self.check(fstat(self.descriptor, &status), "fstat")
         return Int64(status.st_size)
+    }
+
+    /// What distinguishes the file from another one, wherever it was moved to.
+    package func identity() throws(FileError) -> FileIdentity {
+        var status = stat()
+        try self.check(fstat(self.descriptor, &status), "fstat")
+        return FileIdentity(
+            size: Int64(status.st_size), inode: UInt64(status.st_ino), modifiedSeconds: Int64(status.st_mtim.tv_sec),
+            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec))
     }
 
     /// Why so many more bytes do not fit on its file system; nil if they do, or if that cannot be found out.

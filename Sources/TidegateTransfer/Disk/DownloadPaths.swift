@@ -21,6 +21,13 @@ package struct DownloadPaths: Sendable, Hashable {
         self.directory = prefix.isEmpty ? "." : String(prefix)
     }
 
+    /// The destination from the root; as it is if the working directory is not known.
+    package var absoluteDestination: String {
+        guard !self.destination.hasPrefix("/"), let directory = getcwd(nil, 0) else { return self.destination }
+        defer { free(directory) }
+        return "\(String(cString: directory))/\(self.destination)"
+    }
+
     // A rename is durable only when its directory is.
     func synchronizeDirectory() throws(FileError) {
         let descriptor = open(self.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -1,0 +1,212 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// Has attempts ask about stored responses, delivers those that servers confirm, and stores new ones.
+final class ResponseRevalidator {
+    private let store: ValidatorStore?
+    private let disk: DiskThread
+    private let driver: TaskDriver
+    private let deliver: @Sendable (_ task: UInt64, DownloadWriter.Event) -> Void
+
+    init(
+        store: ValidatorStore?, disk: DiskThread, driver: TaskDriver,
+        deliver: @escaping @Sendable (_ task: UInt64, DownloadWriter.Event) -> Void
+    ) {
+        self.store = store
+        self.disk = disk
+        self.driver = driver
+        self.deliver = deliver
+        self.reportProblems()
+    }
+
+    // MARK: - Asking
+
+    /// The conditions of an attempt's request, which has these fields; none if nothing is stored that may be used.
+    ///
+    /// `limit` is how many bytes the body may have.
+    func conditions(
+        _ record: TaskRecord, _ fields: [HTTPField], _ context: StoredRequest.Context, limit: Int?
+    ) -> [HTTPField] {
+        guard let store = self.store, self.mayUse(record) else {
+            record.download.revalidation = nil
+            return []
+        }
+        let state = record.download.revalidation ?? RevalidationState()
+        record.download.revalidation = state
+        (state.asked, state.candidate, state.confirmed) = (nil, nil, nil)
+        var context = context
+        context.file = record.paths?.absoluteDestination
+        state.request = StoredRequest(record.hop.url, fields, context)
+        guard !state.asksForAll, let request = state.request, let stored = store.response(for: request),
+            record.request.sha256 == nil || stored.sha256 == record.request.sha256?.description,
+            self.isThere(stored, limit: limit)
+        else { return [] }
+        state.asked = stored
+        return stored.conditions
+    }
+
+    private func mayUse(_ record: TaskRecord) -> Bool {
+        guard record.hop.method == "GET" || record.hop.method == "HEAD", record.download.partial.resumePoint == nil,
+            record.request.body == .none || !record.hop.keepsBody
+        else { return false }
+        return switch record.destination {
+        case .memory: true
+        case .file: record.hop.method == "GET"
+        case .descriptor, .stream, .discard: false
+        }
+    }
+
+    private func isThere(_ stored: StoredResponse, limit: Int?) -> Bool {
+        switch stored.body {
+        case .stored(let length, _): limit.map { length <= $0 } ?? true && self.store?.hasBody(of: stored) == true
+        case .file(let path, let identity, _): (try? FileIdentity.of(path)) == identity
+        }
+    }
+
+    // MARK: - Answers
+
+    /// Takes a 304 as what it is: the answer to the attempt's condition.
+    func take(_ end: inout AttemptEnd, _ record: TaskRecord) {
+        guard end.status == 304, record.download.revalidation?.asked != nil else { return }
+        end.failure = nil
+        end.text = ""
+    }
+
+    /// The server says that what is stored is still its own; false if it speaks of something else, and has to be asked
+    /// for all of it.
+    func confirms(_ record: TaskRecord, by end: AttemptEnd) -> Bool {
+        guard let state = record.download.revalidation, let asked = state.asked, let head = end.outcome.head else {
+            return false
+        }
+        state.confirmed = asked.updated(by: head)
+        if state.confirmed == nil { self.askForAll(record, asked) }
+        return state.confirmed != nil
+    }
+
+    private func askForAll(_ record: TaskRecord, _ stored: StoredResponse) {
+        record.download.revalidation?.asksForAll = true
+        self.store?.remove(stored)
+        self.sweep()
+    }
+
+    /// Notes what a good response has to be stored with; true if it is stored before its task is over.
+    func willStore(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
+        guard let store = self.store, let state = record.download.revalidation, let request = state.request,
+            let head = end.outcome.head, end.outcome.isLengthVerified, record.hop.method == "GET",
+            // A hook may have sent the body elsewhere.
+            request.file == record.paths?.absoluteDestination,
+            request.file != nil || record.download.body.count <= store.bodyLimit
+        else { return false }
+        // The body's length and digest, or the file's identity, take this one's place once it is whole.
+        state.candidate = StoredResponse(head, to: request, body: .stored(length: 0, sha256: ""))
+        return state.candidate != nil
+    }
+
+    /// A request that may have changed what its URL stands for has succeeded (RFC 9111 4.4).
+    func invalidate(_ end: AttemptEnd, _ record: TaskRecord) {
+        guard let store = self.store, let status = end.status, (200..<400).contains(status),
+            !["GET", "HEAD", "OPTIONS", "TRACE"].contains(record.hop.method), store.remove(url: record.hop.url.text)
+        else { return }
+        self.sweep()
+    }
+
+    // MARK: - Bodies
+
+    /// Begins to read the body that a server has confirmed; false if there is none to be confirmed.
+    func restore(_ record: TaskRecord) -> Bool {
+        guard let store = self.store, let state = record.download.revalidation, let stored = state.confirmed else {
+            return false
+        }
+        let (deliver, number, isHead) = (self.deliver, record.number, record.hop.method == "HEAD")
+        let isKept = !StoredRequest.forbidsStoring(stored.head?.fields("Cache-Control") ?? [])
+        let isStarted = self.disk.perform {
+            () throws(FileError) -> [UInt8]? in
+            var body: [UInt8] = []
+            switch stored.body {
+            case .stored:
+                guard !isHead else { break }
+                do throws(ValidatorStoreError) { body = try store.body(of: stored) } catch {
+                    store.note(error)
+                    return nil
+                }
+            case .file(let path, let identity, _): guard try FileIdentity.of(path) == identity else { return nil }
+            }
+            if isKept { store.tryPut(stored, body: nil) } else { store.remove(stored) }
+            store.sweep()
+            return body
+        } completion: {
+            deliver(number, .restored((try? $0.get()) ?? nil))
+        }
+        if !isStarted { self.driver.feed(.committed(isGood: false), to: record) }
+        return true
+    }
+
+    /// The body of a confirmed response was read; nil if it is damaged or gone, and has to come from the server.
+    func restored(_ body: [UInt8]?, _ record: TaskRecord) {
+        self.reportProblems()
+        guard record.machine.phase == .finishing, let state = record.download.revalidation,
+            let stored = state.confirmed
+        else { return }
+        guard let body else {
+            state.confirmed = nil
+            self.askForAll(record, stored)
+            return self.driver.feed(.commitLeads, to: record)
+        }
+        record.download.body = body
+        record.result.head = stored.head
+        record.result.status = 200
+        record.result.isRevalidated = true
+        record.result.delivered = Int64(body.count)
+        if case .file = stored.body { record.result.movedTo = record.destination.path }
+        if record.request.sha256 != nil { record.result.sha256 = stored.sha256 }
+        self.driver.feed(.committed(isGood: true), to: record)
+    }
+
+    /// Begins to store the response of a task whose body is whole; false if there is nothing to wait for.
+    func store(_ record: TaskRecord) -> Bool {
+        guard let store = self.store, let state = record.download.revalidation, let candidate = state.candidate else {
+            return false
+        }
+        state.candidate = nil
+        let (deliver, number) = (self.deliver, record.number)
+        let (file, body, sha256) = (record.download.file, record.download.body, record.result.sha256)
+        let path = record.paths?.absoluteDestination ?? ""
+        return self.disk.perform {
+            () throws(FileError) -> Bool in
+            var response = candidate
+            if let file {
+                response.body = .file(path: path, try file.identity(), sha256: sha256)
+            } else {
+                response.body = .stored(length: body.count, sha256: MessageDigest.sha256(body).hexadecimal)
+            }
+            store.tryPut(response, body: file == nil ? body : nil)
+            return true
+        } completion: { _ in
+            deliver(number, .stored)
+        }
+    }
+
+    /// The response of a task was stored, or could not be: neither is the task's fault.
+    func stored(_ record: TaskRecord) {
+        self.reportProblems()
+        self.driver.feed(.committed(isGood: true), to: record)
+    }
+
+    // MARK: - The store
+
+    private func sweep() {
+        guard let store = self.store else { return }
+        self.disk.perform {
+            () throws(FileError) -> Void in
+            store.sweep()
+        } completion: { _ in
+        }
+    }
+
+    private func reportProblems() {
+        for problem in self.store?.takeProblems() ?? [] {
+            self.driver.publisher.publish(.storedResponseDropped(file: problem.file, problem: problem.problem))
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What decides which stored response a request is answered by.
+struct StoredRequest: Sendable {
+    /// The URL without user information.
+    let url: String
+    /// The digest of everything that has to be the same: the URL, whose answer it is, and where it goes.
+    let key: String
+    /// The file that a download is for, from the root; nil for a body in memory.
+    let file: String?
+    private let fields: [HTTPField]
+
+    /// What a request has besides its URL and fields.
+    struct Context {
+        /// What libcurl sends as Authorization; nil for nothing.
+        var credentials: Credentials?
+        /// The certificate that is shown to the server; nil for none.
+        var clientCertificate: String?
+        var userAgent: String
+        /// True if the response may be compressed, and is decoded.
+        var isDecoded: Bool
+        /// The file that a download is for; nil for a body in memory.
+        var file: String?
+    }
+
+    /// The request with these fields; nil for one that is not answered from the store.
+    ///
+    /// That is one with conditions or a range of the caller's own, one that says `no-store`, and one whose credentials
+    /// are others each time (HTTP's Digest scheme).
+    init?(_ url: HTTPURL, _ fields: [HTTPField], _ context: Context) {
+        guard !fields.contains(where: { Self.own.contains($0.name.canonicalName) }),
+            !Self.forbidsStoring(fields.filter { $0.name == .cacheControl }.map(\.value))
+        else { return nil }
+        let authorization = fields.filter { $0.name == .authorization }.map(\.value)
+        guard !authorization.contains(where: { $0.lowercased().hasPrefix("digest ") }) else { return nil }
+        self.url = url.text
+        self.file = context.file
+        let user = context.credentials.map { [$0.user, $0.password] } ?? []
+        let parts = [
+            [url.text], authorization, fields.filter { $0.name == .cookie }.map(\.value), user,
+            [context.clientCertificate ?? ""], [context.isDecoded ? "decoded" : ""], [context.file ?? ""],
+        ]
+        self.key = Self.digest(parts)
+        self.fields =
+            fields.filter { $0.name != .userAgent } + [
+                HTTPField(name: .userAgent, value: context.userAgent),
+                HTTPField(name: .acceptEncoding, value: context.isDecoded ? "decoded" : "identity"),
+            ]
+    }
+
+    /// The fields by which callers ask for what the store would, or for a part.
+    private static let own: Set<String> = [
+        "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range",
+    ]
+
+    /// A digest of the values of these fields (RFC 9111 4.1).
+    func digest(of names: [String]) -> String {
+        Self.digest(names.map { name in self.fields.filter { $0.name.canonicalName == name }.map(\.value) })
+    }
+
+    // With the lengths, so that no two lists have the same text.
+    private static func digest(_ parts: [[String]]) -> String {
+        let text = parts.map { part in "\(part.count)" + part.map { ";\($0.utf8.count):\($0)" }.joined() }
+        return MessageDigest.sha256(Array(text.joined(separator: "\n").utf8)).hexadecimal
+    }
+
+    /// Whether a Cache-Control field says that nothing may be stored (RFC 9111 5.2.1.5, 5.2.2.5).
+    static func forbidsStoring(_ fields: [String]) -> Bool {
+        fields.flatMap { self.list($0) }.contains { $0.prefix { $0 != "=" } == "no-store" }
+    }
+
+    /// The members of a list in a field's value, in lower case.
+    static func list(_ value: String) -> [String] {
+        value.split(separator: ",").map { $0.lowercased().trimmed }.filter { !$0.isEmpty }
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        let start = self.drop { $0 == " " || $0 == "\t" }
+        return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}

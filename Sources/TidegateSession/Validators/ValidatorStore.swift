@@ -1,0 +1,290 @@
+internal import FoundationEssentials
+internal import Synchronization
+internal import TidegateTransfer
+
+/// Responses with their validators, in a directory, so that a server is asked whether they are still its own instead of
+/// for all of them (RFC 9110 section 13, RFC 9111 section 4.3).
+///
+/// Unlike a cache it never answers alone: every request goes to the server. A GET whose response is stored has
+/// `If-None-Match` and `If-Modified-Since` from its ETag and its Last-Modified. If the server answers 304, the task
+/// succeeds with the stored body and status 200; ``TaskResponse/isRevalidated`` and ``TaskResult/isRevalidated`` say so.
+/// A download keeps the file that is there, if it still is the one that an earlier download to the same path made
+/// (inode, size and time of modification). If it is not, and if the stored body is damaged, the whole response is
+/// requested.
+///
+/// - Responses with status 200 to GET requests are stored if they have a validator and their end is known, unless
+///   they or their requests say `Cache-Control: no-store`, they say `Vary: *`, or their body has more than a quarter of
+///   the store's bytes. A HEAD request asks about what a GET has stored.
+/// - A request with credentials, cookies or a client certificate is only answered by what the same ones have stored,
+///   and with HTTP's Digest scheme by nothing. `Vary` is obeyed.
+/// - A request with a range or a condition of its own, one that continues a download, one whose body is streamed,
+///   discarded or shown to an observer of data, and one with a body has nothing to do with the store.
+/// - POST, PUT, PATCH, DELETE and any other method that is not safe removes what is stored of its URL if it succeeds
+///   (RFC 9111 section 4.4).
+///
+/// The files have the mode 0600 and one owner: a second store of the same directory is refused while this one lives;
+/// several sessions may share one. A body is handed out only if its length and SHA-256 are the recorded ones, so that
+/// nothing is lost by a crash but what was being written.
+public final class ValidatorStore: Sendable {
+    private struct Entry {
+        var response: StoredResponse
+        /// What its files have.
+        var bytes: Int
+        /// Counts uses: the lowest goes first.
+        var used: Int
+    }
+
+    private struct State {
+        var entries: [String: Entry] = [:]
+        var uses = 0
+        var bytes = 0
+        /// Files of entries that are gone.
+        var obsolete: [String] = []
+        var problems: [ValidatorStoreError] = []
+    }
+
+    /// How many bytes the files may have in all.
+    public let maxBytes: Int
+    /// How many responses there may be.
+    public let maxEntries: Int
+
+    private let directory: StoreDirectory
+    /// Held while files are read, written or removed, so that they agree with ``state``.
+    private let files = Mutex(())
+    private let state = Mutex(State())
+
+    /// What describes a response is smaller than this, or the response is not stored.
+    private static let descriptionLimit = 64 << 10
+
+    /// Opens the store in a directory, which is made if there is none; its responses are those of an earlier store.
+    ///
+    /// Beyond `maxBytes` or `maxEntries`, the responses that were not used for the longest time are removed. Blocks while
+    /// the files are read.
+    /// - Throws: ``ValidatorStoreError`` if the directory cannot be used, belongs to another user, can be written by others
+    ///   or is in use.
+    public init(directory path: String, maxBytes: Int = 64 << 20, maxEntries: Int = 1000) throws(ValidatorStoreError) {
+        self.maxBytes = max(0, maxBytes)
+        self.maxEntries = max(0, maxEntries)
+        let files: [StoreDirectory.File]
+        do throws(FileError) {
+            self.directory = try StoreDirectory(path)
+            files = try self.directory.files()
+        } catch {
+            throw ValidatorStoreError(error, of: path)
+        }
+        self.load(files)
+    }
+
+    /// How many responses are stored.
+    public var count: Int { self.state.withLock { $0.entries.count } }
+
+    /// How many bytes their files have.
+    public var bytes: Int { self.state.withLock { $0.bytes } }
+
+    /// The largest body that is stored.
+    var bodyLimit: Int { self.maxBytes / 4 }
+
+    /// Removes every response.
+    ///
+    /// Blocks while the files are removed.
+    public func removeAll() {
+        self.state.withLock { state in
+            for key in Array(state.entries.keys) { Self.remove(key, &state) }
+        }
+        self.sweep()
+    }
+
+    // MARK: - Opening
+
+    private func load(_ files: [StoreDirectory.File]) {
+        let sizes = Dictionary(files.map { ($0.name, $0.size) }) { first, _ in first }
+        // Other files may have been there before: none is touched that has not the name of one of the store's.
+        for file in files.sorted(by: { $0.modified < $1.modified }) where file.name.hasSuffix(".json") {
+            guard Self.isOwn(file.name) else { continue }
+            do throws(ValidatorStoreError) {
+                let (response, bytes) = try self.describe(file.name, sizes)
+                self.insert(response, bytes: bytes)
+            } catch {
+                self.state.withLock { state in
+                    state.problems.append(error)
+                    state.obsolete.append(file.name)
+                }
+            }
+        }
+        self.state.withLock { state in
+            let known = Set(state.entries.values.flatMap { [$0.response.name, $0.response.bodyName ?? ""] })
+            state.obsolete += files.map(\.name).filter { Self.isOwn($0) && !known.contains($0) }
+        }
+        self.sweep()
+    }
+
+    private static func isOwn(_ name: String) -> Bool {
+        let key = name.prefix { $0 != "." }
+        return key.utf8.count == 64 && key.count != name.count && key.allSatisfy { $0.isHexDigit && !$0.isUppercase }
+    }
+
+    private func describe(
+        _ name: String, _ sizes: [String: Int64]
+    ) throws(ValidatorStoreError) -> (StoredResponse, bytes: Int) {
+        let file = self.directory.file(name)
+        let text: [UInt8]
+        do throws(FileError) {
+            text = try self.directory.read(name, atMost: Self.descriptionLimit) ?? []
+        } catch {
+            throw ValidatorStoreError(error, of: file)
+        }
+        guard let response = try? JSONDecoder().decode(StoredResponse.self, from: Data(text)), response.name == name,
+            response.head != nil
+        else { throw ValidatorStoreError(file: file, problem: "is damaged") }
+        guard case .stored(let length, _) = response.body, let body = response.bodyName else {
+            return (response, text.count)
+        }
+        guard sizes[body] == Int64(length) else {
+            throw ValidatorStoreError(
+                file: self.directory.file(body), problem: sizes[body] == nil ? "is missing" : "has the wrong size")
+        }
+        return (response, text.count + length)
+    }
+
+    // MARK: - Looking up
+
+    /// What is stored for a request; nil if nothing is that the server can be asked about.
+    func response(for request: StoredRequest) -> StoredResponse? {
+        self.state.withLock { state in
+            guard let response = state.entries[request.key]?.response, response.answers(request) else { return nil }
+            state.uses += 1
+            state.entries[request.key]?.used = state.uses
+            return response
+        }
+    }
+
+    /// Whether the file of a body is there; whether it is whole is seen when it is read.
+    func hasBody(of response: StoredResponse) -> Bool {
+        response.bodyName.map { self.directory.contains($0) } ?? false
+    }
+
+    /// The body of a stored response; one that is damaged or gone is removed.
+    ///
+    /// Blocks: for the disk thread.
+    func body(of response: StoredResponse) throws(ValidatorStoreError) -> [UInt8] {
+        guard case .stored(let length, let digest) = response.body, let name = response.bodyName else { return [] }
+        do throws(ValidatorStoreError) {
+            let bytes = try self.read(name, atMost: length)
+            guard bytes.count == length, MessageDigest.sha256(bytes).hexadecimal == digest else {
+                throw ValidatorStoreError(
+                    file: self.directory.file(name), problem: "is damaged: its length or SHA-256 is another one")
+            }
+            return bytes
+        } catch {
+            self.remove(response)
+            self.sweep()
+            throw error
+        }
+    }
+
+    private func read(_ name: String, atMost limit: Int) throws(ValidatorStoreError) -> [UInt8] {
+        let file = self.directory.file(name)
+        do throws(FileError) {
+            let bytes = try self.files.withLock { _ throws(FileError) in try self.directory.read(name, atMost: limit) }
+            if let bytes { return bytes }
+        } catch {
+            throw ValidatorStoreError(error, of: file)
+        }
+        throw ValidatorStoreError(file: file, problem: "is missing")
+    }
+
+    // MARK: - Changing
+
+    /// Stores a response; `body` is nil if it is elsewhere or in the store already.
+    ///
+    /// Blocks: for the disk thread.
+    func put(_ response: StoredResponse, body: [UInt8]?) throws(ValidatorStoreError) {
+        guard let text = try? JSONEncoder().encode(response), text.count < Self.descriptionLimit else { return }
+        do throws(FileError) {
+            try self.files.withLock { _ throws(FileError) in
+                // The body first: what describes it never promises more than there is.
+                if let body, let name = response.bodyName { try self.directory.replace(name, with: body) }
+                try self.directory.replace(response.name, with: Array(text))
+                let length = if case .stored(let length, _) = response.body { length } else { 0 }
+                self.insert(response, bytes: text.count + length)
+            }
+        } catch {
+            throw ValidatorStoreError(error, of: self.directory.file(response.name))
+        }
+        self.sweep()
+    }
+
+    private func insert(_ response: StoredResponse, bytes: Int) {
+        self.state.withLock { state in
+            Self.remove(response.key, &state)
+            state.uses += 1
+            state.entries[response.key] = Entry(response: response, bytes: bytes, used: state.uses)
+            state.bytes += bytes
+            while state.bytes > self.maxBytes || state.entries.count > self.maxEntries {
+                guard let oldest = state.entries.min(by: { $0.value.used < $1.value.used })?.key else { break }
+                Self.remove(oldest, &state)
+            }
+        }
+    }
+
+    /// Removes a response, unless a newer one has taken its place; its files stay until ``sweep()``.
+    func remove(_ response: StoredResponse) {
+        self.state.withLock { state in
+            if state.entries[response.key]?.response.body == response.body { Self.remove(response.key, &state) }
+        }
+    }
+
+    /// Removes what is stored of a URL; true if something was, whose files stay until ``sweep()``.
+    func remove(url: String) -> Bool {
+        self.state.withLock { state in
+            let keys = state.entries.filter { $0.value.response.url == url }.map(\.key)
+            for key in keys { Self.remove(key, &state) }
+            return !keys.isEmpty
+        }
+    }
+
+    private static func remove(_ key: String, _ state: inout State) {
+        guard let entry = state.entries.removeValue(forKey: key) else { return }
+        state.bytes -= entry.bytes
+        state.obsolete.append(entry.response.name)
+        if let body = entry.response.bodyName { state.obsolete.append(body) }
+    }
+
+    /// Removes the files of responses that are gone.
+    ///
+    /// Blocks: for the disk thread.
+    func sweep() {
+        self.files.withLock { _ in
+            let names = self.state.withLock { state in
+                let known = Set(state.entries.values.flatMap { [$0.response.name, $0.response.bodyName ?? ""] })
+                defer { state.obsolete = [] }
+                return Set(state.obsolete).subtracting(known)
+            }
+            // What stays is found when the store is opened again.
+            for name in names { try? self.directory.remove(name) }
+        }
+    }
+
+    /// As ``put(_:body:)``; what goes wrong is noted.
+    func tryPut(_ response: StoredResponse, body: [UInt8]?) {
+        do throws(ValidatorStoreError) { try self.put(response, body: body) } catch { self.note(error) }
+    }
+
+    func note(_ problem: ValidatorStoreError) { self.state.withLock { $0.problems.append(problem) } }
+
+    /// What was found wrong since the last call: each entry was removed.
+    package func takeProblems() -> [ValidatorStoreError] {
+        self.state.withLock { state in
+            defer { state.problems = [] }
+            return state.problems
+        }
+    }
+}
+
+extension ValidatorStore: Hashable {
+    /// Stores are equal if they are the same.
+    public static func == (left: ValidatorStore, right: ValidatorStore) -> Bool { left === right }
+
+    /// Hashes its identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

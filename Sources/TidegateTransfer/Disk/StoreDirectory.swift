@@ -1,0 +1,124 @@
+internal import Glibc
+
+/// A directory of small files of this user's own, which one owner at a time reads and writes.
+///
+/// Every call blocks: for threads that may. What is written is not forced to the disk, so that a reader after a crash
+/// has to be able to tell a damaged file.
+package final class StoreDirectory: Sendable {
+    /// What a listing says of a file.
+    package struct File: Sendable {
+        package let name: String
+        package let size: Int64
+        /// In nanoseconds since 1970.
+        package let modified: Int64
+    }
+
+    package let path: String
+    private let lock: Int32
+
+    /// The file whose lock (flock(2)) says that the directory has an owner.
+    private static let lockName = "store.lock"
+
+    /// Opens the directory and locks it, or makes it (0700) if there is none.
+    ///
+    /// - Throws: ``FileError``: `is in use` if there is another owner, in this process or in another one.
+    package init(_ path: String) throws(FileError) {
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw FileError(operation: "mkdir", path: path, code: errno)
+        }
+        try StoreDirectory.check(path)
+        let file = "\(path)/\(StoreDirectory.lockName)"
+        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        guard descriptor >= 0 else { throw FileError(operation: "open", path: file, code: errno) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            close(descriptor)
+            guard code == EWOULDBLOCK else { throw FileError(operation: "flock", path: file, code: code) }
+            throw FileError(operation: "is in use; give each process a directory of its own", path: path, code: 0)
+        }
+        self.path = path
+        self.lock = descriptor
+    }
+
+    deinit { close(self.lock) }
+
+    // What others may write there could be handed out as a server's answer.
+    private static func check(_ path: String) throws(FileError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw FileError(operation: "stat", path: path, code: errno) }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw FileError(operation: "is not a directory", path: path, code: 0)
+        }
+        guard status.st_uid == geteuid() else {
+            throw FileError(operation: "belongs to another user (uid \(status.st_uid))", path: path, code: 0)
+        }
+        guard status.st_mode & 0o022 == 0 else {
+            throw FileError(operation: "can be written by others; chmod go-w it", path: path, code: 0)
+        }
+    }
+
+    /// The regular files, whoever put them there; without links.
+    package func files() throws(FileError) -> [File] {
+        guard let directory = opendir(self.path) else {
+            throw FileError(operation: "opendir", path: self.path, code: errno)
+        }
+        defer { closedir(directory) }
+        var files: [File] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            var status = stat()
+            guard name != StoreDirectory.lockName, fstatat(dirfd(directory), name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+                status.st_mode & S_IFMT == S_IFREG
+            else { continue }
+            let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+            files.append(File(name: name, size: Int64(status.st_size), modified: modified))
+        }
+        return files
+    }
+
+    /// The bytes of a file; nil if there is none.
+    ///
+    /// - Throws: ``FileError``, also for one with more than `limit` bytes.
+    package func read(_ name: String, atMost limit: Int) throws(FileError) -> [UInt8]? {
+        let path = self.file(name)
+        guard let descriptor = try OwnFile.open(path, O_RDONLY) else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileError(operation: "fstat", path: path, code: errno) }
+        guard status.st_size <= limit else {
+            throw FileError(operation: "has \(status.st_size) bytes; \(limit) were expected", path: path, code: 0)
+        }
+        var (done, code): (Int, Int32) = (0, 0)
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(status.st_size)) { buffer, initialized in
+            while done < buffer.count {
+                let count = Glibc.read(descriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done)
+                if count < 0, errno == EINTR { continue }
+                if count < 0 { code = errno }
+                guard count > 0 else { break }
+                done += count
+            }
+            initialized = done
+        }
+        guard code == 0 else { throw FileError(operation: "read", path: path, code: code) }
+        return bytes
+    }
+
+    /// Writes a file (0600) that appears only when it is whole.
+    package func replace(_ name: String, with bytes: [UInt8]) throws(FileError) {
+        try AtomicFile.replace(self.file(name), with: bytes, isDurable: false)
+    }
+
+    /// Removes a file; does nothing if there is none.
+    package func remove(_ name: String) throws(FileError) {
+        guard unlink(self.file(name)) == 0 || errno == ENOENT else {
+            throw FileError(operation: "unlink", path: self.file(name), code: errno)
+        }
+    }
+
+    /// Whether there is a file of this name.
+    package func contains(_ name: String) -> Bool { access(self.file(name), F_OK) == 0 }
+
+    package func file(_ name: String) -> String { "\(self.path)/\(name)" }
+}
