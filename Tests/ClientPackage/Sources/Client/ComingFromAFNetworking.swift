@@ -54,3 +54,56 @@ func callBack(from monitor: Monitor, to server: URL) async throws {
     }
     try expect(bytes > 0, "the handler was called without a body")
 }
+
+/// Tasks whose answers choose their files, several as one, and the hooks and events that tell of them.
+func manageTasks(of monitor: Monitor, to server: URL, in folder: String) async throws {
+    let hooks = SessionHooks(disposition: { _, response in
+        .download(to: "\(folder)/\(response.suggestedFileName ?? "report")")
+    })
+    let request = try TaskRequest(url: server.appendingPathComponent("metrics").absoluteString)
+    let report = monitor.session.makeTask(request, options: TaskOptions(hooks: hooks))
+    let page = monitor.session.makeTask(try TaskRequest(url: server.absoluteString)) { task, result in
+        print(task.id, result.outcome)
+    }
+    let group = TransferGroup([report, page])
+    group.resume()
+    for result in await group.results() { print(result.file ?? "no file", result.bytes) }
+    print(report.download.completed, "of", report.download.total ?? 0)
+    let file = await report.result().file ?? ""
+    try expect(file.hasPrefix(folder), "the report is in \(file)")
+    try expect(FileManager.default.fileExists(atPath: file), "there is no file at \(file)")
+}
+
+/// What notifications are here.
+func followEvents(of monitor: Monitor, to server: URL) async throws {
+    let events = monitor.session.events()
+    _ = try await monitor.session.data(for: server)
+    for await event in events where event.name == "task.completed" {
+        print(event.time, event.sentence)
+        break
+    }
+}
+
+/// A monitor whose session trusts one key of a host, and follows redirects to https only.
+func trustOneKey(_ server: URL) async throws {
+    let pin = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+    var configuration = SessionConfiguration(maxConnectionsPerHost: 4)
+    configuration.tls = ServerTrustPolicy(pins: ["api.example.com": [pin]])
+    let hooks = SessionHooks(redirect: { _, _, redirect in redirect.url.hasPrefix("https:") ? .follow : .stop })
+    let pinned = try Monitor(MonitorConfiguration(session: configuration, hooks: hooks))
+    let (_, response) = try await pinned.session.data(for: server)
+    try expect(response.status == 200, "a server without TLS was answered with \(response.status)")
+    await pinned.stop()
+}
+
+/// What a view would show of reachability and of activity.
+func showState(of monitor: Monitor) throws {
+    let watch = monitor.watchStatus { verdict in print("the level is", verdict.level) }
+    watch.stop()
+    watch.start()
+    try expect(watch.isRunning, "a watch that was started again does not run")
+
+    let indicator = ActivityIndicator(monitor.session, startDelay: .seconds(1), endDelay: .milliseconds(170))
+    print(indicator.isActive ? "busy" : "idle")
+    try expect(!indicator.isActive, "the indicator is on before a second has passed")
+}
