@@ -212,7 +212,7 @@ let package = Package(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: base),
         .executableTarget(
             name: "TidegateBench",
-            dependencies: ["Tidegate", "TidegateStore", "TidegateMetrics", coreMetrics],
+            dependencies: ["Tidegate", "TidegateStore", "TidegateMetrics", coreMetrics, httpTypes],
             path: "Tests/Benchmarks/TidegateBench", swiftSettings: base),
     ],
     swiftLanguageModes: [.v6]

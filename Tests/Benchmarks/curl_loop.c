@@ -1,5 +1,5 @@
 // The peer that the transfer thread is measured against: libcurl's multi_socket_action on epoll with lazy
-// registration, one thread, easy handles used again. Usage: curl_loop URL REQUESTS IN_FLIGHT [REQUESTS_BEFORE]
+// registration, one thread, easy handles used again. Usage: curl_loop URL REQUESTS IN_FLIGHT [REQUESTS_BEFORE [CA_FILE [PIN]]]
 // Prints one line of JSON: requests per second and CPU microseconds per request.
 #include <curl/curl.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static int epoll_descriptor;
 static CURLM *multi;
 static int64_t deadline = -1;
 static long started, finished, failed, total;
-static const char *url;
+static const char *url, *ca_file, *pin;
 
 static int64_t now_nanoseconds(void) {
     struct timespec time;
@@ -81,6 +81,8 @@ static void start(CURL *easy) {
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take);
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    if (ca_file) curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
+    if (pin) curl_easy_setopt(easy, CURLOPT_PINNEDPUBLICKEY, pin);
     check(curl_multi_add_handle(multi, easy), "curl_multi_add_handle");
     started++;
 }
@@ -136,8 +138,10 @@ static void make_requests(long count, long in_flight) {
 }
 
 int main(int count, char **words) {
-    check(count != 4 && count != 5, "usage: curl_loop URL REQUESTS IN_FLIGHT [REQUESTS_BEFORE]");
+    check(count < 4 || count > 7, "usage: curl_loop URL REQUESTS IN_FLIGHT [REQUESTS_BEFORE [CA_FILE [PIN]]]");
     url = words[1];
+    if (count > 5) ca_file = words[5];
+    if (count > 6) pin = words[6];
     check(curl_global_init(CURL_GLOBAL_DEFAULT), "curl_global_init");
     epoll_descriptor = epoll_create1(EPOLL_CLOEXEC);
     check(epoll_descriptor < 0, "epoll_create1");
@@ -146,7 +150,7 @@ int main(int count, char **words) {
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_wanted);
     curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_wanted);
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 256L);
-    if (count == 5) make_requests(atol(words[4]), atol(words[3]));
+    if (count > 4) make_requests(atol(words[4]), atol(words[3]));
     double cpu = cpu_microseconds();
     int64_t begin = now_nanoseconds();
     make_requests(atol(words[2]), atol(words[3]));

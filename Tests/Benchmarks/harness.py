@@ -203,8 +203,8 @@ def call(*words):
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
 
-def nginx(path, listen, rate="0", wrap=lambda *words: list(words), connections=4096):
-    """nginx with one worker over the files below `path`; `rate` is bytes a second per connection."""
+def nginx(path, listen, rate="0", wrap=lambda *words: list(words), connections=4096, more=""):
+    """nginx with one worker over the files below `path`; `rate` is bytes a second per connection, `more` goes into the server."""
     temporary = " ".join(
         f"{kind}_temp_path {path}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     limit = "" if rate == "0" else f"limit_rate {rate};"
@@ -212,7 +212,7 @@ def nginx(path, listen, rate="0", wrap=lambda *words: list(words), connections=4
         f"daemon off; worker_processes 1; user root; pid {path}/nginx.pid; error_log {path}/nginx.err;\n"
         f"worker_rlimit_nofile {connections * 2}; events {{ worker_connections {connections}; }}\n"
         f"http {{ access_log off; {temporary} keepalive_requests 100000000; sendfile on; tcp_nopush on;\n"
-        f"  server {{ listen {listen}; root {path}; {limit}\n"
+        f"  server {{ listen {listen}; root {path}; {limit} {more}\n"
         "    location = /small { default_type text/plain; return 200 'thirty-four bytes of plain answer'; } } }\n")
     return running(wrap("nginx", "-c", str(path / "nginx.conf")), ready=(path / "nginx.pid").exists)
 

@@ -23,18 +23,18 @@ def run(rows):
              "< 85,000", ours < 85_000)
 
 
-def per_request(path, command):
+def per_request(path, command, *more):
     """What each further request adds; starting and stopping cancel out.
 
     The least of several runs: the fewer answers come together, the more each turn of the loop costs one of them.
     """
-    few, many = (min(total(path, command, count) for _ in range(RUNS)) for count in (FEW, MANY))
+    few, many = (min(total(path, command, count, *more) for _ in range(RUNS)) for count in (FEW, MANY))
     return (many - few) / (MANY - FEW)
 
 
-def total(path, command, count):
+def total(path, command, count, *more):
     output = path / "callgrind.out"
     subprocess.run(
         ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *map(str, command), str(count),
-         str(IN_FLIGHT)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
+         str(IN_FLIGHT), *more], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
     return int(re.search(r"^summary: (\d+)", pathlib.Path(output).read_text(), re.MULTILINE).group(1))

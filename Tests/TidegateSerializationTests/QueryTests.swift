@@ -198,6 +198,19 @@ import TidegateSerialization
         #expect(try Self.query(["b": 1, "B": 2, "a": 3, "10": 4, "9": 5, "ä": 6]) == "10=4&9=5&B=2&a=3&b=1&%C3%A4=6")
     }
 
+    @Test("Names that begin alike are compared by code unit, too: a surrogate comes before U+E000")
+    func orderOfLongNames() throws {
+        let ends = [
+            "", "1", "10", "2", "a\u{10FFFF}", "a\u{E000}", "a\u{FFFD}", "more than eight bytes 1",
+            "more than eight bytes 2",
+        ]
+        let names = ends.map { "a name of more than sixteen bytes " + $0 }
+        #expect(names == names.sorted { $0.utf16.lexicographicallyPrecedes($1.utf16) })
+        let parameters = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0) })
+        let values = try Self.query(parameters).split(separator: "&").map { $0.split(separator: "=").last ?? "" }
+        #expect(values == names.indices.map { "\($0)" })
+    }
+
     @Test("Structures, optional members and nested containers")
     func structures() throws {
         struct Inner: Encodable { var tags: Set<String>, none: Int?, url: URL? }

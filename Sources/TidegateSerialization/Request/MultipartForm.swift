@@ -111,8 +111,11 @@ public struct MultipartForm: Sendable {
     package var contents: [MultipartContent] {
         var contents: [MultipartContent] = []
         var data: [UInt8] = []
+        let separator = Array("\r\n--\(self.boundary)\r\n".utf8)
         for (index, part) in self.parts.enumerated() {
-            data += Array("\(index == 0 ? "" : "\r\n")--\(self.boundary)\r\n".utf8) + part.head + [13, 10]
+            data += index == 0 ? separator.dropFirst(2) : separator[...]
+            data += part.head
+            data += [13, 10]
             if case .data(let bytes) = part.content {
                 data += bytes
             } else {
@@ -126,6 +129,7 @@ public struct MultipartForm: Sendable {
 
     // The name of a field is normalised before, that of a file is not.
     private static func withCRLF(_ name: String) -> String {
+        guard name.utf8.contains(where: { $0 == 13 || $0 == 10 }) else { return name }
         var text = ""
         for character in name {
             text += character == "\r" || character == "\n" ? "\r\n" : String(character)
@@ -134,7 +138,8 @@ public struct MultipartForm: Sendable {
     }
 
     private static func quoted(_ name: String) -> String {
-        name.unicodeScalars.reduce(into: "") { text, scalar in
+        guard name.utf8.contains(where: { $0 == 13 || $0 == 10 || $0 == UInt8(ascii: "\"") }) else { return name }
+        return name.unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {
             case "\"": text += "%22"
             case "\r": text += "%0D"

@@ -2,77 +2,125 @@ internal import FoundationEssentials
 internal import TidegateCore
 
 /// What an `Encodable` value gives, while it gives it.
+///
+/// Large parameters are mostly leaves, which have no object and no path of their own.
 final class QueryBox {
-    private enum Content {
+    enum Content {
         case leaf(QueryNode)
-        case keyed([(name: String, box: QueryBox)])
-        case unkeyed([QueryBox])
+        case object([(name: String, node: QueryNode)])
+        case array([QueryNode])
+        case set([QueryNode])
     }
 
-    private var content: Content
-    private var isSet = false
+    let encoding: QueryEncoding
+    // A value that encodes nothing is an object without members.
+    private(set) var content = Content.object([])
+    /// The value that this one belongs to, and its key there; the path is made of them once it is wanted.
+    private let place: (parent: QueryBox, key: any CodingKey)?
 
-    private init(_ content: Content) { self.content = content }
+    private init(_ encoding: QueryEncoding, in place: (parent: QueryBox, key: any CodingKey)?) {
+        self.encoding = encoding
+        self.place = place
+    }
 
     /// Encodes a value.
-    init(_ value: any Encodable, at path: [any CodingKey], _ encoding: QueryEncoding) throws {
-        // A value that encodes nothing is an object without members.
-        self.content = .keyed([])
-        if let node = try QueryBox.leaf(value, at: path, encoding) {
+    convenience init(_ value: any Encodable, _ encoding: QueryEncoding) throws {
+        self.init(encoding, in: nil)
+        try self.set(value)
+    }
+
+    var path: [any CodingKey] { self.place.map { $0.parent.path + [$0.key] } ?? [] }
+
+    var isObject: Bool { if case .object = self.content { true } else { false } }
+
+    var count: Int {
+        switch self.content {
+        case .array(let nodes), .set(let nodes): nodes.count
+        case .leaf, .object: 0
+        }
+    }
+
+    func becomeArray() { if case .object = self.content { self.content = .array([]) } }
+
+    func setNull() { self.content = .leaf(.null) }
+
+    func set(_ value: some Encodable) throws {
+        if let node = try QueryBox.leaf(value, at: self.path, self.encoding) {
             self.content = .leaf(node)
         } else {
-            self.isSet = value is any SetOfParameters
-            try value.encode(to: QueryEncoder(self, at: path, encoding))
+            if value is any SetOfParameters { self.content = .set([]) }
+            try value.encode(to: QueryEncoder(box: self))
         }
     }
 
-    var node: QueryNode {
+    // MARK: - Members and elements
+
+    func append(_ value: some Encodable, for key: some CodingKey) throws {
+        self.append(try self.node(of: value, for: key), named: key.stringValue)
+    }
+
+    func append(_ value: some Encodable) throws {
+        let key = QueryKey(self.count)
+        self.append(try self.node(of: value, for: key))
+    }
+
+    func appendNull(for key: some CodingKey) { self.append(.null, named: key.stringValue) }
+    func appendNull() { self.append(.null) }
+
+    /// The encoder of a new member.
+    func nested(_ key: some CodingKey) -> QueryEncoder {
+        let box = QueryBox(self.encoding, in: (self, key))
+        self.append(.box(box), named: key.stringValue)
+        return QueryEncoder(box: box)
+    }
+
+    /// The encoder of a new element.
+    func nested() -> QueryEncoder {
+        let box = QueryBox(self.encoding, in: (self, QueryKey(self.count)))
+        self.append(.box(box))
+        return QueryEncoder(box: box)
+    }
+
+    private func node(of value: some Encodable, for key: some CodingKey) throws -> QueryNode {
+        if let node = try QueryBox.leaf(value, at: self.path + [key], self.encoding) { return node }
+        let box = QueryBox(self.encoding, in: (self, key))
+        if value is any SetOfParameters { box.content = .set([]) }
+        try value.encode(to: QueryEncoder(box: box))
+        return .box(box)
+    }
+
+    // Held by nothing else, an array grows in place.
+    private func append(_ node: QueryNode) {
         switch self.content {
-        case .leaf(let node): node
-        case .keyed(let members): .object(members.map { ($0.name, $0.box.node) })
-        case .unkeyed(let boxes): self.isSet ? .set(boxes.map(\.node)) : .array(boxes.map(\.node))
+        case .array(var nodes):
+            self.content = .leaf(.null)
+            nodes.append(node)
+            self.content = .array(nodes)
+        case .set(var nodes):
+            self.content = .leaf(.null)
+            nodes.append(node)
+            self.content = .set(nodes)
+        case .leaf, .object: break
         }
     }
 
-    var count: Int { if case .unkeyed(let boxes) = self.content { boxes.count } else { 0 } }
-
-    func becomeUnkeyed() { if case .unkeyed = self.content {} else { self.content = .unkeyed([]) } }
-
-    func set(_ other: QueryBox) {
-        self.content = other.content
-        self.isSet = other.isSet
-    }
-
-    func set(_ node: QueryNode) { self.content = .leaf(node) }
-
-    func append(_ box: QueryBox) {
-        guard case .unkeyed(var boxes) = self.content else { return }
-        // Held by nothing else, the array grows in place.
+    private func append(_ node: QueryNode, named name: String) {
+        guard case .object(var members) = self.content else { return }
         self.content = .leaf(.null)
-        boxes.append(box)
-        self.content = .unkeyed(boxes)
+        members.append((name, node))
+        self.content = .object(members)
     }
-
-    func append(_ box: QueryBox, named name: String) {
-        guard case .keyed(var members) = self.content else { return }
-        self.content = .leaf(.null)
-        members.append((name, box))
-        self.content = .keyed(members)
-    }
-
-    static func empty() -> QueryBox { QueryBox(.keyed([])) }
-    static func null() -> QueryBox { QueryBox(.leaf(.null)) }
 
     // The types that a query writes in its own way; nil for all others.
     private static func leaf(
-        _ value: any Encodable, at path: [any CodingKey], _ encoding: QueryEncoding
+        _ value: some Encodable, at path: @autoclosure () -> [any CodingKey], _ encoding: QueryEncoding
     ) throws -> QueryNode? {
         switch value {
         case let value as String: return .text(value)
         case let value as Bool: return .bool(value)
         case let value as any BinaryInteger: return .text("\(value)")
-        case let value as Double: return try self.number(value, "\(value)", at: path)
-        case let value as Float: return try self.number(Double(value), "\(value)", at: path)
+        case let value as Double: return try self.number(value, "\(value)", at: path())
+        case let value as Float: return try self.number(Double(value), "\(value)", at: path())
         case let value as Date: return .text(encoding.dates.text(of: value))
         case let value as Decimal: return .text("\(value)")
         case let value as URL: return .text(value.absoluteString)
@@ -94,106 +142,72 @@ final class QueryBox {
 private protocol SetOfParameters {}
 extension Set: SetOfParameters {}
 
-private struct QueryEncoder: Encoder {
+struct QueryEncoder: Encoder {
     let box: QueryBox
-    let codingPath: [any CodingKey]
-    let encoding: QueryEncoding
+    var codingPath: [any CodingKey] { self.box.path }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    init(_ box: QueryBox, at path: [any CodingKey], _ encoding: QueryEncoding) {
-        self.box = box
-        self.codingPath = path
-        self.encoding = encoding
-    }
-
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        KeyedEncodingContainer(QueryObject<Key>(encoder: self))
+        KeyedEncodingContainer(QueryObject<Key>(box: self.box))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        self.box.becomeUnkeyed()
-        return QueryArray(encoder: self)
+        self.box.becomeArray()
+        return QueryArray(box: self.box)
     }
 
-    func singleValueContainer() -> any SingleValueEncodingContainer { QueryLeaf(encoder: self) }
-
-    /// The encoder of a value below this one.
-    func nested(_ box: QueryBox, _ key: any CodingKey) -> QueryEncoder {
-        QueryEncoder(box, at: self.codingPath + [key], self.encoding)
-    }
+    func singleValueContainer() -> any SingleValueEncodingContainer { QueryLeaf(box: self.box) }
 }
 
 private struct QueryKey: CodingKey {
-    let stringValue: String
     let intValue: Int?
+    private let text: String?
+    var stringValue: String { self.text ?? self.intValue.map(String.init) ?? "" }
 
-    init(_ index: Int) { (self.stringValue, self.intValue) = ("\(index)", index) }
-    init(stringValue: String) { (self.stringValue, self.intValue) = (stringValue, nil) }
+    init(_ index: Int) { (self.text, self.intValue) = (nil, index) }
+    init(stringValue: String) { (self.text, self.intValue) = (stringValue, nil) }
     init?(intValue: Int) { self.init(intValue) }
 }
 
 private struct QueryObject<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let encoder: QueryEncoder
-    var codingPath: [any CodingKey] { self.encoder.codingPath }
+    let box: QueryBox
+    var codingPath: [any CodingKey] { self.box.path }
 
-    func encodeNil(forKey key: Key) { self.encoder.box.append(.null(), named: key.stringValue) }
-
-    func encode(_ value: some Encodable, forKey key: Key) throws {
-        self.encoder.box.append(
-            try QueryBox(value, at: self.codingPath + [key], self.encoder.encoding), named: key.stringValue)
-    }
-
-    private func nested(_ key: any CodingKey) -> QueryEncoder {
-        let box = QueryBox.empty()
-        self.encoder.box.append(box, named: key.stringValue)
-        return self.encoder.nested(box, key)
-    }
+    func encodeNil(forKey key: Key) { self.box.appendNull(for: key) }
+    func encode(_ value: some Encodable, forKey key: Key) throws { try self.box.append(value, for: key) }
 
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
-    ) -> KeyedEncodingContainer<Nested> { self.nested(key).container(keyedBy: type) }
+    ) -> KeyedEncodingContainer<Nested> { self.box.nested(key).container(keyedBy: type) }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        self.nested(key).unkeyedContainer()
+        self.box.nested(key).unkeyedContainer()
     }
 
-    func superEncoder() -> any Encoder { self.nested(QueryKey(stringValue: "super")) }
-    func superEncoder(forKey key: Key) -> any Encoder { self.nested(key) }
+    func superEncoder() -> any Encoder { self.box.nested(QueryKey(stringValue: "super")) }
+    func superEncoder(forKey key: Key) -> any Encoder { self.box.nested(key) }
 }
 
 private struct QueryArray: UnkeyedEncodingContainer {
-    let encoder: QueryEncoder
-    var codingPath: [any CodingKey] { self.encoder.codingPath }
-    var count: Int { self.encoder.box.count }
+    let box: QueryBox
+    var codingPath: [any CodingKey] { self.box.path }
+    var count: Int { self.box.count }
 
-    func encodeNil() { self.encoder.box.append(.null()) }
-
-    func encode(_ value: some Encodable) throws {
-        self.encoder.box.append(
-            try QueryBox(value, at: self.codingPath + [QueryKey(self.count)], self.encoder.encoding))
-    }
-
-    private func nested() -> QueryEncoder {
-        let (box, key) = (QueryBox.empty(), QueryKey(self.count))
-        self.encoder.box.append(box)
-        return self.encoder.nested(box, key)
-    }
+    func encodeNil() { self.box.appendNull() }
+    func encode(_ value: some Encodable) throws { try self.box.append(value) }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
-        self.nested().container(keyedBy: type)
+        self.box.nested().container(keyedBy: type)
     }
 
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self.nested().unkeyedContainer() }
-    func superEncoder() -> any Encoder { self.nested() }
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self.box.nested().unkeyedContainer() }
+    func superEncoder() -> any Encoder { self.box.nested() }
 }
 
 private struct QueryLeaf: SingleValueEncodingContainer {
-    let encoder: QueryEncoder
-    var codingPath: [any CodingKey] { self.encoder.codingPath }
+    let box: QueryBox
+    var codingPath: [any CodingKey] { self.box.path }
 
-    func encodeNil() { self.encoder.box.set(.null) }
-
-    func encode(_ value: some Encodable) throws {
-        self.encoder.box.set(try QueryBox(value, at: self.codingPath, self.encoder.encoding))
-    }
+    func encodeNil() { self.box.setNull() }
+    func encode(_ value: some Encodable) throws { try self.box.set(value) }
 }

@@ -20,9 +20,9 @@ public struct QueryEncoding: Sendable {
 
         func name(_ name: String, _ index: Int) -> String {
             switch self {
-            case .brackets: "\(name)[]"
+            case .brackets: name + "[]"
             case .noBrackets: name
-            case .indexInBrackets: "\(name)[\(index)]"
+            case .indexInBrackets: name + "[" + String(index) + "]"
             case .custom(let closure): closure(name, index)
             }
         }
@@ -54,8 +54,8 @@ public struct QueryEncoding: Sendable {
 
         func name(_ outer: String, _ inner: String) -> String {
             switch self {
-            case .brackets: "\(outer)[\(inner)]"
-            case .dots: "\(outer).\(inner)"
+            case .brackets: outer + "[" + inner + "]"
+            case .dots: outer + "." + inner
             case .custom(let closure): closure(outer, inner)
             }
         }
@@ -116,26 +116,45 @@ public struct QueryEncoding: Sendable {
     /// - Throws: ``RequestSerializationError``.
     public func query(of parameters: any Encodable) throws(RequestSerializationError) -> String {
         var text: [UInt8] = []
-        for pair in try self.pairs(of: parameters) {
-            if !text.isEmpty { text.append(UInt8(ascii: "&")) }
-            self.escape(pair.name, to: &text)
-            guard let value = self.text(of: pair) else { continue }
-            text.append(UInt8(ascii: "="))
-            self.escape(value, to: &text)
+        var piece = [UInt8](repeating: 0, count: 1024)
+        try self.box(of: parameters).visit(self, below: nil) { pair in
+            let value = self.text(of: pair)
+            // A byte becomes three at most, and each pair has two characters besides.
+            let limit = 3 * (pair.name.utf8.count + (value?.utf8.count ?? 0)) + 2
+            if limit > piece.count { piece = [UInt8](repeating: 0, count: limit) }
+            var bytes = piece.mutableSpan
+            var end = 0
+            if !text.isEmpty {
+                bytes[0] = UInt8(ascii: "&")
+                end = 1
+            }
+            self.escape(pair.name, to: &bytes, &end)
+            if let value {
+                bytes[end] = UInt8(ascii: "=")
+                end += 1
+                self.escape(value, to: &bytes, &end)
+            }
+            text += piece[..<end]
         }
         return String(decoding: text, as: UTF8.self)
     }
 
     /// Names and values in the query's order, not percent-encoded.
     func pairs(of parameters: any Encodable) throws(RequestSerializationError) -> [QueryPair] {
-        let node: QueryNode
+        var pairs: [QueryPair] = []
+        try self.box(of: parameters).visit(self, below: nil) { pairs.append($0) }
+        return pairs
+    }
+
+    private func box(of parameters: any Encodable) throws(RequestSerializationError) -> QueryBox {
+        let box: QueryBox
         do {
-            node = try QueryBox(parameters, at: [], self).node
+            box = try QueryBox(parameters, self)
         } catch {
             throw RequestSerializationError(error, type: type(of: parameters), format: "a query")
         }
-        guard case .object = node else { throw .notAnObject(type: "\(type(of: parameters))") }
-        return node.pairs(self)
+        guard box.isObject else { throw .notAnObject(type: "\(type(of: parameters))") }
+        return box
     }
 
     /// The value's text; nil for a name without one.
@@ -149,20 +168,36 @@ public struct QueryEncoding: Sendable {
         }
     }
 
-    private func escape(_ string: String, to text: inout [UInt8]) {
-        let digits = Array("0123456789ABCDEF".utf8)
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"), UInt8(ascii: "?"), UInt8(ascii: "/"):
-                text.append(byte)
-            case UInt8(ascii: " ") where self.writesSpacesAsPlus: text.append(UInt8(ascii: "+"))
-            default:
-                text.append(UInt8(ascii: "%"))
-                text.append(digits[Int(byte >> 4)])
-                text.append(digits[Int(byte & 15)])
+    private func escape(_ string: String, to text: inout MutableSpan<UInt8>, _ end: inout Int) {
+        let bytes = string.utf8Span.span
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if QueryEncoding.isWritten(byte) {
+                text[end] = byte
+            } else if byte == UInt8(ascii: " "), self.writesSpacesAsPlus {
+                text[end] = UInt8(ascii: "+")
+            } else {
+                text[end] = UInt8(ascii: "%")
+                text[end + 1] = QueryEncoding.digit(byte >> 4)
+                text[end + 2] = QueryEncoding.digit(byte & 15)
+                end += 2
             }
+            end += 1
+        }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+
+    /// Whether a byte is written as it is: a letter, a digit or one of `-._~?/`.
+    private static func isWritten(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            // `-`, `.`, `/` and the digits are side by side.
+            UInt8(ascii: "-")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "?"):
+            true
+        default: false
         }
     }
 }

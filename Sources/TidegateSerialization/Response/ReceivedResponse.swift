@@ -22,8 +22,8 @@ public struct ReceivedResponse: Sendable {
 
     /// The media type without its parameters, in lower case; nil if there is none.
     public var mediaType: String? {
-        self.contentType?.split(separator: ";", omittingEmptySubsequences: false).first.map {
-            $0.trimmingSpaces.lowercased()
+        self.contentType.map { $0.utf8.prefix { $0 != UInt8(ascii: ";") } }.map {
+            Substring($0).trimmingSpaces.lowercased()
         }
     }
 
@@ -44,7 +44,7 @@ public struct ReceivedResponse: Sendable {
     var hasNoContent: Bool { self.method.uppercased() == "HEAD" || [204, 205, 304].contains(self.status) }
 
     /// Whether the body holds nothing but white space.
-    var isBlank: Bool { self.body.allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) } }
+    var isBlank: Bool { self.body.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D } }
 }
 
 extension StringProtocol {

@@ -47,7 +47,9 @@ extension UploadStream {
             let reader = try MultipartReader(form.contents)
             let next: @Sendable () async throws -> [UInt8]? = { try await reader.next() }
             guard let throttle = form.throttle else {
-                self.init(length: reader.length, form: form, next: next)
+                let read: @Sendable () throws -> [UInt8]? = { try reader.read() }
+                self.init(
+                    length: reader.length, form: form, immediate: reader.isImmediate ? read : nil, next: next)
                 return
             }
             let pieces = UploadStream(length: reader.length, next: next)

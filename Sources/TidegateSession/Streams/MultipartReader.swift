@@ -1,25 +1,38 @@
+internal import Synchronization
 internal import TidegateCore
 internal import TidegateSerialization
 internal import TidegateTransfer
 
-/// Reads a multipart form's contents one after the other, a piece at a time.
-actor MultipartReader {
+/// Reads a multipart form's contents one after the other, a piece at a time; it has one reader.
+final class MultipartReader: Sendable {
+    private struct State {
+        var contents: ArraySlice<MultipartContent>
+        var file: BodyFile?
+        /// What was read of a stream.
+        var given: Int64 = 0
+    }
+
+    private enum Step {
+        case bytes([UInt8])
+        case stream(length: Int64?, next: @Sendable () async throws -> [UInt8]?)
+        case end
+    }
+
     /// The largest piece of a file.
     private static let pieceLength = 64 * 1024
 
     /// The length of everything; nil if that of one content is not known.
-    nonisolated let length: Int64?
-
-    private var contents: ArraySlice<MultipartContent>
+    let length: Int64?
+    /// Whether nothing is a stream, so that ``read()`` gives everything.
+    let isImmediate: Bool
     private let identities: [String: FileIdentity]
-    private var file: BodyFile?
-    /// What was read of a stream.
-    private var given: Int64 = 0
+    private let state: Mutex<State>
 
     /// Looks at the files, so that one that cannot be read is known before anything is sent.
     init(_ contents: [MultipartContent]) throws(FileError) {
         var identities: [String: FileIdentity] = [:]
         var length: Int64? = 0
+        var isImmediate = true
         for content in contents {
             switch content {
             case .data(let bytes): length = Self.sum(length, Int64(bytes.count))
@@ -27,12 +40,15 @@ actor MultipartReader {
                 let identity = try FileIdentity.of(path)
                 identities[path] = identity
                 length = Self.sum(length, identity.size)
-            case .stream(let known, _): length = Self.sum(length, known)
+            case .stream(let known, _):
+                length = Self.sum(length, known)
+                isImmediate = false
             }
         }
-        self.contents = contents[...]
         self.identities = identities
         self.length = length
+        self.isImmediate = isImmediate
+        self.state = Mutex(State(contents: contents[...]))
     }
 
     // Nil if one is not known, or cannot be a length.
@@ -44,40 +60,60 @@ actor MultipartReader {
 
     /// The next piece; nil after the last one.
     func next() async throws -> [UInt8]? {
-        while let content = self.contents.first {
-            let piece: [UInt8]?
-            switch content {
-            case .data(let bytes):
-                self.contents.removeFirst()
-                piece = bytes
-            case .file(let path): piece = try self.piece(of: path)
-            case .stream(let length, let next): piece = try await self.piece(of: next, length)
+        while true {
+            switch try self.step() {
+            case .bytes(let bytes): return bytes
+            case .stream(let length, let next):
+                if let piece = try await self.piece(of: next, length), !piece.isEmpty { return piece }
+            case .end: return nil
             }
-            if let piece, !piece.isEmpty { return piece }
         }
-        return nil
     }
 
-    private func piece(of path: String) throws(FileError) -> [UInt8]? {
-        guard let identity = self.identities[path] else { return nil }
-        if self.file == nil { self.file = try BodyFile(path, identity) }
-        guard let file = self.file else { return nil }
-        let piece = try file.read(upTo: MultipartReader.pieceLength)
-        guard piece.isEmpty else { return piece }
-        self.file = nil
-        self.contents.removeFirst()
-        return nil
+    /// As ``next()`` for contents without a stream.
+    func read() throws -> [UInt8]? { if case .bytes(let bytes) = try self.step() { bytes } else { nil } }
+
+    private func step() throws(FileError) -> Step {
+        try self.state.withLock { state throws(FileError) in
+            while let content = state.contents.first {
+                switch content {
+                case .data(let bytes):
+                    state.contents.removeFirst()
+                    if !bytes.isEmpty { return .bytes(bytes) }
+                case .file(let path):
+                    let piece = try self.piece(of: path, &state)
+                    if !piece.isEmpty { return .bytes(piece) }
+                    state.file = nil
+                    state.contents.removeFirst()
+                case .stream(let length, let next): return .stream(length: length, next: next)
+                }
+            }
+            return .end
+        }
+    }
+
+    private func piece(of path: String, _ state: inout State) throws(FileError) -> [UInt8] {
+        if let file = state.file { return try file.read(upTo: MultipartReader.pieceLength) }
+        guard let identity = self.identities[path] else { return [] }
+        let file = try BodyFile(path, identity)
+        state.file = file
+        return try file.read(upTo: MultipartReader.pieceLength)
     }
 
     private func piece(of next: () async throws -> [UInt8]?, _ length: Int64?) async throws -> [UInt8]? {
         let piece = try await next()
-        self.given += Int64(piece?.count ?? 0)
-        if let length, piece == nil ? self.given < length : self.given > length {
-            throw TextError("a part's stream gave \(self.given) bytes instead of \(length)")
+        let given = self.state.withLock { state in
+            state.given += Int64(piece?.count ?? 0)
+            return state.given
+        }
+        if let length, piece == nil ? given < length : given > length {
+            throw TextError("a part's stream gave \(given) bytes instead of \(length)")
         }
         if piece == nil {
-            self.given = 0
-            self.contents.removeFirst()
+            self.state.withLock { state in
+                state.given = 0
+                state.contents.removeFirst()
+            }
         }
         return piece
     }

@@ -26,6 +26,8 @@ public final class UploadStream: Sendable {
     let make: @Sendable () async throws -> [UInt8]?
     /// The form that the stream sends; nil for any other content.
     let form: MultipartForm?
+    /// As `make`, for bytes that nobody has to wait for.
+    private let immediate: (@Sendable () throws -> [UInt8]?)?
     private let state = Mutex(State())
 
     /// A stream of what `next` gives: a chunk each time, and nil after the last one.
@@ -35,12 +37,18 @@ public final class UploadStream: Sendable {
         self.length = length
         self.make = next
         self.form = nil
+        self.immediate = nil
     }
 
-    init(length: Int64?, form: MultipartForm, next: @escaping @Sendable () async throws -> [UInt8]?) {
+    /// A form's stream; `immediate` is read on the thread of the transfers, as the file of a body is.
+    init(
+        length: Int64?, form: MultipartForm, immediate: (@Sendable () throws -> [UInt8]?)? = nil,
+        next: @escaping @Sendable () async throws -> [UInt8]?
+    ) {
         self.length = length
         self.make = next
         self.form = form
+        self.immediate = immediate
     }
 
     deinit { self.stopFetching() }
@@ -80,15 +88,26 @@ public final class UploadStream: Sendable {
             do {
                 read = try await make().map { .bytes($0) } ?? .end
             } catch {
-                read = .failed("the body's stream failed: \(error)")
+                read = Self.failed(error)
             }
-            self?.took(read)
+            self?.took(read)?()
         }
         self.state.withLock { if $0.isFetching { $0.fetch = fetch } }
     }
 
-    private func took(_ read: ChunkRead) {
-        let notify = self.state.withLock { state in
+    private func readNow(_ next: () throws -> [UInt8]?) -> ChunkRead {
+        do {
+            return try next().map { .bytes($0) } ?? .end
+        } catch {
+            return Self.failed(error)
+        }
+    }
+
+    private static func failed(_ error: any Error) -> ChunkRead { .failed("the body's stream failed: \(error)") }
+
+    /// Keeps what was read; gives what the transfer has to be told by, if it waits.
+    private func took(_ read: ChunkRead) -> (@Sendable () -> Void)? {
+        self.state.withLock { state in
             state.isFetching = false
             state.fetch = nil
             switch read {
@@ -98,13 +117,25 @@ public final class UploadStream: Sendable {
             }
             return state.hasBytes
         }
-        notify?()
     }
 }
 
 extension UploadStream: ChunkSource {
     package func read(upTo count: Int) -> ChunkRead {
-        let (read, isDue) = self.state.withLock { state -> (ChunkRead, Bool) in
+        while true {
+            let (read, isDue) = self.next(upTo: count)
+            guard isDue else { return read }
+            guard let next = self.immediate else {
+                self.fetch()
+                return read
+            }
+            _ = self.took(self.readNow(next))
+        }
+    }
+
+    /// What is here, and whether more has to be read.
+    private func next(upTo count: Int) -> (ChunkRead, isDue: Bool) {
+        self.state.withLock { state in
             if !state.chunk.isEmpty {
                 let part = Array(state.chunk.prefix(count))
                 state.chunk = state.chunk.dropFirst(part.count)
@@ -116,8 +147,6 @@ extension UploadStream: ChunkSource {
             state.isFetching = true
             return (.wait, isDue)
         }
-        if isDue { self.fetch() }
-        return read
     }
 }
 

@@ -7,11 +7,14 @@ struct Gets {
     let url: String
     let count: Int
     let inFlight: Int
+    var tls = ServerTrustPolicy()
+    var recordsExchanges = false
 
     func run() async throws {
-        let configuration = MonitorConfiguration(
-            session: SessionConfiguration(maxConnectionsPerHost: self.inFlight, maxConnections: self.inFlight))
-        let monitor = try Monitor(configuration)
+        var session = SessionConfiguration(
+            maxConnectionsPerHost: self.inFlight, maxConnections: self.inFlight, tls: self.tls)
+        session.recordsExchanges = self.recordsExchanges
+        let monitor = try Monitor(MonitorConfiguration(session: session))
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         try await self.makeRequests(self.inFlight * 10, with: monitor)
         let (start, cpu) = (ContinuousClock.now, Self.cpuMicroseconds())

@@ -1,3 +1,5 @@
+import Tidegate
+
 /// Our side of the benchmarks that need a program; ``Usage`` says which there are.
 @main
 struct TidegateBench {
@@ -5,8 +7,7 @@ struct TidegateBench {
         let tokens = Array(CommandLine.arguments.dropFirst())
         switch tokens.first {
         case "gets":
-            guard tokens.count == 4, let count = Int(tokens[2]), let inFlight = Int(tokens[3]) else { throw Usage() }
-            try await Gets(url: tokens[1], count: count, inFlight: inFlight).run()
+            try await Self.gets(tokens)
         case "gate":
             guard tokens.count == 2 else { throw Usage() }
             try await Gate(target: tokens[1]).run()
@@ -35,14 +36,51 @@ struct TidegateBench {
             guard tokens.count == 1 else { throw Usage() }
             try Metrics().run()
         default:
+            try await Self.client(tokens)
+        }
+    }
+
+    private static func gets(_ tokens: [String]) async throws {
+        guard (4...5).contains(tokens.count), let count = Int(tokens[2]), let inFlight = Int(tokens[3]) else {
             throw Usage()
+        }
+        var gets = Gets(url: tokens[1], count: count, inFlight: inFlight)
+        if tokens.count == 5 {
+            guard tokens[4] == "recording" else { throw Usage() }
+            gets.recordsExchanges = true
+        }
+        try await gets.run()
+    }
+
+    /// What the client's parts cost.
+    private static func client(_ tokens: [String]) async throws {
+        switch tokens.first {
+        case "handshakes":
+            guard (5...6).contains(tokens.count), let count = Int(tokens[2]), let inFlight = Int(tokens[3]) else {
+                throw Usage()
+            }
+            var gets = Gets(url: tokens[1], count: count, inFlight: inFlight)
+            gets.tls = ServerTrustPolicy(caFile: tokens[4], pins: tokens.count == 6 ? ["*": [tokens[5]]] : [:])
+            try await gets.run()
+        case "query", "json":
+            guard tokens.count == 4, let codec = Serialization.Codec(rawValue: tokens[1]), let count = Int(tokens[2]),
+                let rounds = Int(tokens[3]), rounds > 0
+            else { throw Usage() }
+            let serialization = Serialization(codec: codec, count: count, rounds: rounds)
+            try tokens[0] == "query" ? serialization.writeQueries() : serialization.readJSON()
+        case "upload":
+            guard tokens.count == 4, let fields = Int(tokens[3]) else { throw Usage() }
+            try await Upload(url: tokens[1], file: tokens[2], fields: fields).run()
+        default: throw Usage()
         }
     }
 }
 
 struct Usage: Error, CustomStringConvertible {
     let description = """
-        TidegateBench gets URL COUNT IN-FLIGHT | gate ADDRESS | watch | targets COUNT | suspended COUNT \
+        TidegateBench gets URL COUNT IN-FLIGHT [recording] | handshakes URL COUNT IN-FLIGHT CA-FILE [PIN] \
+        | query tidegate|foundation COUNT ROUNDS | json tidegate|foundation COUNT ROUNDS \
+        | upload URL FILE FIELDS | gate ADDRESS | watch | targets COUNT | suspended COUNT \
         | waiting URL COUNT SECONDS | slow URL COUNT | journal DIRECTORY COUNT | publish COUNT | metrics
         """
 }
