@@ -23,6 +23,7 @@ let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-h
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
@@ -32,11 +33,13 @@ let package = Package(
         .library(name: "Tidegate", targets: ["Tidegate"]),
         .library(name: "TidegateServer", targets: ["TidegateServer"]),
         .library(name: "TidegateStore", targets: ["TidegateStore"]),
+        .library(name: "TidegateTracing", targets: ["TidegateTracing"]),
         .library(name: "TidegateTesting", targets: ["TidegateTesting"]),
         .executable(name: "tidegate", targets: ["TidegateCLI"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -96,6 +99,9 @@ let package = Package(
                 "CBuild", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateReachability",
                 "TidegateSerialization", "TidegateSession", "TidegateTransfer", coreMetrics,
             ], swiftSettings: safe),
+
+        // For apps that have spans.
+        .target(name: "TidegateTracing", dependencies: ["TidegateCore", httpTypes, tracing], swiftSettings: safe),
 
         // Endpoint and storage.
         .target(
@@ -159,6 +165,12 @@ let package = Package(
                 "TidegateSession", "TidegateSerialization", "TidegateTransfer", "TidegateTestKit", httpTypes,
             ],
             swiftSettings: base),
+        .testTarget(
+            name: "TidegateTracingTests",
+            dependencies: [
+                "TidegateTracing", "TidegateSession", "TidegateCore", "TidegateTestKit", httpTypes, tracing,
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+            ], swiftSettings: base),
         .testTarget(
             name: "TidegateMetricsTests",
             dependencies: ["TidegateMetrics", "TidegateCore", "TidegateTestKit", coreMetrics],

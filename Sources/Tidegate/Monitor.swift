@@ -92,7 +92,7 @@ public final class Monitor: Sendable {
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
-            observer: configuration.observer, diagnosis: { host.evidence($0) })
+            observer: configuration.observer, tracer: configuration.tracer, diagnosis: { host.evidence($0) })
     }
 
     deinit { self.hostTask?.cancel() }

@@ -19,6 +19,10 @@ public struct MonitorConfiguration: Sendable {
     public var hooks: SessionHooks?
     /// Called with the responses, progress and completion of every task.
     public var observer: TaskObserver?
+    /// Makes spans of every task and its attempts, as `DistributedTracer` of `TidegateTracing` does; nil makes none.
+    ///
+    /// Its spans' ids are those of `traceparent`, of events and of exemplars.
+    public var tracer: (any TaskTracer)?
 
     /// A configuration; the defaults watch this host's network and have no targets.
     public init(

@@ -17,7 +17,10 @@ extension Session {
         guard let journal = self.dependencies.journal else {
             throw TaskError(reason: .internal, underlying: "the session keeps no journal")
         }
-        let description = try TaskDescription(self.prepared(request), key: key)
+        var request = self.prepared(request)
+        // The span starts on the journal's thread, or in another process.
+        if request.trace == nil { request.trace = self.dependencies.tracer?.callersTrace }
+        let description = try TaskDescription(request, key: key)
         let time = self.dependencies.time
         let wall = time.wall()
         let task = JournaledTask(
@@ -148,13 +151,17 @@ extension Session {
     private func takeOver(
         _ journaled: JournaledTask, _ handlers: TaskHandlers? = nil, isRestored: Bool = false
     ) throws(TaskError) {
-        let request = try journaled.description.request()
+        var request = try journaled.description.request()
         let (registry, mailbox) = (self.dependencies.registry, self.dependencies.mailbox)
         // A session that is over leaves the task to the next one.
         guard let number = registry.reserve() else { return }
+        let shared = self.sharedState(of: request, at: journaled.accepted)
+        var handlers = handlers
+        if let tracer = self.dependencies.tracer {
+            handlers = tracer.trace(&request, of: journaled.id, url: shared.url, handlers)
+        }
         let task = TransferTask(
-            id: journaled.id, number: number, request: request,
-            shared: self.sharedState(of: request, at: journaled.accepted), controller: mailbox,
+            id: journaled.id, number: number, request: request, shared: shared, controller: mailbox,
             journaled: JournalRef(journaled), handlers: handlers)
         self.publish(.created(method: request.method, url: task.shared.url), of: task)
         _ = registry.add(task, isRestored: isRestored)

@@ -23,24 +23,24 @@ public final class Session: Sendable {
     ///
     /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays; with a
     /// `journal` tasks can be submitted that survive their process.
-    /// `hooks` are asked, and `observer` is called, about every task.
+    /// `hooks` are asked, and `observer` is called, about every task; a `tracer` makes spans of them.
     /// - Throws: ``ConfigurationValueError``, which names the property that is outside its range; ``TaskError`` with the
     ///   reason `internal` if the system gives no thread.
     public convenience init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)? = nil,
-        hooks: SessionHooks? = nil, observer: TaskObserver? = nil
+        hooks: SessionHooks? = nil, observer: TaskObserver? = nil, tracer: (any TaskTracer)? = nil
     ) throws {
         try self.init(
             configuration, bus: bus, paths: paths, resolver: resolver, time: time, generator: generator,
-            journal: journal, hooks: hooks, observer: observer, diagnosis: { _ in nil })
+            journal: journal, hooks: hooks, observer: observer, tracer: tracer, diagnosis: { _ in nil })
     }
 
     /// A session that attributes silence by the latest diagnosis of the host, too.
     package init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)?,
-        hooks: SessionHooks?, observer: TaskObserver?,
+        hooks: SessionHooks?, observer: TaskObserver?, tracer: (any TaskTracer)? = nil,
         diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?
     ) throws {
         try configuration.validate()
@@ -55,7 +55,7 @@ public final class Session: Sendable {
                 random: RandomSource(generator), disk: try DiskThread(),
                 mailbox: Mailbox(events: SessionEvents(time: time)),
                 registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: storage, hooks: hooks,
-                observer: observer, diagnosis: diagnosis)
+                observer: observer, tracer: tracer, diagnosis: diagnosis)
             self.dependencies = dependencies
             dependencies.mailbox.connect(
                 try TransferThread(time: time) { SessionLoop(engine: $0, dependencies: dependencies) })
@@ -103,13 +103,18 @@ public final class Session: Sendable {
         _ request: TaskRequest, _ handlers: TaskHandlers?,
         _ onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
     ) -> TransferTask {
-        let request = self.prepared(request)
+        var request = self.prepared(request)
         let wall = self.dependencies.time.wall()
         let (registry, mailbox) = (self.dependencies.registry, self.dependencies.mailbox)
+        let id = self.dependencies.random.taskID(at: wall)
+        let shared = self.sharedState(of: request, at: wall)
         let number = registry.reserve()
+        var handlers = handlers
+        if number != nil, let tracer = self.dependencies.tracer {
+            handlers = tracer.trace(&request, of: id, url: shared.url, handlers)
+        }
         let task = TransferTask(
-            id: self.dependencies.random.taskID(at: wall), number: number ?? 0, request: request,
-            shared: self.sharedState(of: request, at: wall), controller: mailbox, handlers: handlers)
+            id: id, number: number ?? 0, request: request, shared: shared, controller: mailbox, handlers: handlers)
         guard number != nil else {
             let result = Session.cancelled(task, "the session is over")
             onCompletion?(task, result)
@@ -129,14 +134,16 @@ public final class Session: Sendable {
     /// The request with what the session gives every request that has none of its own.
     func prepared(_ request: TaskRequest) -> TaskRequest {
         var request = self.defaultHeaders.applied(to: request)
-        guard self.configuration.startsTraces, request.trace == nil, request.ownTraceParent == nil else {
-            return request
-        }
+        // A tracer begins traces itself.
+        guard self.configuration.startsTraces, self.dependencies.tracer == nil, request.trace == nil,
+            request.ownTraceParent == nil
+        else { return request }
         request.trace = self.dependencies.random.newTrace()
         return request
     }
 
     func publish(_ change: TaskEvent.Kind, of task: TransferTask) {
+        task.handlers?.span?.record(change)
         let event = TaskEvent(id: task.id, taskKind: task.request.kind, trace: task.trace, kind: change)
         let events = self.dependencies.mailbox.events
         if events.isOpen { events.publish(event) }

@@ -4,7 +4,10 @@ import PackageDescription
 // An app as others write it: it sees the products and nothing else.
 let package = Package(
     name: "client",
-    dependencies: [.package(name: "tidegate", path: "../..")],
+    dependencies: [
+        .package(name: "tidegate", path: "../.."),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
+    ],
     targets: [
         .executableTarget(
             name: "Client",
@@ -13,6 +16,8 @@ let package = Package(
                 .product(name: "TidegateServer", package: "tidegate"),
                 .product(name: "TidegateStore", package: "tidegate"),
                 .product(name: "TidegateTesting", package: "tidegate"),
+                .product(name: "TidegateTracing", package: "tidegate"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ])
     ],
     swiftLanguageModes: [.v6]

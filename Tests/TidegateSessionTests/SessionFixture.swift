@@ -16,7 +16,7 @@ final class SessionFixture {
     init(
         _ configuration: SessionConfiguration = .init(), paths: ScriptedPathSource = ScriptedPathSource(),
         resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, observer: TaskObserver? = nil,
-        time: any TimeSource = SystemClock(),
+        time: any TimeSource = SystemClock(), tracer: (any TaskTracer)? = nil,
         diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil }
     ) throws {
         let bus = EventBus(time: time)
@@ -25,7 +25,8 @@ final class SessionFixture {
         self.resolver = resolver
         self.session = try Session(
             configuration, bus: bus, paths: paths, resolver: resolver, time: time,
-            generator: SeededGenerator(seed: 7), journal: nil, hooks: hooks, observer: observer, diagnosis: diagnosis)
+            generator: SeededGenerator(seed: 7), journal: nil, hooks: hooks, observer: observer,
+            tracer: tracer, diagnosis: diagnosis)
     }
 
     /// Makes a task and resumes it.

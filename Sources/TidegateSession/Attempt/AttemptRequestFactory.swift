@@ -42,7 +42,7 @@ struct AttemptRequestFactory {
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
         return AttemptRequest(
             id: live.id, url: hop.url, method: hop.method,
-            headers: self.withConditions(self.fields(record), record, tls) + self.traceFields(record),
+            headers: self.traced(self.withConditions(self.fields(record), record, tls), record, live),
             body: self.bodies.upload(of: record), addresses: addresses, sink: sink, resume: resume,
             connectTimeout: request.connectTimeout, allowsHTTP2: request.usesHTTP2,
             tls: tls, proxy: record.attempt.proxy, credentials: self.credentials(record),
@@ -129,9 +129,28 @@ struct AttemptRequestFactory {
         jar.take(head.fields("Set-Cookie"), from: record.hop.url, at: self.wallTime)
     }
 
+    private func traced(_ fields: [HTTPField], _ record: TaskRecord, _ live: LiveAttempt) -> [HTTPField] {
+        record.attempt.span = nil
+        guard let span = record.task.handlers?.span else { return fields + self.traceFields(record) }
+        return fields
+            + self.fields(of: span, record, live).filter { field in !fields.contains { $0.name == field.name } }
+    }
+
+    // Those of the attempt's span; another origin gets none, unless redirects are free.
+    private func fields(of span: any TaskSpan, _ record: TaskRecord, _ live: LiveAttempt) -> [HTTPField] {
+        let hop = record.hop
+        let given = span.fields(
+            ofAttempt: live.number,
+            TracedRequest(
+                task: record.task.id, name: record.request.name, method: hop.method,
+                url: self.configuration.redaction.text(of: hop.url.text), target: hop.url.target))
+        guard hop.keepsCredentials, record.request.ownTraceParent == nil else { return [] }
+        record.attempt.span = TraceContext(given)?.parent
+        return given
+    }
+
     // The attempt's place in its task's trace.
     private func traceFields(_ record: TaskRecord) -> [HTTPField] {
-        record.attempt.span = nil
         guard record.task.trace != nil, record.request.ownTraceParent == nil, record.hop.keepsCredentials,
             let trace = record.request.trace
         else { return [] }

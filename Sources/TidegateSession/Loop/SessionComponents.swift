@@ -15,6 +15,7 @@ struct SessionDependencies: Sendable {
     let journal: (any JournalStorage)?
     let hooks: SessionHooks?
     let observer: TaskObserver?
+    let tracer: (any TaskTracer)?
     /// What the latest diagnosis of the host found over a family; nil if none was made lately.
     let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
 }

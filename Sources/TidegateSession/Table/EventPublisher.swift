@@ -19,6 +19,7 @@ final class EventPublisher {
     }
 
     func publish(_ change: consuming TaskEvent.Kind, of task: TransferTask) {
+        task.handlers?.span?.record(copy change)
         self.pending.append(.task(TaskEvent(id: task.id, taskKind: task.request.kind, trace: task.trace, kind: change)))
     }
 

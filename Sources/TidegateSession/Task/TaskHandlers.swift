@@ -1,17 +1,28 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// The hooks, observers and the completion handler that only few tasks have.
+/// The hooks, observers, the completion handler and the span that only few tasks have.
 final class TaskHandlers: Sendable {
     let hooks: SessionHooks
     let observer: TaskObserver
     /// The completion handler that is called on another executor; nil if there is none.
     let completion: OneShotCompletion?
+    /// The spans of the task and its attempts; nil unless the session has a tracer.
+    let span: (any TaskSpan)?
 
     init(_ options: TaskOptions, completion: OneShotCompletion?) {
         self.hooks = options.hooks
         self.observer = options.observer
         self.completion = completion
+        self.span = nil
+    }
+
+    /// The same handlers with a span.
+    init(_ other: TaskHandlers?, span: any TaskSpan) {
+        self.hooks = other?.hooks ?? SessionHooks()
+        self.observer = other?.observer ?? TaskObserver()
+        self.completion = other?.completion
+        self.span = span
     }
 }
 

@@ -27,6 +27,7 @@ enum Client {
             try await followEvents(of: monitor, to: server)
             try await trustOneKey(server)
             try showState(of: monitor)
+            try await traceRequests(to: server)
             try await printMetrics(of: monitor, from: server)
             try await runAgain("submit", server.absoluteString, folder)
             try await finishReport(from: server, in: folder)
