@@ -29,6 +29,24 @@ import TidegateCore
         #expect(self.line(.running(attempt: 1), progress, rate: 512).hasSuffix("1.5 KiB       512 B/s"))
     }
 
+    @Test("Something turns where no end is known, while the transfer runs and is shown to be at work")
+    func spinner() {
+        func line(_ state: TaskState, _ progress: TransferProgress, at milliseconds: UInt64?) -> String {
+            var line = ProgressLine(name: "big.iso", info: Samples.info(state, progress))
+            line.spinner = milliseconds.map { Spinner(at: MonotonicTime(nanoseconds: $0 * 1_000_000)) }
+            return line.text(TextStyle(isColored: false, width: 80))
+        }
+        let running = TaskState.running(attempt: 1)
+        let unknown = TransferProgress(receivedWire: 1536, attempt: 1)
+        let lines = [0, 100, 200, 399, 400].map { line(running, unknown, at: $0) }
+        #expect(lines.map { $0.dropFirst(31).first } == ["|", "/", "-", "\\", "|"])
+        #expect(lines.allSatisfy { $0.hasSuffix("  1.5 KiB") })
+        #expect(!line(running, unknown, at: nil).contains("|"))
+        #expect(line(running, self.half, at: 0) == line(running, self.half, at: nil), "a bar says more")
+        let waiting = TaskState.waiting(.path, detail: "no path")
+        #expect(line(waiting, unknown, at: 0) == line(waiting, unknown, at: nil))
+    }
+
     @Test("A length that no server has shows no time left", arguments: [.max, 1 << 50] as [Int64])
     func absurdLength(_ expected: Int64) {
         let progress = TransferProgress(receivedWire: 1 << 20, expected: expected, attempt: 1)

@@ -126,6 +126,35 @@ struct BrowserTests {
         }
     }
 
+    @Test("Something turns in the header once tasks have run for a second, until 170 ms after the last one")
+    func busy() async throws {
+        let fixture = Fixture()
+        let task = TaskInfo.example()
+        func change(_ tasks: [TaskInfo], _ kind: TaskEvent.Kind) {
+            fixture.view.change { $0.tasks = tasks }
+            fixture.bus.publish(.task(TaskEvent(id: task.id, taskKind: .download, kind: kind)))
+        }
+        try await self.withPage(fixture) { browser, _ async throws in
+            let visibility = "getComputedStyle(document.querySelector('#busy')).visibility"
+            #expect(try await browser.shows(Self.isLive))
+            #expect(try await browser.text(visibility) == "hidden")
+            // What the page does later is written down.
+            _ = try await browser.text(
+                """
+                (window.delays = [], window.later = window.setTimeout,
+                window.setTimeout = (work, delay) => { delays.push(delay); return later(work, delay); })
+                """)
+            change([task], .attemptStarted(number: 1))
+            #expect(try await browser.shows("delays.includes(1000)"))
+            #expect(try await browser.text("delays.includes(170)") == "false")
+            #expect(try await browser.shows("\(visibility) === 'visible'"))
+            change([], .released(.drain, after: .zero))
+            #expect(try await browser.shows("delays.includes(170) && \(visibility) === 'hidden'"))
+            #expect(try await browser.text("delays.filter(delay => delay === 1000).length") == "1")
+            #expect(try await browser.read(.console) == [])
+        }
+    }
+
     @Test("Without scripts the page shows the same")
     func withoutScripts() async throws {
         let fixture = Fixture()

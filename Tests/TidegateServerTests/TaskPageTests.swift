@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TidegateCore
+import TidegateTestKit
 
 @testable import TidegateServer
 
@@ -47,6 +48,24 @@ import TidegateCore
         let page = try await fixture.respond("GET", "/").text
         #expect(page.contains("<span class=\"bytes\">\(text)</span>"))
         #expect(page.contains("value=\"\(percent ?? -1)\"") == (percent != nil))
+    }
+
+    @Test("Something turns in the header while a task runs that began a second ago")
+    func busy() async throws {
+        let fixture = Fixture()
+        func header(_ state: TaskState, runningFor duration: Duration) async throws -> Bool {
+            var task = TaskInfo.example()
+            (task.state, task.started) = (state, fixture.time.wall() + (.zero - duration))
+            fixture.view.change { [task] in $0.tasks = [task] }
+            let page = try await fixture.respond("GET", "/").text
+            let number = state.name == .running ? 1 : 0
+            #expect(page.contains("data-running=\"\(number)\""))
+            return !page.contains("data-running=\"\(number)\" hidden>")
+        }
+        #expect(try await header(.running(attempt: 1), runningFor: .seconds(1)))
+        #expect(try await !header(.running(attempt: 1), runningFor: .milliseconds(999)))
+        #expect(try await !header(.waiting(.path, detail: nil), runningFor: .seconds(9)))
+        #expect(try await !header(.completed(.success), runningFor: .seconds(9)))
     }
 
     @Test("Every task is on one page, in the order of their ids", arguments: [1, 7, 100, 1000])

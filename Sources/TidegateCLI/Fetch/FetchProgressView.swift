@@ -24,6 +24,8 @@ actor FetchProgressView {
     }
 
     private let feed: FetchFeed
+    /// Whether transfers have run for long enough for something to turn; nil without bars.
+    private let indicator: ActivityIndicator?
     private var options: Options
     private let time: any TimeSource = SystemClock()
     private var displays: [TaskID: TransferDisplay] = [:]
@@ -36,9 +38,10 @@ actor FetchProgressView {
     /// Why an object could not be written; nil if all were.
     private(set) var outputError: OutputError?
 
-    init(_ feed: FetchFeed, _ options: Options) {
+    init(_ feed: FetchFeed, _ session: Session, _ options: Options) {
         self.feed = feed
         self.options = options
+        self.indicator = options.progress == .bar ? ActivityIndicator(session) : nil
     }
 
     /// Follows the transfers until the Swift task is cancelled.
@@ -139,6 +142,7 @@ actor FetchProgressView {
             let ids = Set(transfers.map(\.task.id))
             self.displays = self.displays.filter { ids.contains($0.key) }
         }
+        let spinner = self.indicator?.isActive == true ? Spinner(at: now) : nil
         var lines: [String] = []
         var hidden = 0
         for transfer in transfers {
@@ -149,10 +153,10 @@ actor FetchProgressView {
                 continue
             }
             let line = self.displays[transfer.task.id, default: TransferDisplay(label: transfer.item.label)]
-                .bar(info, at: now).text(self.options.terminal.errorStyle)
+                .bar(info, at: now, spinner).text(self.options.terminal.errorStyle)
             lines.append(line)
         }
-        if hidden > 0 { lines.append("\(hidden) more under way") }
+        if hidden > 0 { lines.append("\(hidden) more under way\(spinner.map { " \($0.text)" } ?? "")") }
         let tally = self.feed.tally
         if tally.count > Self.bars, !lines.isEmpty {
             lines.append("\(tally.count - tally.failed) done, \(tally.failed) failed")

@@ -33,7 +33,7 @@ struct FetchRun: Sendable {
         let feed = FetchFeed(
             monitor.session, limit: self.options.network.parallel + Self.reserve, ends: continuation
         ) { viewOptions.shows($0) || archive != nil }
-        let view = FetchProgressView(feed, viewOptions)
+        let view = FetchProgressView(feed, monitor.session, viewOptions)
         for problem in problems {
             await view.report(SessionEvent.storedResponseDropped(file: problem.file, problem: problem.problem).sentence)
         }

@@ -81,7 +81,7 @@ struct TransferDisplay {
     }
 
     /// The bar of the transfer in its present state.
-    mutating func bar(_ info: TaskInfo, at now: MonotonicTime) -> ProgressLine {
+    mutating func bar(_ info: TaskInfo, at now: MonotonicTime, _ spinner: Spinner? = nil) -> ProgressLine {
         var info = info
         if case .running = info.state {
             // Until its first bytes arrive an attempt reports no offset.
@@ -97,6 +97,7 @@ struct TransferDisplay {
             self.meter.reset()
         }
         return ProgressLine(
-            name: self.label, info: info, rate: self.meter.rate, retryIn: self.retryAt.map { $0 - now })
+            name: self.label, info: info, rate: self.meter.rate, retryIn: self.retryAt.map { $0 - now },
+            spinner: spinner)
     }
 }

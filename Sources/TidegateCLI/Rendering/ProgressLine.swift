@@ -1,6 +1,18 @@
 internal import TidegateDaemon
 internal import TidegateCore
 
+/// A character that turns, a quarter every 100 ms.
+struct Spinner: Sendable, Hashable {
+    private static let frames: [Character] = ["|", "/", "-", "\\"]
+
+    /// What is drawn.
+    let text: Character
+
+    init(at now: MonotonicTime) {
+        self.text = Self.frames[Int(now.nanoseconds / 100_000_000 % UInt64(Self.frames.count))]
+    }
+}
+
 /// The progress line of one transfer: name, percentage, and a bar with the rate or what it waits for.
 struct ProgressLine: Sendable {
     var name: String
@@ -9,6 +21,8 @@ struct ProgressLine: Sendable {
     var rate: Double?
     /// The rest of the wait before the next attempt.
     var retryIn: Duration?
+    /// What turns while a transfer runs of whose end nothing is known; nil for nothing.
+    var spinner: Spinner?
 
     /// The line, at most as wide as the style.
     func text(_ style: TextStyle) -> String {
@@ -27,7 +41,10 @@ struct ProgressLine: Sendable {
     }
 
     private var percent: String {
-        guard let fraction = self.info.progress.current.fraction else { return "    " }
+        guard let fraction = self.info.progress.current.fraction else {
+            guard case .running = self.info.state, let spinner = self.spinner else { return "    " }
+            return "   \(spinner.text)"
+        }
         return ProgressLine.right("\(Int(fraction * 100))%", 4)
     }
 

@@ -18,8 +18,8 @@ struct PageView {
     ///
     /// After a change of `page.html`, put the digests that PageTests computes here.
     static let contentSecurityPolicy = [
-        "default-src 'none'", "script-src 'sha256-kDQ2FuVmVsqYtLNujv4sEpXIvFUUE7QdnrLQLCKBEy0='",
-        "style-src 'sha256-1n1u8TwHPtu2t8viG4VYx+s45YlKdpkCuA18NHm6Mt0='", "connect-src 'self'", "img-src data:",
+        "default-src 'none'", "script-src 'sha256-ogKSbTgxrzur+dY+IjB5vr60ovqLuu3sHtzcZ2MIGuU='",
+        "style-src 'sha256-koH7GSC7bcXJcrVD4Yt1zXua6gUgoSpl7ULspRzfsCg='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
@@ -37,11 +37,20 @@ struct PageView {
             "links": self.linkTable, "targets": self.targetTable, "tasks": tasks.html,
             "summary": HTML.escaped(tasks.summary), "timeline": timeline.html,
             "events": self.eventList,
+            "running": "\(self.tasks.counts[.running] ?? 0)", "busy": self.isBusy ? "" : " hidden",
             "now": self.now.description, "clock": self.now.dateAndTime,
             "version": HTML.escaped(self.configuration.version),
             "telemetry": HTML.escaped(self.configuration.telemetryPath),
         ]
         return HTML.filled(String(decoding: PackageResources.page_html, as: UTF8.self), with: values)
+    }
+
+    /// Whether a task that runs was started a second ago, as an activity indicator is shown.
+    private var isBusy: Bool {
+        self.tasks.tasks.contains { task in
+            guard task.state.name == .running, let started = task.started else { return false }
+            return !(self.now < started + .seconds(1))
+        }
     }
 
     /// The first line.
