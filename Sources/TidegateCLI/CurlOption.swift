@@ -22,6 +22,9 @@ enum CurlOption {
         "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N", "--location-trusted": "use --redirects free",
     ]
 
+    // What `fetch` has, and `tasks submit` has not.
+    private static let known: Set<String> = ["-b", "--cookie"]
+
     // What tasks have no option for: the daemon runs them with its own configuration.
     private static let fetchOnly: Set<String> = ["-k", "-i", "-w", "-x", "-Z", "-#", "-C", "-s", "-I", "-z"]
 
@@ -31,6 +34,7 @@ enum CurlOption {
         guard isSubmission || arguments.first == "fetch" else { return nil }
         for argument in arguments.prefix(while: { $0 != "--" }) where argument.hasPrefix("-") {
             guard let option = self.option(in: argument), let hint = self.hints[option] else { continue }
+            if !isSubmission, self.known.contains(option) { continue }
             let isFetchOnly = self.fetchOnly.contains { self.hints[$0] == hint }
             if isSubmission, isFetchOnly { continue }
             return "unknown option '\(option)': \(hint)"

@@ -18,6 +18,7 @@ import Testing
                 "unknown option '-I': use --request HEAD --write-out json; \"tidegate explain URL\" shows the status"
             ),
             ("tasks submit -d x a", "unknown option '-d': use --data"),
+            ("tasks submit -b x a", "unknown option '-b': use -H 'Cookie: TEXT'"),
             ("fetch --user-agent=x a", "unknown option '--user-agent': use -H 'User-Agent: TEXT'"),
         ])
     func hints(_ line: String, _ message: String) {
@@ -28,7 +29,8 @@ import Testing
     func others() {
         for line in [
             "fetch -q -O -o f -X PUT -H a:b -u a:b https://a/", "fetch --max-time 5 --data x a", "run -- curl -k a",
-            "fetch -- -k", "fetch -v -T f https://a/", "fetch --verbose https://a/", "tasks submit -k a",
+            "fetch -- -k", "fetch -v -T f https://a/", "fetch -b f --cookie g a", "fetch --verbose https://a/",
+            "tasks submit -k a",
             "tasks list -k", "status -k",
         ] {
             #expect(CurlOption.message(for: line.split(separator: " ").map(String.init)) == nil, "\(line)")

@@ -73,6 +73,9 @@ import TidegateDaemon
                   --proxy-from-environment
                                           Use the proxy that http_proxy, https_proxy, all_proxy
                                           and no_proxy name.
+                  --noproxy <hosts>       Use no proxy for these hosts, domains and networks,
+                                          separated by commas, or for any with *; instead of
+                                          no_proxy.
                   --internet              Request the default internet check URLs, too.
                   --timeout <duration>    Maximum time for each target. (default: 5s)
                   --control.socket <path> Control socket of the daemon (default:

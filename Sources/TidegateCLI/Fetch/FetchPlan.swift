@@ -186,9 +186,7 @@ struct FetchPlan: Sendable {
     private static func session(
         _ options: FetchOptions, _ timeouts: TimeoutOptions.Parsed
     ) throws -> SessionConfiguration {
-        let cookies = try options.http.cookieJar.map { file in
-            try OptionParsing.naming("--cookie-jar") { () throws(TextError) in try CookieFile.read(file) }
-        }
+        let cookies = try CookieFile.jar(reading: options.http.cookie, jar: options.http.cookieJar)
         let validators = try options.http.validatorStore()
         let proxy = try options.network.proxies.policy(environment: Terminal.environment)
         do throws(ConfigurationValueError) {

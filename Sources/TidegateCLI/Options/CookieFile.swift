@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import Glibc
 internal import Tidegate
 internal import TidegateCore
@@ -7,13 +8,28 @@ internal import TidegateDaemon
 enum CookieFile {
     private static let maxBytes = 4 << 20
 
-    /// The cookies of a file; none if there is no such file yet.
-    static func read(_ path: String) throws(TextError) -> CookieJar {
-        guard access(path, F_OK) == 0 else { return CookieJar() }
-        do throws(TextError) {
-            return CookieJar(netscape: try TextFile.read(path, atMost: self.maxBytes))
-        } catch {
-            throw TextError("\(path) \(error)")
+    /// The cookies of `--cookie`, and those of `--cookie-jar`, which need not exist yet and goes before it; nil without
+    /// either.
+    static func jar(reading file: String?, jar: String?) throws -> CookieJar? {
+        guard file != nil || jar != nil else { return nil }
+        if let file, file.contains("="), access(file, F_OK) != 0 {
+            throw ValidationError("--cookie: takes a file; use -H 'Cookie: NAME=VALUE' for cookies")
+        }
+        let texts = [
+            try file.map { try self.text($0, of: "--cookie") },
+            try jar.flatMap { access($0, F_OK) == 0 ? try self.text($0, of: "--cookie-jar") : nil },
+        ]
+        // Of two cookies with one name the later one stays.
+        return CookieJar(netscape: texts.compactMap(\.self).joined(separator: "\n"))
+    }
+
+    private static func text(_ path: String, of option: String) throws -> String {
+        try OptionParsing.naming(option) { () throws(TextError) in
+            do throws(TextError) {
+                return try TextFile.read(try PipedFile.readable(path), atMost: self.maxBytes)
+            } catch {
+                throw TextError("\(path) \(error)")
+            }
         }
     }
 

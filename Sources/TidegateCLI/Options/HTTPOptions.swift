@@ -24,6 +24,12 @@ struct HTTPOptions: ParsableArguments {
     var netrcFile: String?
 
     @Option(
+        name: [.customShort("b"), .long],
+        help: ArgumentHelp(
+            "Send the cookies of this file (Netscape's format), and leave it as it is.", valueName: "file"))
+    var cookie: String?
+
+    @Option(
         help: ArgumentHelp(
             "Send the cookies of this file (Netscape's format), and write there those that there are in the end.",
             valueName: "file"))

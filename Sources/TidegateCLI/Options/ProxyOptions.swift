@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Tidegate
 internal import TidegateCore
 
-/// `--proxy` and `--proxy-from-environment`.
+/// `--proxy`, `--proxy-from-environment` and `--noproxy`.
 struct ProxyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -13,6 +13,14 @@ struct ProxyOptions: ParsableArguments {
     @Flag(help: "Use the proxy that http_proxy, https_proxy, all_proxy and no_proxy name.")
     var proxyFromEnvironment = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Use no proxy for these hosts, domains and networks, separated by commas, or for any with *; instead of "
+                + "no_proxy.", valueName: "hosts"))
+    var noproxy: String?
+
+    private var exceptions: [String]? { self.noproxy.map(ProxyPolicy.exceptions) }
+
     func validate() throws {
         if self.proxy != nil, self.proxyFromEnvironment {
             throw ValidationError("--proxy and --proxy-from-environment are mutually exclusive")
@@ -22,8 +30,8 @@ struct ProxyOptions: ParsableArguments {
 
     /// The proxies of transfers.
     func policy(environment: [String: String]) throws -> ProxyPolicy {
-        guard self.proxyFromEnvironment else { return ProxyPolicy(self.proxy) }
-        let policy = ProxyPolicy(environment: environment)
+        guard self.proxyFromEnvironment else { return ProxyPolicy(self.proxy, exceptions: self.exceptions ?? []) }
+        let policy = self.environmentPolicy(environment)
         for (scheme, text) in [(HTTPURL.Scheme.http, policy.http), (.https, policy.https)] {
             guard let text, let name = ProxyPolicy.variable(for: scheme, in: environment) else { continue }
             _ = try Self.parse(text, of: name)
@@ -33,8 +41,11 @@ struct ProxyOptions: ParsableArguments {
 
     /// The target through the proxy that the options ask for; one that only the environment names is noted.
     func apply(to target: ExplainTarget, environment: [String: String]) throws -> ExplainTarget {
-        if let proxy = self.proxy { return target.through(try Self.parse(proxy, of: "--proxy")) }
-        let policy = ProxyPolicy(environment: environment)
+        if let proxy = self.proxy {
+            let isException = ProxyPolicy(proxy, exceptions: self.exceptions ?? []).isException(target.target)
+            return isException ? target : target.through(try Self.parse(proxy, of: "--proxy"))
+        }
+        let policy = self.environmentPolicy(environment)
         guard let url = target.givenURL, let name = ProxyPolicy.variable(for: url.scheme, in: environment),
             let text = environment[name], !policy.isException(url.target)
         else { return target }
@@ -44,6 +55,12 @@ struct ProxyOptions: ParsableArguments {
             return target
         }
         return target.through(try Self.parse(text, of: name))
+    }
+
+    private func environmentPolicy(_ environment: [String: String]) -> ProxyPolicy {
+        var policy = ProxyPolicy(environment: environment)
+        if let exceptions { policy.exceptions = exceptions }
+        return policy
     }
 
     private static func parse(_ text: String, of name: String) throws -> Proxy {

@@ -33,8 +33,12 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
         self.init(nil)
         self.http = Self.variable(for: .http, in: environment).flatMap { environment[$0] }
         self.https = Self.variable(for: .https, in: environment).flatMap { environment[$0] }
-        let list = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
-        self.exceptions = list.split { $0 == "," || $0 == " " }.map(String.init)
+        self.exceptions = Self.exceptions(environment["no_proxy"] ?? environment["NO_PROXY"] ?? "")
+    }
+
+    /// The exceptions of a list as `no_proxy` has it, with commas or spaces between them.
+    package static func exceptions(_ list: String) -> [String] {
+        list.split { $0 == "," || $0 == " " }.map(String.init)
     }
 
     /// The variable that names the proxy of a scheme's URLs; nil if none does.

@@ -64,6 +64,25 @@ import TidegateCore
         #expect(given.target == (try Target("q.test:8080")))
     }
 
+    @Test("--noproxy excepts hosts from --proxy, and takes the place of no_proxy")
+    func noproxy() throws {
+        let environment = ["http_proxy": "http://p.test:3128", "no_proxy": "a.test"]
+        func used(_ arguments: [String], _ url: String) throws -> [String?] {
+            let options = try ProxyOptions.parse(arguments)
+            let target = try options.apply(to: try ExplainTarget(url), environment: environment)
+            let policy = try options.policy(environment: environment)
+            return ["\(target.target)", policy.proxy(for: try HTTPURL(url))?.description]
+        }
+        let given = ["--proxy", "http://q.test:1", "--noproxy", "a.test, 192.0.2.0/24"]
+        #expect(try used(given, "http://www.a.test/") == ["www.a.test:80", nil])
+        #expect(try used(given, "http://192.0.2.9/") == ["192.0.2.9:80", nil])
+        #expect(try used(given, "http://b.test/") == ["q.test:1", "http://q.test:1"])
+        let fromEnvironment = ["--proxy-from-environment", "--noproxy", "b.test"]
+        #expect(try used(fromEnvironment, "http://a.test/") == ["p.test:3128", "http://p.test:3128"])
+        #expect(try used(fromEnvironment, "http://b.test/") == ["b.test:80", nil])
+        #expect(try used(["--proxy", "http://q.test:1", "--noproxy", "*"], "http://b.test/") == ["b.test:80", nil])
+    }
+
     @Test("Bad input names the option", arguments: [["--proxy", "ftp://p:1"], ["--proxy", "http://p:0"]])
     func bad(_ arguments: [String]) throws {
         #expect {
