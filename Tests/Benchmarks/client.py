@@ -1,6 +1,6 @@
 """The HTTP client's parts beside those that programs would use without it: queries, JSON, forms, trust and records.
 
-CPU time is compared and not elapsed time, since a busy machine changes it less.
+Instructions or CPU time are compared and not elapsed time, since a busy machine changes them less.
 """
 
 import json
@@ -17,20 +17,32 @@ ROUNDS = 5
 
 def query(rows):
     """A query of many parameters beside Foundation's URLComponents, which gets them sorted."""
-    count, rounds = 10_000, 40
-    ours, peer = medians([harness.BENCH, "query", "tidegate", count, rounds],
-                         [harness.BENCH, "query", "foundation", count, rounds])
-    if ours["result"] != peer["result"]:
+    count = 10_000
+    ours, peer = (json.loads(harness.Measured([str(harness.BENCH), "query", codec, str(count), "1"]).text)["result"]
+                  for codec in ("tidegate", "foundation"))
+    if ours != peer:
         raise RuntimeError("the queries differ")
-    add(rows, f"query of {count:,} parameters, CPU (ms), against URLComponents", ours, peer, 1.0)
+    compare(rows, f"instructions per parameter of {count:,} in a query, against URLComponents", "query", count, (2, 12), 1.0)
 
 
 def read_json(rows):
     """The serializer of `get(as:)` beside JSONDecoder alone."""
-    for count, rounds in ((1, 20_000), (20_000, 10)):
-        ours, peer = medians([harness.BENCH, "json", "tidegate", count, rounds],
-                             [harness.BENCH, "json", "foundation", count, rounds])
-        add(rows, f"JSON of {count:,} objects, CPU (ms), against JSONDecoder alone", ours, peer, 1.05)
+    compare(rows, "instructions of a JSON body with one object, against JSONDecoder alone", "json", 1, (500, 4500), None)
+    compare(rows, "instructions per object of 10,000 in JSON, against JSONDecoder alone", "json", 10_000, (1, 4), 1.05)
+
+
+def compare(rows, what, verb, count, rounds, goal):
+    """Instructions, which a busy machine changes least; starting, and what is prepared, cancel out."""
+    with harness.folder() as path:
+        bench = instructions.stripped(path)
+
+        def counted(codec):
+            few, many = (instructions.summary(path, bench, verb, codec, count, number) for number in rounds)
+            return (many - few) / (rounds[1] - rounds[0]) / count
+
+        ours, peer = counted("tidegate"), counted("foundation")
+    ratio = ours / peer
+    rows.add(what, f"{ours:.0f}", f"{peer:.0f}", f"{ratio:.2f}", f"<= {goal:.2f}" if goal else "", goal and ratio <= goal)
 
 
 def multipart(rows):
@@ -82,10 +94,7 @@ def exchanges(rows):
     """Small GETs whose exchanges are recorded beside the same whose are not, in instructions."""
     listen = "127.0.0.1:19848"
     with harness.folder() as path, harness.nginx(path, listen):
-        bench = path / "bench"
-        # valgrind does not read the debug information that Swift writes, and stops at it.
-        harness.call("objcopy", "--strip-debug", str(harness.BENCH), str(bench))
-        command = [bench, "gets", f"http://{listen}/small"]
+        command = [instructions.stripped(path), "gets", f"http://{listen}/small"]
         plain = instructions.per_request(path, command)
         recorded = instructions.per_request(path, command, "recording")
     ratio = recorded / plain

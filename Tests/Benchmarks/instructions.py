@@ -14,10 +14,7 @@ def run(rows):
     with harness.folder() as path, harness.nginx(path, LISTEN):
         loop = harness.compile_c("curl_loop.c", path, "-lcurl")
         url = f"http://{LISTEN}/small"
-        # valgrind does not read the debug information that Swift writes, and stops at it.
-        bench = path / "bench"
-        harness.call("objcopy", "--strip-debug", str(harness.BENCH), str(bench))
-        ours = per_request(path, [bench, "gets", url])
+        ours = per_request(path, [stripped(path), "gets", url])
         peer = per_request(path, [loop, url])
     rows.add("instructions per GET, against the C loop", f"{ours:.0f}", f"{peer:.0f}", f"{ours / peer:.2f}",
              "< 85,000", ours < 85_000)
@@ -33,8 +30,19 @@ def per_request(path, command, *more):
 
 
 def total(path, command, count, *more):
+    return summary(path, *command, count, IN_FLIGHT, *more)
+
+
+def summary(path, *words):
+    """The instructions of a whole run."""
     output = path / "callgrind.out"
-    subprocess.run(
-        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *map(str, command), str(count),
-         str(IN_FLIGHT), *more], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
+    subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *map(str, words)], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
     return int(re.search(r"^summary: (\d+)", pathlib.Path(output).read_text(), re.MULTILINE).group(1))
+
+
+def stripped(path):
+    """Our side without debug information: valgrind does not read what Swift writes, and stops at it."""
+    bench = path / "bench"
+    harness.call("objcopy", "--strip-debug", str(harness.BENCH), str(bench))
+    return bench

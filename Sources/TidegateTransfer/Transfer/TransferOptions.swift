@@ -111,6 +111,7 @@ struct ReusedOptions {
     private let allowsHTTP2: Bool
     private let acceptsCompression: Bool
     private let staysInMemory: Bool
+    private let isLogged: Bool
     private let userAgent: String?
     private let tls: TLSOptions
 
@@ -121,6 +122,7 @@ struct ReusedOptions {
         self.allowsHTTP2 = request.allowsHTTP2
         self.acceptsCompression = request.acceptsCompression
         self.staysInMemory = request.staysInMemory
+        self.isLogged = request.wireLog != nil
         self.userAgent = request.userAgent
         self.tls = request.tls
     }
@@ -130,7 +132,8 @@ struct ReusedOptions {
         ReusedOptions.isPlain(request) && self.generation == pool.generation
             && self.connectTimeout == request.connectTimeout
             && self.allowsHTTP2 == request.allowsHTTP2 && self.acceptsCompression == request.acceptsCompression
-            && self.staysInMemory == request.staysInMemory && self.userAgent == request.userAgent
+            && self.staysInMemory == request.staysInMemory && self.isLogged == (request.wireLog != nil)
+            && self.userAgent == request.userAgent
             && self.tls == request.tls
     }
 
@@ -138,6 +141,5 @@ struct ReusedOptions {
         request.method == "GET" && request.body.isNone && request.resume == nil && request.proxy == nil
             && request.credentials == nil && request.bytesPerSecondLimit == nil
             && request.lastStage > .tls && !request.usesFreshConnection && !request.wantsCertificate
-            && request.wireLog == nil
     }
 }

@@ -20,28 +20,47 @@ package final class WireLog: Sendable {
         package var text: String
     }
 
+    /// What was said, as it came: few read it, and those split it into lines.
     private struct State {
-        var lines: [Line] = []
-        var room = 131_072
+        var bytes: [UInt8] = []
+        var pieces: [(kind: Kind, end: Int)] = []
+        var isFull = false
     }
+
+    private static let limit = 131_072
 
     private let state = Mutex(State())
 
     package init() {}
 
     /// The lines so far.
-    package var lines: [Line] { self.state.withLock { $0.lines } }
+    package var lines: [Line] {
+        let (bytes, pieces) = self.state.withLock { ($0.bytes, $0.pieces) }
+        var start = 0
+        return pieces.flatMap { piece in
+            defer { start = piece.end }
+            return Self.lines(in: bytes[start..<piece.end]).map { Line(kind: piece.kind, text: $0) }
+        }
+    }
 
     /// Appends whole lines: a head that is sent comes at once, all else line by line.
     func add(_ kind: Kind, _ bytes: UnsafeRawBufferPointer) {
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let texts = (bytes.last == UInt8(ascii: "\n") ? lines.dropLast() : lines).map { line in
-            String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
-        }
         self.state.withLock { state in
-            guard state.room >= bytes.count else { return state.room = 0 }
-            state.room -= bytes.count
-            state.lines += texts.map { Line(kind: kind, text: $0) }
+            guard !state.isFull, state.bytes.count + bytes.count <= WireLog.limit else { return state.isFull = true }
+            if state.bytes.isEmpty {
+                // Enough for most requests.
+                state.bytes.reserveCapacity(1024)
+                state.pieces.reserveCapacity(24)
+            }
+            state.bytes.append(contentsOf: bytes)
+            state.pieces.append((kind, state.bytes.count))
+        }
+    }
+
+    private static func lines(in bytes: ArraySlice<UInt8>) -> [String] {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return (bytes.last == UInt8(ascii: "\n") ? lines.dropLast() : lines[...]).map { line in
+            String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
         }
     }
 }

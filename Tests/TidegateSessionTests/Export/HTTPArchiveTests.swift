@@ -34,6 +34,24 @@ struct HTTPArchiveTests {
         return try SessionFixture(configuration)
     }
 
+    @Test("Tasks that follow each other over one connection have their own lines")
+    func ownLines() async throws {
+        let server = try LiveServer { request in
+            .respond(200, ["Content-Type: text/plain", "X-Number: \(request.number)"], text: "done")
+        }
+        defer { server.stop() }
+        let fixture = try self.recordingFixture()
+        for number in 1...3 {
+            let task = fixture.run(try TaskRequest(url: server.url("/\(number)")))
+            #expect(await task.result().outcome == .success)
+            let lines = task.exchanges.flatMap(\.lines)
+            #expect(lines.first { $0.kind == .sent }?.text == "GET /\(number) HTTP/1.1")
+            #expect(lines.map(\.text).filter { $0.hasPrefix("X-Number") } == ["X-Number: \(number)"])
+            #expect(lines.last { $0.kind == .received }?.text == "")
+        }
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("Every hop and every attempt is an entry with what was sent and received, valid by the schema of HAR 1.2")
     func hops() async throws {
         let server = try LiveServer { request in
