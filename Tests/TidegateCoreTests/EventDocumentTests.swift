@@ -41,6 +41,7 @@ import TidegateCore
                 .session(.storedResponseDropped(file: "/v/a.json", problem: "is damaged")),
                 #""session.storedResponseDropped""#, #","file":"/v/a.json","problem":"is damaged"}"#
             ),
+            (.session(.reset), #""session.reset""#, "}"),
             (.session(.invalidated), #""session.invalidated""#, "}"),
             (.daemon(.configurationLoaded(isGood: false)), #""daemon.configurationLoaded""#, #","good":false}"#),
             (

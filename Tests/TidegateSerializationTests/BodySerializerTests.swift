@@ -59,12 +59,19 @@ import TidegateSerialization
         #expect(try PropertyListDecoder().decode([String: [Int]].self, from: Data(body.utf8)) == ["key": [1, 2]])
         #expect(body.hasPrefix("<?xml"))
 
-        for parameters in [["key": nil] as JSONValue, "text"] as [any Encodable] {
+        let nulls: [any Encodable] = [
+            ["key": nil] as JSONValue, "text", [1, nil] as [Int?], ["a": ["b": nil as Int?]],
+        ]
+        for parameters in nulls {
             let error = #expect(throws: RequestSerializationError.self) {
                 try PropertyListRequestSerializer().serialize(parameters, into: &request)
             }
             #expect(error?.description.hasSuffix("which a property list cannot express") == true)
         }
+        // A string that only looks like one is sent.
+        try PropertyListRequestSerializer().serialize(["key": "$null"], into: &request)
+        #expect(QueryTests.body(request)?.contains("<string>$null</string>") == true)
+
         request = SerializedRequest(method: "GET", url: QueryTests.url)
         try PropertyListRequestSerializer().serialize(["a": 1], into: &request)
         #expect(request.url.hasSuffix("?a=1"))

@@ -2,7 +2,8 @@ import Foundation
 import HTTPTypes
 import Testing
 import TidegateCore
-import TidegateSerialization
+
+@testable import TidegateSerialization
 
 /// Rules, and the values that serializers make of bodies.
 @Suite struct ResponseTests {
@@ -157,6 +158,28 @@ import TidegateSerialization
         var lists = JSONResponseSerializer<[String: [Int]]>()
         lists.removesNulls = true
         #expect(try lists.value(of: Self.response(#"{"a":null,"b":[1,null]}"#)) == ["b": [1]])
+    }
+
+    @Test("Leaving nulls out keeps the digits of numbers, and everything that only looks like a null")
+    func nullsAndNumbers() throws {
+        struct Numbers: Decodable, Sendable, Equatable { var big: UInt64, small: Int64, exact: Decimal, text: String }
+        let body = #"""
+            { "no" : null , "big": 18446744073709551615,"small":-9223372036854775808 , "text":"a\"null,\\",
+            "exact":1234567890.1234567890123, "list":[null, {"null":null} ,"null" , [ ] ,null] }
+            """#
+        var serializer = JSONResponseSerializer<Numbers>()
+        serializer.removesNulls = true
+        let expected = Numbers(
+            big: .max, small: .min, exact: try #require(Decimal(string: "1234567890.1234567890123")), text: "a\"null,\\"
+        )
+        let response = Self.response("\u{FEFF}" + body)
+        #expect(try serializer.value(of: response) == expected)
+        var values = JSONResponseSerializer<JSONValue>()
+        values.removesNulls = true
+        let text = String(decoding: JSONNullRemover.remove(from: Array(body.utf8)), as: UTF8.self)
+        #expect(try JSONValue(parsing: text.utf8) == values.value(of: response))
+        #expect(text.contains(#""list":[{},"null",[]]"#))
+        #expect(JSONNullRemover.remove(from: Array(" null ".utf8)) == Array("null".utf8))
     }
 
     // MARK: - Text

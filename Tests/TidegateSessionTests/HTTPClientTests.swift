@@ -143,6 +143,29 @@ struct HTTPClientTests {
         }
     }
 
+    @Test("Secrets of the client go to the origin of its base URL only, unless the call gives them or there is no base")
+    func otherOrigins() async throws {
+        try await withClient(answer: { _ in .respond(204) }) { client, server, fixture in
+            let other = try LiveServer { _ in .respond(204) }
+            defer { other.stop() }
+            try client.setAuthorization(bearer: "t0ken")
+            try client.headers.set("Cookie", to: "s=1")
+            try client.headers.set("X-Kept", to: "1")
+            try await client.get(server.url("/x"))
+            try await client.get(other.url("/x"))
+            try await client.get(other.url("/x"), headers: [try HTTPField("Authorization", "Bearer own")])
+            #expect(server.requests.map { $0.field("authorization") } == ["Bearer t0ken"])
+            #expect(server.requests.map { $0.field("cookie") } == ["s=1"])
+            #expect(other.requests.map { $0.field("authorization") } == [nil, "Bearer own"])
+            #expect(other.requests.map { $0.field("cookie") } == [nil, nil])
+            #expect(other.requests.map { $0.field("x-kept") } == ["1", "1"])
+            let free = try HTTPClient(session: fixture.session)
+            try free.setAuthorization(bearer: "t0ken")
+            try await free.get(other.url("/x"))
+            #expect(other.requests.last?.field("authorization") == "Bearer t0ken")
+        }
+    }
+
     @Test("Header fields are set and removed by many at once")
     func concurrentHeaders() async throws {
         try await withClient(answer: { _ in .respond(204) }) { client, _, _ in

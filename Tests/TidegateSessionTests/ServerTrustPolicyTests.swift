@@ -85,6 +85,42 @@ struct ServerTrustPolicyTests {
 
     // MARK: - Tasks
 
+    @Test("An http: URL of a host that has pins is refused, also as the end of a redirect, and nothing is sent to it")
+    func plain() async throws {
+        let pinned = try LiveServer { _ in .respond(text: "x") }
+        defer { pinned.stop() }
+        let end = "http://pinned.test:\(pinned.port)/x?secret"
+        let first = try LiveServer { _ in .respond(302, ["Location: \(end)"]) }
+        defer { first.stop() }
+        let resolver = ScriptedResolver(["pinned.test": [Self.loopback], "free.test": [Self.loopback]])
+        let policies = [
+            ServerTrustPolicy(pins: ["Pinned.test": [Self.pin]]),
+            ServerTrustPolicy(hosts: ["pinned.test": ServerTrustPolicy(pins: ["*": [Self.pin]])]),
+        ]
+        let problem = "pinned.test has pins, and an http: URL shows no certificate; use https:, or remove its pins"
+        for policy in policies {
+            let fixture = try SessionFixture(.init(tls: policy), resolver: resolver)
+            for (url, failure) in [
+                (end, TaskFailure.invalidRequest), ("http://free.test:\(first.port)/", .redirectRefused),
+            ] {
+                var request = try TaskRequest(url: url)
+                request.redirects = .free
+                let result = await fixture.run(request).result()
+                #expect(result.failure == failure, "\(result)")
+                #expect(result.explanation?.contains(problem) == true, "\(result)")
+                #expect(result.explanation?.contains("secret") == false)
+            }
+            // A policy of the task's own, without pins, says otherwise.
+            var request = try TaskRequest(url: end)
+            request.tls = ServerTrustPolicy()
+            #expect(await fixture.run(request).result().outcome == .success)
+            await fixture.session.invalidate(cancellingTasks: true)
+        }
+        #expect(pinned.requests.count == policies.count && pinned.accepted == policies.count)
+        #expect(ServerTrustPolicy(pins: ["*": [Self.pin]]).refusal(of: try HTTPURL("http://any.test/")) != nil)
+        #expect(ServerTrustPolicy(pins: ["*": [Self.pin]]).refusal(of: try HTTPURL("https://any.test/")) == nil)
+    }
+
     private static func request(_ server: TestTLSServer) throws -> TaskRequest {
         try TaskRequest(url: "https://localhost:\(server.port)/")
     }

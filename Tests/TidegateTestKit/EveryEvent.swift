@@ -101,7 +101,7 @@ package enum EveryEvent {
 
     private static var sessions: [Event.Payload] {
         [
-            .session(.poolReplaced(number: 1)), .session(.invalidated),
+            .session(.poolReplaced(number: 1)), .session(.invalidated), .session(.reset),
             .session(.storedResponseDropped(file: "/v/a.json", problem: "is damaged")),
         ]
     }

@@ -73,6 +73,7 @@ extension SessionEvent {
         case .restoredTasksEnded(1): "the task that was left from an earlier run has ended"
         case .restoredTasksEnded(let count): "all \(count) tasks that were left from an earlier run have ended"
         case .storedResponseDropped(let file, let problem): "\(file) \(problem); the response is requested again"
+        case .reset: "cookies, stored responses and connections were given up"
         case .invalidated: "no more requests are made"
         }
     }

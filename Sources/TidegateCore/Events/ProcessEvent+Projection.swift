@@ -28,6 +28,7 @@ extension SessionEvent {
             EventProjection(
                 "session.storedResponseDropped", .warning, "stored response dropped",
                 [.both("file", .text(file)), .both("problem", .text(problem))])
+        case .reset: EventProjection("session.reset", .info, "session reset")
         case .invalidated: EventProjection("session.invalidated", .debug, "session invalidated")
         }
     }

@@ -12,6 +12,8 @@ public enum SessionEvent: Sendable {
     case restoredTasksEnded(count: Int)
     /// A response of the validator store was removed, or could not be written: the file, and what is wrong with it.
     indirect case storedResponseDropped(file: String, problem: String)
+    /// Cookies, stored responses and idle connections were given up, because that was asked for.
+    case reset
     /// The session is over and its last task has ended.
     case invalidated
 }

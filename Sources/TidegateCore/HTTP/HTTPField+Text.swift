@@ -20,6 +20,15 @@ extension HTTPField {
         try self.init(name, String(text[text.index(after: colon)...]))
     }
 
+    /// Parses `Name: value`; the error quotes the text.
+    package init(line: String) throws(TextError) {
+        do throws(HTTPFieldError) {
+            try self.init(parsing: line)
+        } catch {
+            throw TextError(error.description)
+        }
+    }
+
     private init(_ name: Name, _ value: String) throws(HTTPFieldError) {
         // HTTPTypes would replace control characters with spaces, and send something else than was written.
         guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {

@@ -68,3 +68,13 @@ package struct BodyProgress: Sendable, Hashable {
     /// The share of it, 0 to 1; nil while its length is unknown.
     package let fraction: Double?
 }
+
+extension TransferProgress {
+    /// The sum of two lengths; nil if one of them is unknown, `Int64.max` if it is larger than that.
+    package static func sum(_ one: Int64?, _ other: Int64?) -> Int64? {
+        guard let one, let other else { return nil }
+        // Servers say any length.
+        let (sum, isTooLarge) = one.addingReportingOverflow(other)
+        return isTooLarge ? .max : sum
+    }
+}

@@ -70,7 +70,7 @@ struct AttemptRecorder: Sendable {
         switch event {
         case .poolReplaced: self.epochs.add()
         case .invalidated, .circuitOpened, .circuitClosed, .attributionRevised, .restoredTasksEnded,
-            .storedResponseDropped:
+            .storedResponseDropped, .reset:
             break
         }
     }

@@ -66,7 +66,7 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: ResponseSeria
     ]
     /// Reads every value but a `JSONValue`, whose members keep their order.
     public var decoder = JSONDecoder()
-    /// True leaves out members and elements that are `null`, at every level.
+    /// True leaves out members and elements that are `null`, at every level; numbers keep every digit.
     public var removesNulls = false
 
     /// A serializer with the defaults.
@@ -86,7 +86,7 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: ResponseSeria
             throw response.error(.invalidJSON(error))
         }
         if let value = value as? Value { return value }
-        return try self.decode(Data(value.description.utf8), of: response)
+        return try self.decode(Data(JSONNullRemover.remove(from: response.body)), of: response)
     }
 
     private func decode(_ data: Data, of response: ReceivedResponse) throws(ResponseSerializationError) -> Value {

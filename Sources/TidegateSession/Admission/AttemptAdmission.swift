@@ -12,6 +12,8 @@ final class AttemptAdmission {
     private let bodies: TaskBodies
     /// The proxy of tasks that have none of their own.
     private let proxy: ProxyPolicy
+    /// What tasks trust that have no policy of their own.
+    private let tls: ServerTrustPolicy
     private let random: RandomSource
     private var limiter: ConnectionLimiter
     /// True once the session is to be invalidated: no attempt starts any more.
@@ -30,6 +32,7 @@ final class AttemptAdmission {
         self.origins = origins
         self.bodies = bodies
         self.proxy = configuration.proxy
+        self.tls = configuration.tls
         self.random = random
         self.limiter = ConnectionLimiter(
             perOrigin: configuration.maxConnectionsPerHost, inAll: configuration.maxConnections)
@@ -40,6 +43,10 @@ final class AttemptAdmission {
         guard self.bodies.prepare(record) else { return }
         if self.isDraining { return self.driver.feed(.hold(.drain, detail: nil), to: record) }
         let url = record.hop.url
+        if let problem = (record.request.tls ?? self.tls).refusal(of: url) {
+            let failure: TaskFailure = record.attempt.redirects > 0 ? .redirectRefused : .invalidRequest
+            return self.failures.fail(record, failure, FailureSentence(problem, of: url.textWithoutQuery))
+        }
         record.attempt.proxy = (record.request.proxy ?? self.proxy).proxy(for: url)
         let state = self.gate.attach(record.number, &record.gate, to: record.attempt.proxy?.target ?? url.target)
         if self.origins.holds(record) { return }

@@ -23,8 +23,19 @@ final class PoolGeneration {
     func renewIfStale() {
         guard self.isStale else { return }
         self.isStale = false
+        self.begin()
+        self.publisher.publish(.poolReplaced(number: self.current))
+    }
+
+    /// Begins a new pool because that is wanted, and not because the network has changed.
+    func reset() {
+        self.isStale = false
+        self.begin()
+        self.publisher.publish(.reset)
+    }
+
+    private func begin() {
         self.engine.beginPool()
         self.lookup.networkChanged()
-        self.publisher.publish(.poolReplaced(number: self.current))
     }
 }

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import TidegateCore
 internal import TidegateTransfer
 internal import HTTPTypes
@@ -28,8 +27,7 @@ struct Authorization: Sendable {
             if let digest = DigestAnswer(credentials, challenge.schemes, clientNonce: nonce) {
                 self.method = .digest(digest)
             } else if challenge.schemes.contains(where: { $0.name == "basic" }) {
-                self.method = .fixed(
-                    "Basic \(Data("\(credentials.user):\(credentials.password)".utf8).base64EncodedString())")
+                self.method = .fixed(credentials.basicAuthorization)
             } else {
                 return nil
             }

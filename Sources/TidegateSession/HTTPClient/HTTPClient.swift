@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 public import HTTPTypes
 public import TidegateCore
 internal import TidegateSerialization
@@ -14,7 +13,9 @@ public final class HTTPClient: Sendable {
     public let configuration: HTTPClientConfiguration
     /// The header fields that every request of this client gets if the call gives none of that name.
     ///
-    /// They go before the session's own, and are read and written by any thread at any time.
+    /// They go before the session's own, and are read and written by any thread at any time. `Authorization`, `Cookie` and
+    /// `Proxy-Authorization` go only to the origin (scheme, host and port) of the base URL: a call of an absolute URL
+    /// elsewhere gets none of them but those that it gives itself. A client without a base URL sends them everywhere.
     public let headers = DefaultHeaders()
 
     private let base: HTTPURL?
@@ -35,18 +36,19 @@ public final class HTTPClient: Sendable {
 
     // MARK: - Authorization
 
-    /// Authorizes every request with HTTP's Basic scheme (RFC 7617).
+    /// Authorizes every request to the base URL's origin with HTTP's Basic scheme (RFC 7617).
     ///
+    /// Other origins that a call names by an absolute URL, or that a redirect leads to, do not get it; without a base URL
+    /// every call does, and redirects to other origins do not. A call that gives `Authorization` itself sends that.
     /// - Throws: ``TaskError`` with the reason `invalidRequest` if the user's name has a colon.
     public func setAuthorization(_ credentials: Credentials) throws(TaskError) {
         guard !credentials.user.contains(":") else {
             throw TaskRequest.invalid("a user's name with a colon cannot be sent in Authorization")
         }
-        let text = Data("\(credentials.user):\(credentials.password)".utf8).base64EncodedString()
-        try self.headers.set("Authorization", to: "Basic \(text)")
+        try self.headers.set("Authorization", to: credentials.basicAuthorization)
     }
 
-    /// Authorizes every request with a token (RFC 6750).
+    /// Authorizes requests with a token (RFC 6750), as ``setAuthorization(_:)`` does with a user.
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` if a header field cannot carry it.
     public func setAuthorization(bearer token: String) throws(TaskError) {
@@ -160,7 +162,10 @@ public final class HTTPClient: Sendable {
     private func serialize(
         _ method: String, _ url: HTTPURL, _ content: HTTPContent, _ headers: [HTTPField]
     ) throws(RequestSerializationError) -> SerializedRequest {
-        let missing = self.headers.all.filter { field in !headers.contains { $0.name == field.name } }
+        let isElsewhere = self.base.map { $0.origin != url.origin } ?? false
+        let missing = self.headers.all.filter { field in
+            !headers.contains { $0.name == field.name } && !(isElsewhere && Self.secrets.contains(field.name))
+        }
         var request = SerializedRequest(method: method, url: url.text, headers: headers + missing)
         switch content {
         case .none: break
@@ -171,6 +176,9 @@ public final class HTTPClient: Sendable {
         }
         return request
     }
+
+    // What another origin does not get; header fields of the session go to all.
+    private static let secrets: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
 
     private func resolve(_ path: String) throws(TaskError) -> HTTPURL {
         do throws(HTTPURLError) {

@@ -18,5 +18,7 @@ enum SessionCommand: Sendable {
     case count
     /// Starts no attempt any more: holds what would start one.
     case holdAll
+    /// Forgets what was learned from servers; `done` is called when the files are gone.
+    case reset(done: @Sendable () -> Void)
     case drain(cancellingTasks: Bool, done: @Sendable () -> Void)
 }

@@ -14,7 +14,7 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
     private let commands: TaskCommands
     private let clocks: ClockExpiry
     private let hooks: HookAnswers
-    private let end: SessionEnd
+    private let lifecycle: SessionLifecycle
 
     init(engine: TransferEngine, dependencies given: SessionDependencies) {
         let base = SessionComponents(engine, given)
@@ -57,8 +57,9 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
             engine: engine, driver: base.driver, delegate: base.delegate, questions: questions, runner: self.runner,
             reports: reports, completion: self.completion, commands: self.commands, bodies: base.bodies,
             failures: base.failures, finisher: self.finisher)
-        self.end = SessionEnd(
-            engine: engine, table: base.table, commands: self.commands, finisher: self.finisher)
+        self.lifecycle = SessionLifecycle(
+            engine: engine, table: base.table, commands: self.commands, finisher: self.finisher, pool: pool,
+            given: given)
         self.driver.handler = self
     }
 
@@ -70,7 +71,7 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
             if let record = self.record(of: task) { self.commands.carryOut(command, record) }
         case .adopt(let task): self.adopt(task)
         case .setSuspensions(let task, let change, let done):
-            guard let record = self.record(of: task) else { return done(self.end.isUnderWay ? .ending : nil) }
+            guard let record = self.record(of: task) else { return done(self.lifecycle.isUnderWay ? .ending : nil) }
             self.commands.setSuspensions(record, change, done: done)
         case .stream(let number, let event): if let record = self.table[number] { self.stream(event, record) }
         case .delegate(let number, let event):
@@ -81,7 +82,8 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
         case .disk(let number, let event): if let record = self.table[number] { self.finisher.disk(event, record) }
         case .count: self.count()
         case .holdAll: self.commands.holdForShutdown(self.table.all)
-        case .drain(let cancelling, let done): self.end.begin(cancellingTasks: cancelling, done)
+        case .reset(let done): self.lifecycle.reset(done)
+        case .drain(let cancelling, let done): self.lifecycle.begin(cancellingTasks: cancelling, done)
         }
     }
 
@@ -104,7 +106,7 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
 
     // The session's end and a new task may pass each other on the way here.
     private func record(of task: TransferTask) -> TaskRecord? {
-        guard let record = self.table.record(of: task), !self.end.cancelsLate(record) else { return nil }
+        guard let record = self.table.record(of: task), !self.lifecycle.cancelsLate(record) else { return nil }
         return record
     }
 
@@ -143,7 +145,7 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
         switch SessionTimer(token: token) {
         case .task(let number): if let record = self.table[number] { self.clocks.timerFired(record) }
         case .target(let number, let timer): self.paths.timerFired(timer, target: number)
-        case .disk: self.end.abandonDisk()
+        case .disk: self.lifecycle.abandonDisk()
         case .pendingTimers: self.driver.timers.setPending()
         case nil: break
         }
@@ -152,11 +154,11 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
     func batchEnded() {
         self.completion.batchEnded()
         self.driver.publisher.flush()
-        self.end.finishIfEmpty()
+        self.lifecycle.finishIfEmpty()
     }
 
     func stopping() {
-        self.end.abandonAll()
+        self.lifecycle.abandonAll()
         self.paths.stop()
         self.driver.publisher.flush()
     }

@@ -15,7 +15,8 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     /// A public key is `sha256//BASE64` (RFC 7469 2.4), a certificate the 64 hexadecimal digits of its SHA-256
     /// fingerprint, with or without colons. One match anywhere in the verified chain suffices: in the server's own
     /// certificate, an intermediate one or the authority's. Pins narrow what is trusted: the chain is verified as well,
-    /// unless ``isInsecure``; then only the server's own certificate counts.
+    /// unless ``isInsecure``; then only the server's own certificate counts. An `http:` URL of a host with pins fails as
+    /// `invalidRequest`, and a redirect to one as `redirectRefused`.
     public var pins: [String: [String]]
     /// False accepts a verified certificate of any name from hosts that have ``pins``, and only from those.
     public var validatesHostName: Bool
@@ -69,6 +70,18 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         }
         // What is given for the host by its name is meant for it.
         return policy.own(for: host, showsCertificate: true, evaluator)
+    }
+
+    /// Why a URL cannot be requested; nil if it can.
+    ///
+    /// Over plain HTTP nobody shows a certificate, so that a host's pins would hold nothing.
+    func refusal(of url: HTTPURL) -> String? {
+        let host = url.target.host
+        let policy = Self.value(of: host, in: self.hosts) ?? self
+        guard url.scheme == .http, (Self.value(of: host, in: policy.pins) ?? policy.pins["*"])?.isEmpty == false else {
+            return nil
+        }
+        return "\(host) has pins, and an http: URL shows no certificate; use https:, or remove its pins"
     }
 
     private func own(for host: String, showsCertificate: Bool, _ evaluator: TrustEvaluator?) -> TLSOptions {

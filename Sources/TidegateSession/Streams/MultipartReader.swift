@@ -35,27 +35,21 @@ final class MultipartReader: Sendable {
         var isImmediate = true
         for content in contents {
             switch content {
-            case .data(let bytes): length = Self.sum(length, Int64(bytes.count))
+            case .data(let bytes): length = TransferProgress.sum(length, Int64(bytes.count))
             case .file(let path):
                 let identity = try FileIdentity.of(path)
                 identities[path] = identity
-                length = Self.sum(length, identity.size)
+                length = TransferProgress.sum(length, identity.size)
             case .stream(let known, _):
-                length = Self.sum(length, known)
+                length = TransferProgress.sum(length, known.flatMap { $0 < 0 ? nil : $0 })
                 isImmediate = false
             }
         }
         self.identities = identities
-        self.length = length
+        // A sum that is too large is no length.
+        self.length = length == .max ? nil : length
         self.isImmediate = isImmediate
         self.state = Mutex(State(contents: contents[...]))
-    }
-
-    // Nil if one is not known, or cannot be a length.
-    private static func sum(_ one: Int64?, _ other: Int64?) -> Int64? {
-        guard let one, let other, other >= 0 else { return nil }
-        let (sum, isTooLarge) = one.addingReportingOverflow(other)
-        return isTooLarge ? nil : sum
     }
 
     /// The next piece; nil after the last one.

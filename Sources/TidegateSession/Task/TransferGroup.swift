@@ -106,21 +106,14 @@ public struct GroupProgress: Sendable, Hashable {
         self.received += here
         self.sent += progress.sent
         guard case .completed = snapshot.state else {
-            self.expected = Self.sum(self.expected, progress.expected)
-            self.expectedSent = Self.sum(self.expectedSent, progress.expectedSent)
+            self.expected = TransferProgress.sum(self.expected, progress.expected)
+            self.expectedSent = TransferProgress.sum(self.expectedSent, progress.expectedSent)
             return
         }
         // Of a task that is over nothing more comes, whatever it had announced.
         self.ended += 1
-        self.expected = Self.sum(self.expected, here)
-        self.expectedSent = Self.sum(self.expectedSent, progress.sent)
-    }
-
-    private static func sum(_ one: Int64?, _ other: Int64?) -> Int64? {
-        guard let one, let other else { return nil }
-        // Servers say any length.
-        let (sum, isTooLarge) = one.addingReportingOverflow(other)
-        return isTooLarge ? .max : sum
+        self.expected = TransferProgress.sum(self.expected, here)
+        self.expectedSent = TransferProgress.sum(self.expectedSent, progress.sent)
     }
 
     private static func share(_ part: Int64, of whole: Int64?) -> Double? {

@@ -1,8 +1,10 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The end of a session: tasks are let finish or are cancelled, and who waits for that is called when none is left.
-final class SessionEnd {
+/// What concerns a session as a whole: its reset, and its end.
+///
+/// At the end tasks are let finish or are cancelled, and who waits for that is called when none is left.
+final class SessionLifecycle {
     /// How long the disk may take to finish when the tasks are cancelled.
     private static let diskPatience = Duration.seconds(5)
 
@@ -10,18 +12,42 @@ final class SessionEnd {
     private let table: TaskTable
     private let commands: TaskCommands
     private let finisher: TaskFinisher
+    private let pool: PoolGeneration
+    private let given: SessionDependencies
     private(set) var isUnderWay = false
     /// True if tasks are cancelled, those too that are still on their way here.
     private var isCancelling = false
     /// Called once no task is left.
     private var done: [@Sendable () -> Void] = []
 
-    init(engine: TransferEngine, table: TaskTable, commands: TaskCommands, finisher: TaskFinisher) {
+    init(
+        engine: TransferEngine, table: TaskTable, commands: TaskCommands, finisher: TaskFinisher, pool: PoolGeneration,
+        given: SessionDependencies
+    ) {
         self.engine = engine
         self.table = table
         self.commands = commands
         self.finisher = finisher
+        self.pool = pool
+        self.given = given
     }
+
+    // MARK: - Reset
+
+    func reset(_ done: @escaping @Sendable () -> Void) {
+        self.given.configuration.cookies?.removeAll()
+        self.pool.reset()
+        guard let store = self.given.configuration.validators else { return done() }
+        let isStarted = self.given.disk.perform {
+            () throws(FileError) -> Void in
+            store.removeAll()
+        } completion: { _ in
+            done()
+        }
+        if !isStarted { done() }
+    }
+
+    // MARK: - The end
 
     func begin(cancellingTasks: Bool, _ done: @escaping @Sendable () -> Void) {
         self.isUnderWay = true
@@ -30,7 +56,7 @@ final class SessionEnd {
         self.isCancelling = true
         for record in self.table.inOrderOfCancellation { self.cancel(record) }
         // A disk that does not answer is not waited for without end.
-        _ = self.engine.schedule(after: SessionEnd.diskPatience, token: SessionTimer.disk.token)
+        _ = self.engine.schedule(after: SessionLifecycle.diskPatience, token: SessionTimer.disk.token)
     }
 
     /// Cancels a task that passed the session's end on its way here; false if the session has not ended.
