@@ -26,6 +26,7 @@ enum Client {
             try await manageTasks(of: monitor, to: server, in: folder)
             try await followEvents(of: monitor, to: server)
             try await trustOneKey(server)
+            try await askForChanges(server, in: folder)
             try showState(of: monitor)
             try await traceRequests(to: server)
             try await printMetrics(of: monitor, from: server)

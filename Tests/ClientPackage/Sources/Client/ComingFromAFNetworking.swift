@@ -96,6 +96,18 @@ func trustOneKey(_ server: URL) async throws {
     await pinned.stop()
 }
 
+/// A monitor whose session asks whether what it has stored is still the same.
+func askForChanges(_ server: URL, in folder: String) async throws {
+    var conditional = SessionConfiguration()
+    conditional.validators = try ValidatorStore(directory: "\(folder)/responses")
+    let asking = try Monitor(MonitorConfiguration(session: conditional))
+    for _ in 1...2 {
+        let (page, response) = try await asking.session.data(for: server)
+        try expect(response.status == 200 && !page.isEmpty, "the page came with \(response.status)")
+    }
+    await asking.stop()
+}
+
 /// What a view would show of reachability and of activity.
 func showState(of monitor: Monitor) throws {
     let watch = monitor.watchStatus { verdict in print("the level is", verdict.level) }
