@@ -35,8 +35,8 @@ struct FormFieldTests {
     @Test(
         "What is no part is refused in one sentence without the value",
         arguments: [
-            ("secret", "\"secret\" is not a part of a form (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)"),
-            ("=x", "\"\" is not a part of a form (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)"),
+            ("secret", "a part of a form has no name (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)"),
+            ("=x", "a part of a form has no name (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)"),
             ("a=@", "\"a\": there is no file behind @"), ("a=<;type=x/y", "\"a\": there is no file behind <"),
             ("a=x;y", "\"a\": put what has a semicolon in quotation marks: a='\"…;…\"'"),
             ("a=\"x\"y", "\"a\": there is something behind the closing quotation mark"),
@@ -132,7 +132,7 @@ struct FormFieldTests {
         let cases: [([String], String)] = [
             (["--form", "p=@/no/such"], "--form: \"p\": /no/such cannot be read: No such file or directory"),
             (["-F", "p=</etc"], "--form: \"p\": /etc is not a regular file"),
-            (["-F", "p"], "--form: \"p\" is not a part of a form (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)"),
+            (["-F", "p"], "--form: a part of a form has no name (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)"),
             (["-Fp=1", "--data", "x"], "--data and --form are mutually exclusive"),
             (["-F", "p=1", "--json-body", "1"], "--json-body and --form are mutually exclusive"),
             (["-F", "p=1", "-T", "f"], "--upload-file and --form are mutually exclusive"),

@@ -72,6 +72,29 @@ struct ResetTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    @Test("What an attempt of before the reset learns is forgotten with the rest")
+    func underWay() async throws {
+        let folder = try Scratch()
+        let latch = Latch()
+        let server = try LiveServer { request in
+            let fields = ["ETag: \"1\"", "Set-Cookie: s=1", "Content-Length: 1"]
+            let head = LiveServerAnswer([.send(LiveServerAnswer.head(200, fields)), .send([0x61])])
+            return request.number == 1 ? LiveServerAnswer([.waitFor(latch)] + head.steps) : head
+        }
+        defer { server.stop() }
+        let (jar, store) = (CookieJar(), try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(.init(cookies: jar, validators: store))
+        let slow = fixture.run(try TaskRequest(url: server.url()))
+        #expect(await fixture.wait { server.requests.count == 1 })
+        await fixture.session.reset()
+        latch.open()
+        #expect(await slow.result().outcome == .success)
+        #expect(jar.count == 0 && store.count == 0)
+        #expect(await fixture.run(try TaskRequest(url: server.url())).result().outcome == .success)
+        #expect(jar.count == 1 && store.count == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("After its end a session still empties its jar and its store")
     func ended() async throws {
         let jar = CookieJar()

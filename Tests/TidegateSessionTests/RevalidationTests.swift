@@ -81,6 +81,40 @@ struct RevalidationTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    @Test(
+        "What one caller has stored answers no other: by host, key, or trust",
+        arguments: [("Host", "a.example", "b.example"), ("X-Api-Key", "a", "b"), ("Authorization", "a", "b")])
+    func otherCaller(_ name: String, _ first: String, _ second: String) async throws {
+        let folder = try Scratch()
+        let origin = try VersionedServer()
+        defer { origin.server.stop() }
+        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        for (value, isAsked) in [(first, false), (first, true), (second, false), (first, true)] {
+            let fields = [try HTTPField(parsing: "\(name): \(value)"), try HTTPField(parsing: "traceparent: \(value)")]
+            let request = try TaskRequest(url: origin.server.url(), headers: fields)
+            let (text, result, _) = await self.body(fixture, request)
+            #expect(text == "one" && result.isRevalidated == isAsked, "\(value)")
+        }
+        #expect(origin.conditions == [nil, "\"1\"", nil, "\"1\""])
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("What came from a server that had to prove nothing answers no request for which it has to")
+    func otherTrust() throws {
+        let url = try HTTPURL("https://a.example/")
+        func key(_ tls: TLSOptions) -> String? {
+            StoredRequest(url, [], .init(tls: tls, userAgent: "", isDecoded: false))?.key
+        }
+        let pin = try CertificatePin(String(repeating: "ab", count: 32))
+        let keys = [
+            TLSOptions(), TLSOptions(isInsecure: true), TLSOptions(caFile: "/ca.pem"), TLSOptions(verifiesName: false),
+            TLSOptions(pins: [pin]), TLSOptions(clientCertificate: "/c.pem"),
+        ].map(key)
+        #expect(Set(keys).count == 6 && !keys.contains(nil))
+        #expect(key(TLSOptions()) == keys[0])
+        #expect(key(TLSOptions(evaluator: TrustEvaluator { _ in .trusted })) == nil)
+    }
+
     @Test("A 304 about another version than the stored one is no answer: everything is requested")
     func otherVersion() async throws {
         let folder = try Scratch()
@@ -156,7 +190,7 @@ struct RevalidationTests {
             return origin.conditions.last.flatMap(\.self) != nil
         }
         #expect(try await !asks([("Accept", "a")]))
-        #expect(try await asks([("accept", "a"), ("X-Other", "1")]))
+        #expect(try await asks([("accept", "a"), ("Accept-Language", "1")]))
         #expect(try await !asks([("Accept", "b")]))
         #expect(try await !asks([("Accept", "b"), ("X-Kind", "1")]))
         #expect(try await asks([("Accept", "b"), ("X-Kind", "1")]))

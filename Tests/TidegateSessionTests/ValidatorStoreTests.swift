@@ -13,7 +13,8 @@ import TidegateTransfer
 struct ValidatorStoreTests {
     private func request(_ path: String) throws -> StoredRequest {
         try #require(
-            StoredRequest(try HTTPURL("http://x.test/\(path)"), [], .init(userAgent: "t", isDecoded: false)))
+            StoredRequest(
+                try HTTPURL("http://x.test/\(path)"), [], .init(tls: TLSOptions(), userAgent: "t", isDecoded: false)))
     }
 
     private func put(_ text: String, at path: String, in store: ValidatorStore) throws {

@@ -24,7 +24,8 @@ struct FormField: Hashable {
     init(parsing text: String) throws(TextError) {
         let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard sides.count == 2, !sides[0].isEmpty else {
-            throw TextError("\"\(sides[0])\" is not a part of a form (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)")
+            // What stands there may be a value, and so a secret.
+            throw TextError("a part of a form has no name (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)")
         }
         self.name = sides[0]
         var scanner = FormFieldScanner(sides[1])

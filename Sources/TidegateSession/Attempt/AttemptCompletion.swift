@@ -83,7 +83,9 @@ final class AttemptCompletion {
     func attemptDidFinish(_ record: TaskRecord, _ end: AttemptEnd) {
         self.origins.attemptEnded(end, record)
         self.admission.attemptEnded(end, record)
-        self.requests.keepCookies(of: end, record)
+        let isForgotten = self.pool.isFromBeforeReset(end.live)
+        record.download.revalidation?.isForgotten = isForgotten
+        if !isForgotten { self.requests.keepCookies(of: end, record) }
         self.revalidator.invalidate(end, record)
         guard let failure = end.failure else { return self.succeed(record, end) }
         // The body of a refused request may say why; it never goes where the request says.

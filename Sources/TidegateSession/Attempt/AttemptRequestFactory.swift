@@ -65,11 +65,13 @@ struct AttemptRequestFactory {
 
     // With the conditions by which a server is asked about a stored response.
     private func withConditions(_ fields: [HTTPField], _ record: TaskRecord, _ tls: TLSOptions) -> [HTTPField] {
-        // An observer of data is shown a body while it comes.
-        guard self.configuration.validators != nil, !self.delegate.observesData(record.task) else { return fields }
+        // An observer of data is shown a body while it comes, and a hook decides about a response before its body.
+        guard self.configuration.validators != nil, !self.delegate.observesData(record.task),
+            self.delegate.hook(record.task, \.disposition) == nil
+        else { return fields }
         let context = StoredRequest.Context(
-            credentials: self.credentials(record), clientCertificate: tls.clientCertificate,
-            userAgent: self.userAgent(record), isDecoded: record.request.acceptsCompression)
+            credentials: self.credentials(record), tls: tls, userAgent: self.userAgent(record),
+            isDecoded: record.request.acceptsCompression)
         let limit: Int? =
             if case .memory(let limit) = record.destination {
                 min(limit, self.maxBodyBytes(record) ?? limit)
@@ -167,9 +169,9 @@ struct AttemptRequestFactory {
         if hop === first { return record.request.headers }
         let isSameOrigin = hop.url.origin == first.url.origin
         return record.request.headers.filter { field in
-            if !hop.keepsCredentials, !RedirectRule.mayCrossOrigins(field.name) { return false }
+            if !hop.keepsCredentials, !PortableFields.mayCrossOrigins(field.name) { return false }
             if !isSameOrigin, field.name.canonicalName == "host" { return false }
-            return hop.keepsBody || !RedirectRule.describesBody(field.name)
+            return hop.keepsBody || !PortableFields.describesBody(field.name)
         }
     }
 

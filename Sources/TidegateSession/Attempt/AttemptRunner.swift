@@ -159,7 +159,7 @@ final class AttemptRunner {
         let hop = record.hop
         let offered = hop.keepsCredentials ? [] : self.requests.headers(record, of: hop)
         record.attempt.headers = headers.filter { field in
-            hop.keepsCredentials || RedirectRule.mayCrossOrigins(field.name) || offered.contains(field)
+            hop.keepsCredentials || PortableFields.mayCrossOrigins(field.name) || offered.contains(field)
         }
         self.launch(record, on: addresses)
     }

@@ -7,6 +7,8 @@ final class PoolGeneration {
     private let lookup: AddressLookup
     private let publisher: EventPublisher
     private var isStale = false
+    /// The first generation after the last reset.
+    private var firstSinceReset = 0
 
     init(engine: TransferEngine, lookup: AddressLookup, publisher: EventPublisher) {
         self.engine = engine
@@ -31,8 +33,12 @@ final class PoolGeneration {
     func reset() {
         self.isStale = false
         self.begin()
+        self.firstSinceReset = self.current
         self.publisher.publish(.reset)
     }
+
+    /// True for an attempt that was made before the last reset: what it learns is to be forgotten.
+    func isFromBeforeReset(_ live: LiveAttempt) -> Bool { live.pool.map { $0 < self.firstSinceReset } ?? false }
 
     private func begin() {
         self.engine.beginPool()

@@ -26,9 +26,9 @@ enum RedirectRule {
             method: becomesGet ? "GET" : hop.method, url: url, keepsBody: hop.keepsBody && !becomesGet,
             keepsCredentials: hop.keepsCredentials && keepsFields, isFromPublicServer: isFromPublicServer,
             headers: hop.headers?.filter { field in
-                if !keepsFields, !self.mayCrossOrigins(field.name) { return false }
+                if !keepsFields, !PortableFields.mayCrossOrigins(field.name) { return false }
                 if !isSameOrigin, field.name.canonicalName == "host" { return false }
-                return !becomesGet || !self.describesBody(field.name)
+                return !becomesGet || !PortableFields.describesBody(field.name)
             })
     }
 
@@ -48,29 +48,6 @@ enum RedirectRule {
             method: checked.method, url: checked.address, keepsBody: hop.keepsBody && request.keepsBody,
             keepsCredentials: keepsCredentials, isFromPublicServer: hop.isFromPublicServer, headers: checked.headers)
     }
-
-    /// The fields that another origin gets, too; none of them is a secret.
-    ///
-    /// Idempotency-Key is one of them because a request may be repeated only with it.
-    private static let portable: Set<String> = [
-        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "idempotency-key",
-        "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "pragma", "range",
-        "user-agent",
-    ]
-
-    /// The fields that describe a body, and go with it (RFC 9110 15.4, RFC 9530).
-    private static let descriptive: Set<String> = [
-        "content-digest", "content-disposition", "content-encoding", "content-language", "content-length",
-        "content-location", "content-range", "content-type", "digest", "last-modified", "repr-digest",
-        "transfer-encoding",
-    ]
-
-    static func mayCrossOrigins(_ name: HTTPField.Name) -> Bool {
-        self.portable.contains(name.canonicalName) || self.describesBody(name)
-    }
-
-    /// True for a field that a request without its body does not have.
-    static func describesBody(_ name: HTTPField.Name) -> Bool { self.descriptive.contains(name.canonicalName) }
 
     // A name whose address only a proxy knows counts as public.
     private static func isPublic(_ remote: IPAddress?, _ target: Target) -> Bool {

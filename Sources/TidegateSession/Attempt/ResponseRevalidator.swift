@@ -35,6 +35,7 @@ final class ResponseRevalidator {
         let state = record.download.revalidation ?? RevalidationState()
         record.download.revalidation = state
         (state.asked, state.candidate, state.confirmed) = (nil, nil, nil)
+        state.isForgotten = false
         var context = context
         context.file = record.paths?.absoluteDestination
         state.request = StoredRequest(record.hop.url, fields, context)
@@ -87,13 +88,13 @@ final class ResponseRevalidator {
     private func askForAll(_ record: TaskRecord, _ stored: StoredResponse) {
         record.download.revalidation?.asksForAll = true
         self.store?.remove(stored)
-        self.sweep()
+        self.removeObsoleteFiles()
     }
 
     /// Notes what a good response has to be stored with; true if it is stored before its task is over.
     func willStore(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
         guard let store = self.store, let state = record.download.revalidation, let request = state.request,
-            let head = end.outcome.head, end.outcome.isLengthVerified, record.hop.method == "GET",
+            !state.isForgotten, let head = end.outcome.head, end.outcome.isLengthVerified, record.hop.method == "GET",
             // A hook may have sent the body elsewhere.
             request.file == record.paths?.absoluteDestination,
             request.file != nil || record.download.body.count <= store.bodyLimit
@@ -108,7 +109,7 @@ final class ResponseRevalidator {
         guard let store = self.store, let status = end.status, (200..<400).contains(status),
             !["GET", "HEAD", "OPTIONS", "TRACE"].contains(record.hop.method), store.remove(url: record.hop.url.text)
         else { return }
-        self.sweep()
+        self.removeObsoleteFiles()
     }
 
     // MARK: - Bodies
@@ -119,7 +120,7 @@ final class ResponseRevalidator {
             return false
         }
         let (deliver, number, isHead) = (self.deliver, record.number, record.hop.method == "HEAD")
-        let isKept = !StoredRequest.forbidsStoring(stored.head?.fields("Cache-Control") ?? [])
+        let isKept = !state.isForgotten && !StoredRequest.forbidsStoring(stored.head?.fields("Cache-Control") ?? [])
         let isStarted = self.disk.perform {
             () throws(FileError) -> [UInt8]? in
             var body: [UInt8] = []
@@ -132,8 +133,8 @@ final class ResponseRevalidator {
                 }
             case .file(let path, let identity, _): guard try FileIdentity.of(path) == identity else { return nil }
             }
-            if isKept { store.tryPut(stored, body: nil) } else { store.remove(stored) }
-            store.sweep()
+            if isKept { store.refresh(stored) } else { store.remove(stored) }
+            store.removeObsoleteFiles()
             return body
         } completion: {
             deliver(number, .restored((try? $0.get()) ?? nil))
@@ -149,8 +150,8 @@ final class ResponseRevalidator {
             let stored = state.confirmed
         else { return }
         guard let body else {
-            state.confirmed = nil
-            self.askForAll(record, stored)
+            // The store has removed what is damaged; what cannot be read now may be read later.
+            (state.confirmed, state.asksForAll) = (nil, true)
             return self.driver.feed(.commitLeads, to: record)
         }
         record.download.body = body
@@ -195,11 +196,11 @@ final class ResponseRevalidator {
 
     // MARK: - The store
 
-    private func sweep() {
+    private func removeObsoleteFiles() {
         guard let store = self.store else { return }
         self.disk.perform {
             () throws(FileError) -> Void in
-            store.sweep()
+            store.removeObsoleteFiles()
         } completion: { _ in
         }
     }

@@ -8,6 +8,8 @@ final class RevalidationState {
     var asksForAll = false
     /// What the server has confirmed.
     var confirmed: StoredResponse?
+    /// True if the session was reset since the request was made, so that nothing of its answer is stored.
+    var isForgotten = false
     /// What is stored once the task's body is whole.
     var candidate: StoredResponse?
 }

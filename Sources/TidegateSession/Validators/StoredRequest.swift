@@ -16,8 +16,8 @@ struct StoredRequest: Sendable {
     struct Context {
         /// What libcurl sends as Authorization; nil for nothing.
         var credentials: Credentials?
-        /// The certificate that is shown to the server; nil for none.
-        var clientCertificate: String?
+        /// What servers are trusted, and what is shown to them.
+        var tls: TLSOptions
         var userAgent: String
         /// True if the response may be compressed, and is decoded.
         var isDecoded: Bool
@@ -27,20 +27,27 @@ struct StoredRequest: Sendable {
 
     /// The request with these fields; nil for one that is not answered from the store.
     ///
-    /// That is one with conditions or a range of the caller's own, one that says `no-store`, and one whose credentials
-    /// are others each time (HTTP's Digest scheme).
+    /// That is one with conditions or a range of the caller's own, one that says `no-store`, one whose credentials are
+    /// others each time (HTTP's Digest scheme), and one whose server a hook judges.
     init?(_ url: HTTPURL, _ fields: [HTTPField], _ context: Context) {
         guard !fields.contains(where: { Self.own.contains($0.name.canonicalName) }),
             !Self.forbidsStoring(fields.filter { $0.name == .cacheControl }.map(\.value))
         else { return nil }
         let authorization = fields.filter { $0.name == .authorization }.map(\.value)
-        guard !authorization.contains(where: { $0.lowercased().hasPrefix("digest ") }) else { return nil }
+        guard !authorization.contains(where: { $0.lowercased().hasPrefix("digest ") }),
+            url.scheme == .http || context.tls.evaluator == nil
+        else { return nil }
         self.url = url.text
         self.file = context.file
         let user = context.credentials.map { [$0.user, $0.password] } ?? []
+        // Who asks: a field that may not go to another origin may be a secret, and Host is another server's.
+        let own = fields.filter {
+            !PortableFields.mayCrossOrigins($0.name) && !Self.traces.contains($0.name.canonicalName)
+        }
+        .map { "\($0.name.canonicalName): \($0.value)" }
         let parts = [
-            [url.text], authorization, fields.filter { $0.name == .cookie }.map(\.value), user,
-            [context.clientCertificate ?? ""], [context.isDecoded ? "decoded" : ""], [context.file ?? ""],
+            [url.text], own.sorted(), user, url.scheme == .https ? Self.trust(context.tls) : [],
+            [context.isDecoded ? "decoded" : ""], [context.file ?? ""],
         ]
         self.key = Self.digest(parts)
         self.fields =
@@ -54,6 +61,17 @@ struct StoredRequest: Sendable {
     private static let own: Set<String> = [
         "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range",
     ]
+
+    /// The fields that are others with every request, and no secrets (W3C Trace Context).
+    private static let traces: Set<String> = ["traceparent", "tracestate"]
+
+    // What a server had to prove: nobody is answered by one that had to prove less.
+    private static func trust(_ tls: TLSOptions) -> [String] {
+        [
+            tls.caFile ?? "", "\(tls.isInsecure)", "\(tls.verifiesName)", tls.clientCertificate ?? "",
+            tls.clientKey ?? "",
+        ] + tls.pins.map { "\($0.kind) \($0.digest)" }.sorted()
+    }
 
     /// A digest of the values of these fields (RFC 9111 4.1).
     func digest(of names: [String]) -> String {

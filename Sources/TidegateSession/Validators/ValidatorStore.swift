@@ -15,16 +15,18 @@ internal import TidegateTransfer
 /// - Responses with status 200 to GET requests are stored if they have a validator and their end is known, unless
 ///   they or their requests say `Cache-Control: no-store`, they say `Vary: *`, or their body has more than a quarter of
 ///   the store's bytes. A HEAD request asks about what a GET has stored.
-/// - A request with credentials, cookies or a client certificate is only answered by what the same ones have stored,
-///   and with HTTP's Digest scheme by nothing. `Vary` is obeyed.
+/// - A request with credentials, cookies, a client certificate, a Host or any field that may be a secret is only
+///   answered by what the same ones have stored, and with HTTP's Digest scheme by nothing; and only by what servers
+///   with the same ``ServerTrustPolicy`` have sent. `Vary` is obeyed.
 /// - A request with a range or a condition of its own, one that continues a download, one whose body is streamed,
-///   discarded or shown to an observer of data, and one with a body has nothing to do with the store.
+///   discarded or shown to an observer of data, one with a body, and one that a hook decides about, or about its
+///   server, has nothing to do with the store.
 /// - POST, PUT, PATCH, DELETE and any other method that is not safe removes what is stored of its URL if it succeeds
 ///   (RFC 9111 section 4.4).
 ///
 /// The files have the mode 0600 and one owner: a second store of the same directory is refused while this one lives;
 /// several sessions may share one. A body is handed out only if its length and SHA-256 are the recorded ones, so that
-/// nothing is lost by a crash but what was being written.
+/// the end of a process costs no more than what was being written, and that of the machine no more than the last minute.
 public final class ValidatorStore: Sendable {
     private struct Entry {
         var response: StoredResponse
@@ -91,7 +93,7 @@ public final class ValidatorStore: Sendable {
         self.state.withLock { state in
             for key in Array(state.entries.keys) { Self.remove(key, &state) }
         }
-        self.sweep()
+        self.removeObsoleteFiles()
     }
 
     // MARK: - Opening
@@ -115,7 +117,7 @@ public final class ValidatorStore: Sendable {
             let known = Set(state.entries.values.flatMap { [$0.response.name, $0.response.bodyName ?? ""] })
             state.obsolete += files.map(\.name).filter { Self.isOwn($0) && !known.contains($0) }
         }
-        self.sweep()
+        self.removeObsoleteFiles()
     }
 
     private static func isOwn(_ name: String) -> Bool {
@@ -163,34 +165,23 @@ public final class ValidatorStore: Sendable {
         response.bodyName.map { self.directory.contains($0) } ?? false
     }
 
-    /// The body of a stored response; one that is damaged or gone is removed.
+    /// The body of a stored response; one that is damaged or gone is removed, one that cannot be read stays.
     ///
     /// Blocks: for the disk thread.
     func body(of response: StoredResponse) throws(ValidatorStoreError) -> [UInt8] {
         guard case .stored(let length, let digest) = response.body, let name = response.bodyName else { return [] }
-        do throws(ValidatorStoreError) {
-            let bytes = try self.read(name, atMost: length)
-            guard bytes.count == length, MessageDigest.sha256(bytes).hexadecimal == digest else {
-                throw ValidatorStoreError(
-                    file: self.directory.file(name), problem: "is damaged: its length or SHA-256 is another one")
-            }
-            return bytes
-        } catch {
-            self.remove(response)
-            self.sweep()
-            throw error
-        }
-    }
-
-    private func read(_ name: String, atMost limit: Int) throws(ValidatorStoreError) -> [UInt8] {
         let file = self.directory.file(name)
+        let bytes: [UInt8]?
         do throws(FileError) {
-            let bytes = try self.files.withLock { _ throws(FileError) in try self.directory.read(name, atMost: limit) }
-            if let bytes { return bytes }
+            bytes = try self.files.withLock { _ throws(FileError) in try self.directory.read(name, atMost: length) }
         } catch {
             throw ValidatorStoreError(error, of: file)
         }
-        throw ValidatorStoreError(file: file, problem: "is missing")
+        if let bytes, bytes.count == length, MessageDigest.sha256(bytes).hexadecimal == digest { return bytes }
+        self.remove(response)
+        self.removeObsoleteFiles()
+        throw ValidatorStoreError(
+            file: file, problem: bytes == nil ? "is missing" : "is damaged: its length or SHA-256 is another one")
     }
 
     // MARK: - Changing
@@ -211,7 +202,7 @@ public final class ValidatorStore: Sendable {
         } catch {
             throw ValidatorStoreError(error, of: self.directory.file(response.name))
         }
-        self.sweep()
+        self.removeObsoleteFiles()
     }
 
     private func insert(_ response: StoredResponse, bytes: Int) {
@@ -227,14 +218,14 @@ public final class ValidatorStore: Sendable {
         }
     }
 
-    /// Removes a response, unless a newer one has taken its place; its files stay until ``sweep()``.
+    /// Removes a response, unless a newer one has taken its place; its files stay until ``removeObsoleteFiles()``.
     func remove(_ response: StoredResponse) {
         self.state.withLock { state in
             if state.entries[response.key]?.response.body == response.body { Self.remove(response.key, &state) }
         }
     }
 
-    /// Removes what is stored of a URL; true if something was, whose files stay until ``sweep()``.
+    /// Removes what is stored of a URL; true if something was, whose files stay until ``removeObsoleteFiles()``.
     func remove(url: String) -> Bool {
         self.state.withLock { state in
             let keys = state.entries.filter { $0.value.response.url == url }.map(\.key)
@@ -253,7 +244,7 @@ public final class ValidatorStore: Sendable {
     /// Removes the files of responses that are gone.
     ///
     /// Blocks: for the disk thread.
-    func sweep() {
+    func removeObsoleteFiles() {
         self.files.withLock { _ in
             let names = self.state.withLock { state in
                 let known = Set(state.entries.values.flatMap { [$0.response.name, $0.response.bodyName ?? ""] })
@@ -263,6 +254,12 @@ public final class ValidatorStore: Sendable {
             // What stays is found when the store is opened again.
             for name in names { try? self.directory.remove(name) }
         }
+    }
+
+    /// Stores the newer head of a response whose body is in the store; of one that was replaced meanwhile nothing.
+    func refresh(_ response: StoredResponse) {
+        let isCurrent = self.state.withLock { $0.entries[response.key]?.response.body == response.body }
+        if isCurrent { self.tryPut(response, body: nil) }
     }
 
     /// As ``put(_:body:)``; what goes wrong is noted.
