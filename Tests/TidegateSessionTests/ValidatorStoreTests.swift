@@ -62,7 +62,7 @@ struct ValidatorStoreTests {
         chmod(folder.file("open"), 0o777)
         for (path, problem) in [
             ("file", "is not a directory"), ("open", "can be written by others; chmod go-w it"),
-            ("no/where", "mkdir: No such file or directory"),
+            ("no/where", "cannot be used (mkdir: No such file or directory)"),
         ] {
             let error = #expect(throws: ValidatorStoreError.self) {
                 _ = try ValidatorStore(directory: folder.file(path))

@@ -15,8 +15,13 @@ public struct ValidatorStoreError: Error, Sendable, Hashable, CustomStringConver
     init(_ error: FileError, of file: String) {
         self.file = file
         let text = error.description
-        // The error names the file itself, or one beside it.
-        self.problem = text.hasPrefix(file) ? String(text.dropFirst(file.count).drop { $0 == ":" || $0 == " " }) : text
+        let rest = text.dropFirst(file.count)
+        // The error names the file itself, or one beside it; a call that failed is no clause.
+        if text.hasPrefix("\(file): ") {
+            self.problem = "cannot be used (\(rest.dropFirst(2)))"
+        } else {
+            self.problem = text.hasPrefix("\(file) ") ? String(rest.dropFirst()) : text
+        }
     }
 
     /// One sentence without a final full stop.
