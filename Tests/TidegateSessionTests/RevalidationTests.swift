@@ -36,7 +36,14 @@ struct RevalidationTests {
         let request = try TaskRequest(url: origin.server.url("/a?b"))
         for number in 1...3 {
             // Each with a store and a session of its own, as after a restart.
-            let store = try ValidatorStore(directory: folder.file("store"))
+            // The session of before holds its own until its thread has ended.
+            var opened: ValidatorStore?
+            #expect(
+                await eventually {
+                    opened = try? ValidatorStore(directory: folder.file("store"))
+                    return opened != nil
+                })
+            let store = try #require(opened)
             let fixture = try self.fixture(store)
             let (text, result, task) = await self.body(fixture, request)
             #expect(text == "one")

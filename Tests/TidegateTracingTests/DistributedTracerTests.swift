@@ -159,7 +159,9 @@ struct DistributedTracerTests {
         let running = session.makeTask(try TaskRequest(url: server.url()))
         running.resume()
         #expect(await eventually { server.requests.count == 1 })
-        self.paths.say(ScriptedPathSource.lost(.noCarrier))
+        // The other target's path alone: without its own the running one would end, too.
+        self.paths.say(
+            TargetVerdict(target: try Target("127.0.0.2:1"), verdict: ScriptedPathSource.lost(.noCarrier)))
         let waiting = session.makeTask(try TaskRequest(url: "http://127.0.0.2:1/"))
         waiting.resume()
         #expect(await eventually { waiting.state.name == .waiting })
