@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "peer.h"
 
 enum { MAX_DESCRIPTORS = 65536 };
 
@@ -27,18 +28,6 @@ static int64_t now_nanoseconds(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec * 1000000000LL + time.tv_nsec;
-}
-
-static double cpu_microseconds(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
-}
-
-static void check(int failed_call, const char *operation) {
-    if (!failed_call) return;
-    fprintf(stderr, "curl_loop: %s failed\n", operation);
-    exit(1);
 }
 
 static int socket_wanted(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context) {

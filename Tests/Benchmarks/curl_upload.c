@@ -4,19 +4,8 @@
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
-static double cpu_microseconds(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
-}
-
-static void check(int failed_call, const char *operation) {
-    if (!failed_call) return;
-    fprintf(stderr, "curl_upload: %s failed\n", operation);
-    exit(1);
-}
+#include "peer.h"
 
 static size_t take(char *bytes, size_t size, size_t count, void *context) {
     (void)bytes, (void)context;

@@ -9,22 +9,12 @@ import TidegateTransfer
 /// Downloads keep the files that they made, as long as these and their servers' have not changed.
 @Suite(.timeLimit(.minutes(5)))
 struct DownloadRevalidationTests {
-    private func fixture(_ store: ValidatorStore?) throws -> SessionFixture {
-        try SessionFixture(.init(validators: store))
-    }
-
-    private func body(_ fixture: SessionFixture, _ request: TaskRequest) async -> (String, TaskResult, TransferTask) {
-        let task = fixture.run(request)
-        let result = await task.result()
-        return (String(decoding: task.body(), as: UTF8.self), result, task)
-    }
-
     @Test("A download keeps the file that it made; one that another changed, moved or removed comes again")
     func download() async throws {
         let folder = try Scratch()
         let origin = try VersionedServer()
         defer { origin.server.stop() }
-        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(storingIn: try ValidatorStore(directory: folder.file("store")))
         func run() async throws -> TaskResult {
             var request = try TaskRequest(url: origin.server.url())
             request.destination = .file(folder.file("f"))
@@ -45,7 +35,7 @@ struct DownloadRevalidationTests {
         #expect(folder.bytes("f") == Array("one".utf8))
         #expect(try await run().isRevalidated)
         // Another place has nothing to keep, and a body in memory nothing of it.
-        #expect(await self.body(fixture, try TaskRequest(url: origin.server.url())).0 == "one")
+        #expect(await fixture.body(try TaskRequest(url: origin.server.url())).0 == "one")
         #expect(origin.conditions == [nil, "\"1\"", nil, nil, "\"1\"", nil])
         await fixture.session.invalidate(cancellingTasks: true)
     }
@@ -60,7 +50,7 @@ struct DownloadRevalidationTests {
             return LiveServerAnswer([.send(LiveServerAnswer.head(304, []))])
         }
         defer { server.stop() }
-        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(storingIn: try ValidatorStore(directory: folder.file("store")))
         for _ in 0..<2 {
             var request = try TaskRequest(url: server.url())
             request.destination = .file(path)
@@ -81,7 +71,7 @@ struct DownloadRevalidationTests {
             return LiveServerAnswer([whole.steps[0], .pattern(from: 0, count: 60_000), .close])
         }
         defer { server.stop() }
-        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(storingIn: try ValidatorStore(directory: folder.file("store")))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(folder.file("f"))
         #expect(await fixture.run(request).result().outcome == .success)
@@ -96,13 +86,13 @@ struct DownloadRevalidationTests {
         let folder = try Scratch()
         let origin = try VersionedServer()
         defer { origin.server.stop() }
-        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(storingIn: try ValidatorStore(directory: folder.file("store")))
         var request = try TaskRequest(url: origin.server.url())
-        _ = await self.body(fixture, request)
+        _ = await fixture.body(request)
         request.sha256 = ContentDigest(of: Array("one".utf8))
-        #expect(await self.body(fixture, request).1.isRevalidated)
+        #expect(await fixture.body(request).1.isRevalidated)
         request.sha256 = ContentDigest(of: Array("two".utf8))
-        #expect(await self.body(fixture, request).1.failure == .digestMismatch)
+        #expect(await fixture.body(request).1.failure == .digestMismatch)
         #expect(origin.conditions == [nil, "\"1\"", nil])
         await fixture.session.invalidate(cancellingTasks: true)
     }

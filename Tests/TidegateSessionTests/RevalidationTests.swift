@@ -10,16 +10,6 @@ import TidegateTransfer
 /// Servers are asked about stored responses (RFC 9110 section 13, RFC 9111 section 4.3).
 @Suite(.timeLimit(.minutes(5)))
 struct RevalidationTests {
-    private func fixture(_ store: ValidatorStore?) throws -> SessionFixture {
-        try SessionFixture(.init(validators: store))
-    }
-
-    private func body(_ fixture: SessionFixture, _ request: TaskRequest) async -> (String, TaskResult, TransferTask) {
-        let task = fixture.run(request)
-        let result = await task.result()
-        return (String(decoding: task.body(), as: UTF8.self), result, task)
-    }
-
     // MARK: - Bodies in memory
 
     @Test(
@@ -44,8 +34,8 @@ struct RevalidationTests {
                     return opened != nil
                 })
             let store = try #require(opened)
-            let fixture = try self.fixture(store)
-            let (text, result, task) = await self.body(fixture, request)
+            let fixture = try SessionFixture(storingIn: store)
+            let (text, result, task) = await fixture.body(request)
             #expect(text == "one")
             #expect(result.outcome == .success && result.status == 200 && result.bytes == 3)
             #expect(result.isRevalidated == (number > 1))
@@ -69,7 +59,7 @@ struct RevalidationTests {
         let folder = try Scratch()
         let origin = try VersionedServer()
         defer { origin.server.stop() }
-        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(storingIn: try ValidatorStore(directory: folder.file("store")))
         let client = try HTTPClient(baseURL: origin.server.url(), session: fixture.session)
         func get() async throws -> String {
             let result = try await client.get("a")
@@ -95,11 +85,11 @@ struct RevalidationTests {
         let folder = try Scratch()
         let origin = try VersionedServer()
         defer { origin.server.stop() }
-        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(storingIn: try ValidatorStore(directory: folder.file("store")))
         for (value, isAsked) in [(first, false), (first, true), (second, false), (first, true)] {
             let fields = [try HTTPField(parsing: "\(name): \(value)"), try HTTPField(parsing: "traceparent: \(value)")]
             let request = try TaskRequest(url: origin.server.url(), headers: fields)
-            let (text, result, _) = await self.body(fixture, request)
+            let (text, result, _) = await fixture.body(request)
             #expect(text == "one" && result.isRevalidated == isAsked, "\(value)")
         }
         #expect(origin.conditions == [nil, "\"1\"", nil, "\"1\""])
@@ -131,10 +121,10 @@ struct RevalidationTests {
                 : LiveServerAnswer([.send(LiveServerAnswer.head(304, ["ETag: \"other\""]))])
         }
         defer { server.stop() }
-        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(storingIn: try ValidatorStore(directory: folder.file("store")))
         let request = try TaskRequest(url: server.url())
-        #expect(await self.body(fixture, request).0 == "1")
-        let (text, result, _) = await self.body(fixture, request)
+        #expect(await fixture.body(request).0 == "1")
+        let (text, result, _) = await fixture.body(request)
         #expect(text == "3" && !result.isRevalidated)
         #expect(server.requests.map { $0.field("if-none-match") } == [nil, "\"1\"", nil])
         await fixture.session.invalidate(cancellingTasks: true)
@@ -153,9 +143,9 @@ struct RevalidationTests {
         let server = try LiveServer { _ in .respond(status, fields, text: text) }
         defer { server.stop() }
         let store = try ValidatorStore(directory: folder.file("store"), maxBytes: 1000)
-        let fixture = try self.fixture(store)
+        let fixture = try SessionFixture(storingIn: store)
         for _ in 0..<2 {
-            #expect(await self.body(fixture, try TaskRequest(url: server.url())).1.outcome == .success)
+            #expect(await fixture.body(try TaskRequest(url: server.url())).1.outcome == .success)
         }
         #expect(store.count == 0)
         #expect(server.requests.allSatisfy { $0.field("if-none-match") == nil })
@@ -171,11 +161,11 @@ struct RevalidationTests {
         }
         defer { server.stop() }
         let store = try ValidatorStore(directory: folder.file("store"))
-        let fixture = try self.fixture(store)
+        let fixture = try SessionFixture(storingIn: store)
         for (path, outcome) in [("/short", TaskOutcome.failure), ("/closed", .success)] {
             var request = try TaskRequest(url: server.url(path))
             request.retry = .never
-            #expect(await self.body(fixture, request).1.outcome == outcome)
+            #expect(await fixture.body(request).1.outcome == outcome)
         }
         #expect(store.count == 0)
         await fixture.session.invalidate(cancellingTasks: true)
@@ -188,12 +178,12 @@ struct RevalidationTests {
         let folder = try Scratch()
         let origin = try VersionedServer(.init(more: ["Vary: Accept, X-Kind"]))
         defer { origin.server.stop() }
-        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(storingIn: try ValidatorStore(directory: folder.file("store")))
         func asks(_ fields: [(String, String)], _ change: (inout TaskRequest) -> Void = { _ in }) async throws -> Bool {
             var request = try TaskRequest(
                 url: origin.server.url(), headers: try fields.map { try HTTPField($0.0, $0.1) })
             change(&request)
-            _ = await self.body(fixture, request)
+            _ = await fixture.body(request)
             return origin.conditions.last.flatMap(\.self) != nil
         }
         #expect(try await !asks([("Accept", "a")]))
@@ -221,14 +211,14 @@ struct RevalidationTests {
         let origin = try VersionedServer()
         defer { origin.server.stop() }
         let store = try ValidatorStore(directory: folder.file("store"))
-        let fixture = try self.fixture(store)
-        _ = await self.body(fixture, try TaskRequest(url: origin.server.url()))
+        let fixture = try SessionFixture(storingIn: store)
+        _ = await fixture.body(try TaskRequest(url: origin.server.url()))
         for (name, value) in [
             ("If-None-Match", "\"1\""), ("If-Modified-Since", "Wed, 21 Oct 2015 07:28:00 GMT"), ("Range", "bytes=0-1"),
             ("Cache-Control", "no-store"),
         ] {
             let request = try TaskRequest(url: origin.server.url(), headers: [try HTTPField(name, value)])
-            let (_, result, task) = await self.body(fixture, request)
+            let (_, result, task) = await fixture.body(request)
             #expect(!result.isRevalidated)
             #expect(origin.server.requests.last?.field("if-none-match") == (name == "If-None-Match" ? value : nil))
             // The caller asked, and gets the answer.
@@ -244,18 +234,18 @@ struct RevalidationTests {
         let origin = try VersionedServer()
         defer { origin.server.stop() }
         let store = try ValidatorStore(directory: folder.file("store"))
-        let fixture = try self.fixture(store)
+        let fixture = try SessionFixture(storingIn: store)
         let url = origin.server.url("/a")
-        _ = await self.body(fixture, try TaskRequest(url: url))
-        let (text, result, task) = await self.body(fixture, try TaskRequest(url: url, method: "HEAD"))
+        _ = await fixture.body(try TaskRequest(url: url))
+        let (text, result, task) = await fixture.body(try TaskRequest(url: url, method: "HEAD"))
         #expect(text.isEmpty && result.isRevalidated && task.response?.field("content-length") == "3")
         for method in ["POST", "PUT", "PATCH", "DELETE"] {
             #expect(store.count == 1)
-            _ = await self.body(fixture, try TaskRequest(url: origin.server.url("/other"), method: method))
+            _ = await fixture.body(try TaskRequest(url: origin.server.url("/other"), method: method))
             #expect(store.count == 1)
-            _ = await self.body(fixture, try TaskRequest(url: url, method: method))
+            _ = await fixture.body(try TaskRequest(url: url, method: method))
             #expect(store.count == 0)
-            let (_, again, _) = await self.body(fixture, try TaskRequest(url: url))
+            let (_, again, _) = await fixture.body(try TaskRequest(url: url))
             #expect(!again.isRevalidated)
         }
         await fixture.session.invalidate(cancellingTasks: true)
@@ -272,9 +262,9 @@ struct RevalidationTests {
                 : .respond(200, ["ETag: \"1\""], text: "end")
         }
         defer { server.stop() }
-        let fixture = try self.fixture(try ValidatorStore(directory: folder.file("store")))
+        let fixture = try SessionFixture(storingIn: try ValidatorStore(directory: folder.file("store")))
         for isStored in [false, true] {
-            let (text, result, task) = await self.body(fixture, try TaskRequest(url: server.url("/from")))
+            let (text, result, task) = await fixture.body(try TaskRequest(url: server.url("/from")))
             #expect(text == "end" && result.isRevalidated == isStored)
             #expect(task.response?.url == server.url("/to"))
         }

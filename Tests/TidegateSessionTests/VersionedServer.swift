@@ -1,5 +1,8 @@
 import Synchronization
+import TidegateCore
 import TidegateTestKit
+
+@testable import TidegateSession
 
 /// A server with one version of one text, which answers 304 to those who have it.
 final class VersionedServer: Sendable {
@@ -44,5 +47,17 @@ final class VersionedServer: Sendable {
     /// The conditions of each request, in order.
     var conditions: [String?] {
         self.server.requests.map { $0.field("if-none-match") ?? $0.field("if-modified-since") }
+    }
+}
+
+extension SessionFixture {
+    /// A session whose responses are stored in `store`.
+    init(storingIn store: ValidatorStore?) throws { try self.init(.init(validators: store)) }
+
+    /// What a request gives: the body as text, the result and the task.
+    func body(_ request: TaskRequest) async -> (String, TaskResult, TransferTask) {
+        let task = self.run(request)
+        let result = await task.result()
+        return (String(decoding: task.body(), as: UTF8.self), result, task)
     }
 }

@@ -25,8 +25,8 @@ package struct Cookie: Sendable, Hashable {
         }
         let parts = field.split(separator: ";", omittingEmptySubsequences: false)
         guard let pair = parts.first, let equals = pair.firstIndex(of: "=") else { return nil }
-        self.name = Self.trimmed(pair[..<equals])
-        self.value = Self.trimmed(pair[pair.index(after: equals)...])
+        self.name = pair[..<equals].trimmingOptionalWhitespace
+        self.value = pair[pair.index(after: equals)...].trimmingOptionalWhitespace
         self.domain = url.target.host
         self.isHostOnly = true
         self.path = Self.defaultPath(of: url)
@@ -35,8 +35,8 @@ package struct Cookie: Sendable, Hashable {
         var hasAge = false
         for part in parts.dropFirst() {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = halves.count > 1 ? Self.trimmed(halves[1]) : ""
-            switch Self.trimmed(halves[0]).lowercased() {
+            let value = halves.count > 1 ? halves[1].trimmingOptionalWhitespace : ""
+            switch halves[0].trimmingOptionalWhitespace.lowercased() {
             case "domain": guard self.take(domain: value, of: url.target) else { return nil }
             case "path": if value.hasPrefix("/") { self.path = value }
             case "secure": self.isSecure = true
@@ -100,12 +100,6 @@ package struct Cookie: Sendable, Hashable {
     private static func defaultPath(of url: HTTPURL) -> String {
         guard let slash = url.path.lastIndex(of: "/"), slash > url.path.startIndex else { return "/" }
         return String(url.path[..<slash])
-    }
-
-    private static func trimmed(_ text: some StringProtocol) -> String {
-        let blanks: Set<Character> = [" ", "\t"]
-        let start = text.drop { blanks.contains($0) }
-        return String(start.reversed().drop { blanks.contains($0) }.reversed())
     }
 
     // MARK: - Use

@@ -91,13 +91,6 @@ struct StoredRequest: Sendable {
 
     /// The members of a list in a field's value, in lower case.
     static func list(_ value: String) -> [String] {
-        value.split(separator: ",").map { $0.lowercased().trimmed }.filter { !$0.isEmpty }
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        let start = self.drop { $0 == " " || $0 == "\t" }
-        return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        value.split(separator: ",").map { $0.lowercased().trimmingOptionalWhitespace }.filter { !$0.isEmpty }
     }
 }

@@ -269,7 +269,7 @@ public final class ValidatorStore: Sendable {
 
     func note(_ problem: ValidatorStoreError) { self.state.withLock { $0.problems.append(problem) } }
 
-    /// What was found wrong since the last call: each entry was removed.
+    /// What was found wrong since the last call: entries that were removed, and files that could not be read or written.
     package func takeProblems() -> [ValidatorStoreError] {
         self.state.withLock { state in
             defer { state.problems = [] }
